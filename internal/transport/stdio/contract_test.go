@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// kinds are the ways of running a behaviour, under one contract.
+// kinds are the ways to run a behaviour; all fulfil the same contract.
 var kinds = map[string]func(t *testing.T, behaviour string) transport.Dialer{
 	"process": func(t *testing.T, behaviour string) transport.Dialer {
 		self, err := os.Executable()
@@ -31,7 +31,7 @@ var kinds = map[string]func(t *testing.T, behaviour string) transport.Dialer{
 	},
 }
 
-// session is one link under test.
+// A session is one link under test.
 type session struct {
 	transport.Link
 	t   *testing.T
@@ -39,7 +39,7 @@ type session struct {
 	ctx context.Context
 }
 
-// eachKind runs test over a server with the behaviour, for each kind.
+// eachKind runs test with a server of the given behaviour, once for each kind.
 func eachKind(t *testing.T, behaviour string, test func(*session)) {
 	t.Helper()
 	eachKindWithin(t, behaviour, transcript.Limits{}, test)
@@ -74,8 +74,8 @@ func dialWithin(t *testing.T, d transport.Dialer, limits transcript.Limits) *ses
 	return s
 }
 
-// await returns the first event of the kind, that contains text in its bytes
-// or detail.
+// await returns the first event of the kind that contains text in its bytes or
+// its detail.
 func (s *session) await(kind transcript.Kind, text string) *transcript.Event {
 	s.t.Helper()
 	for pos := 0; ; {
@@ -106,7 +106,7 @@ func (s *session) send(frames ...string) {
 	}
 }
 
-// story tells the events, save what comes from the system or in pieces.
+// story lists the events, except those whose details or chunking vary.
 func (s *session) story() []string {
 	var out []string
 	for _, e := range s.rec.From(0) {
@@ -336,7 +336,7 @@ func TestServerClosesItsStdin(t *testing.T) {
 	eachKind(t, "closes stdin", func(s *session) {
 		s.await(transcript.Received, "deaf")
 		// A process that another test is starting may hold the other end for a
-		// moment: between fork and exec it has all that we have.
+		// moment: between fork and exec it has all of our file descriptors.
 		var err error
 		for err == nil {
 			err = s.Send(s.ctx, []byte("x"))

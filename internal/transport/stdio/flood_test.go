@@ -105,8 +105,8 @@ func TestStderrIsBounded(t *testing.T) {
 	})
 }
 
-// measure before the name of a behaviour makes the test binary a harness
-// that dials it and prints the memory that it took from the system.
+// measure, as a prefix of a behaviour's name, makes the test binary a harness
+// that dials that behaviour and prints its own memory usage.
 const measure = "measure "
 
 func measureMemory(behaviour string) {

@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitExit leaves the ended leader a zombie: until it is reaped the group's
-// id is its own, and signals to the group can hit nobody else.
+// awaitExit waits for the leader to exit but does not reap it: while the
+// leader is a zombie, no other group can get this group's id, so signals to
+// the group cannot reach unrelated processes.
 func (g *group) awaitExit(cmd *exec.Cmd) {
 	for {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
@@ -18,11 +19,11 @@ func (g *group) awaitExit(cmd *exec.Cmd) {
 	}
 }
 
-// reap returns after the leader's end, also where awaitExit was not allowed
-// to wait for it.
+// reap reaps the leader. It blocks until the leader has exited, even if the
+// system did not allow awaitExit to wait.
 func (g *group) reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 
-// reapAdopted reaps members of the group that became our children, see Adopt.
+// reapAdopted reaps members of the group that became our children; see Adopt.
 func (g *group) reapAdopted() {
 	for {
 		if pid, err := unix.Wait4(-g.id, nil, unix.WNOHANG, nil); pid <= 0 || err != nil {

@@ -4,8 +4,8 @@ package stdio
 
 import "os/exec"
 
-// awaitExit reaps the leader too: there is no waiting without reaping here.
-// While any process of the group is left its id stays taken.
+// awaitExit also reaps the leader: these systems can't wait without reaping.
+// The group's id stays in use as long as any process of the group exists.
 func (g *group) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func (g *group) reap(*exec.Cmd) {}

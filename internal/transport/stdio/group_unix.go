@@ -9,14 +9,15 @@ import (
 	"time"
 )
 
-// group is a process group, led by the server.
+// A group is a process group, led by the server.
 type group struct {
 	id      int
 	cleared bool
 }
 
-// start starts cmd as the leader of a new group. (A parent-death signal is no
-// help here: it goes by the thread that started the child, and threads end.)
+// start starts cmd as the leader of a new group. (A parent-death signal would
+// not help: it is sent when the thread that started the child ends, and
+// threads end at any time.)
 func (g *group) start(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
@@ -43,20 +44,19 @@ func (g *group) kill() {
 	}
 }
 
-// goneWithin bounds the wait for killed processes to leave the group. They
-// stay in it for ever as zombies where process 1 does not reap, as in many
-// containers.
+// goneWithin bounds the wait for killed processes to leave the group. Zombies
+// stay in it for ever if process 1 does not reap them, as in many containers.
 const goneWithin = 250 * time.Millisecond
 
 func (g *group) clear(cmd *exec.Cmd) {
-	g.kill() // while the leader's id can't be another's, see awaitExit
+	g.kill() // before reaping: the leader's id can't be reused yet, see awaitExit
 	g.cleared = true
 	g.reap(cmd)
 	pause := time.Millisecond
 	for waited := time.Duration(0); waited < goneWithin; waited += pause {
 		g.reapAdopted()
 		if syscall.Kill(-g.id, 0) != nil {
-			return // nobody is left whom we could reach
+			return // no process that we could signal is left
 		}
 		<-time.After(pause)
 	}

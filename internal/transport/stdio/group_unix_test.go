@@ -22,7 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// shell dials a script, run as npx and the like run servers.
+// shell dials a shell script, as npx and similar launchers run servers.
 func shell(t *testing.T, script string) *session {
 	t.Helper()
 	if _, err := exec.LookPath("sh"); err != nil {
@@ -42,8 +42,8 @@ func (s *session) pid() int {
 	return pid
 }
 
-// runs reports whether the process is there and no zombie: in a container
-// nobody may reap it.
+// runs reports whether the process exists and is not a zombie: in a container
+// it may never be reaped.
 func runs(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false
@@ -136,7 +136,8 @@ func TestDiesOfASignal(t *testing.T) {
 	}
 }
 
-// A program that was started with non-blocking streams would see EAGAIN.
+// TestStreamsBlock checks that a server gets blocking streams: with non-blocking
+// ones, a program could see EAGAIN.
 func TestStreamsBlock(t *testing.T) {
 	s := dial(t, kinds["process"](t, "tells flags"))
 	s.await(transcript.Received, "nonblocking false false false")

@@ -9,16 +9,16 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// group is a job object: all processes that the server starts belong to it,
-// and the system kills them when its last handle is closed, even by our own
-// death.
+// A group is a job object: all processes that the server starts belong to it,
+// and the system kills them when the last handle of the job is closed, even if
+// that happens because this program died.
 type group struct {
 	job     windows.Handle
 	cleared bool
 }
 
-// start starts cmd suspended, and lets it go once it is in the job, so that
-// none of its children can be born outside.
+// start starts cmd suspended, and resumes it once it is in the job, so that
+// all of its children are in the job too.
 func (g *group) start(cmd *exec.Cmd) error {
 	job, err := newJob()
 	if err != nil {
@@ -73,8 +73,8 @@ func release(job windows.Handle, pid uint32) error {
 	return resume(pid)
 }
 
-// resume lets the only thread of a process that was started suspended run.
-// Its handle was closed by os.StartProcess, so it is looked up.
+// resume resumes the only thread of a process that was started suspended. It
+// looks the thread up, because os.StartProcess closed the thread's handle.
 func resume(pid uint32) error {
 	snapshot, err := windows.CreateToolhelp32Snapshot(windows.TH32CS_SNAPTHREAD, 0)
 	if err != nil {
@@ -99,7 +99,7 @@ func resume(pid uint32) error {
 	return fmt.Errorf("finding the new process's thread: %w", err)
 }
 
-// signal reports false: a process in a group of its own gets neither signal.
+// signal reports false: a process in its own group receives neither signal.
 func (g *group) signal(string, func()) bool { return false }
 
 func (g *group) kill() {
@@ -108,7 +108,7 @@ func (g *group) kill() {
 	}
 }
 
-// awaitExit waits for the leader. Its job outlives it.
+// awaitExit waits for the leader. The job outlives the leader.
 func (g *group) awaitExit(cmd *exec.Cmd) { _ = cmd.Wait() }
 
 func (g *group) clear(*exec.Cmd) {
@@ -121,5 +121,5 @@ func brokenPipe(err error) bool {
 	return errors.Is(err, windows.ERROR_BROKEN_PIPE) || errors.Is(err, windows.ERROR_NO_DATA)
 }
 
-// ownGroup returns nothing: there are no such groups of processes here.
+// ownGroup returns 0: Windows has no process groups.
 func ownGroup() int { return 0 }

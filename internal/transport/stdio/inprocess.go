@@ -12,19 +12,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Serve is a server that is a Go function. It gets "TERM" and "INT" on
-// signals, and returns the exit code. When it is killed, ctx ends and its
-// streams are closed; it then has to return.
+// A Serve function is a server in this process. It receives "TERM" and "INT"
+// on signals, and returns the exit code. When the server is killed, ctx is
+// cancelled and its streams are closed; the function must then return.
 type Serve = func(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer, signals <-chan string) (exitCode int)
 
-// InProcessDialer runs a Go function for each link.
+// An InProcessDialer runs a Go function for each link.
 type InProcessDialer struct {
 	title string
 	serve Serve
 }
 
-// InProcess returns a dialer whose servers are calls of serve. A panic in
-// serve ends the server as it would end a process: with a trace on stderr and
+// InProcess returns a dialer that calls serve for each link. A panic in serve
+// ends the server as it would end a process: with a stack trace on stderr and
 // exit code 2.
 func InProcess(name string, serve Serve) *InProcessDialer {
 	return &InProcessDialer{title: name, serve: serve}
@@ -33,13 +33,13 @@ func InProcess(name string, serve Serve) *InProcessDialer {
 // Transport returns spec.Stdio.
 func (d *InProcessDialer) Transport() spec.Transport { return spec.Stdio }
 
-// Dial calls the function.
+// Dial calls the function in a new goroutine.
 func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
 	return open(rec, func(far farEnds) (peer, error) {
-		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the dialing
+		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the Dial call
 		f := &function{
 			title: d.title, far: far, cancel: cancel,
 			signals: make(chan string, 8), returned: make(chan struct{}),
@@ -49,7 +49,7 @@ func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) 
 	})
 }
 
-// function is a server in our own process.
+// A function is a server that runs in this process.
 type function struct {
 	title    string
 	far      farEnds
@@ -96,7 +96,7 @@ func (f *function) signal(name string, before func()) bool {
 	before()
 	select {
 	case f.signals <- name:
-	default: // as with a process, signals that are not attended to merge
+	default: // like a process's pending signals, pending signals merge
 	}
 	return true
 }

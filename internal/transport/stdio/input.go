@@ -11,11 +11,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// input is what a link needs to write. One goroutine writes, so that a server
-// that does not read blocks nobody but it.
+// An input is the state that a link needs to write to the server's stdin. One
+// goroutine does all writes, so that a server that does not read blocks only
+// that goroutine.
 type input struct {
-	jobs chan job      // unbuffered: whoever sends waits for the job before
-	over chan struct{} // closed with the input
+	jobs chan job      // unbuffered: senders wait while a job is written
+	over chan struct{} // closed when the input is closed
 
 	mu      sync.Mutex
 	closed  bool
@@ -29,9 +30,9 @@ type job struct {
 
 func newInput() input { return input{jobs: make(chan job), over: make(chan struct{})} }
 
-// Send writes the frames, each with a newline, in one write. The error is
-// ErrInputClosed, or the context's when the server does not read; what could
-// not be written by then is written when the server reads on.
+// Send writes the frames, each followed by a newline, in a single write. The
+// error is ErrInputClosed, or the context's cause if the server does not read;
+// in that case the rest is written if the server reads again.
 func (l *link) Send(ctx context.Context, frames ...[]byte) error {
 	size := 0
 	for _, f := range frames {
@@ -44,8 +45,8 @@ func (l *link) Send(ctx context.Context, frames ...[]byte) error {
 	return l.submit(ctx, [][]byte{all})
 }
 
-// SendBytes writes the chunks as they are, each with a write of its own, and
-// records the lines that they complete. Errors are those of Send.
+// SendBytes writes the chunks unchanged, each in a separate write, and records
+// the lines that they complete. It returns the same errors as Send.
 func (l *link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	own := make([][]byte, 0, len(chunks))
 	for _, c := range chunks {
@@ -78,7 +79,7 @@ func unread(ctx context.Context) error {
 	return fmt.Errorf("the server does not read its stdin: %w", context.Cause(ctx))
 }
 
-// write carries out the jobs until the input is over.
+// write executes the jobs until the input is closed.
 func (l *link) write() {
 	for {
 		select {
@@ -90,9 +91,9 @@ func (l *link) write() {
 	}
 }
 
-// writeChunks records all that the chunks complete before it writes the
-// first: a server that needs no newline to answer would else be recorded as
-// answering what was not sent yet.
+// writeChunks records all lines that the chunks complete before it writes the
+// first chunk: a server may respond before it reads the newline, and the
+// transcript would then show the response before the request.
 func (l *link) writeChunks(chunks [][]byte) error {
 	for _, c := range chunks {
 		if !l.recordSent(c) {
@@ -110,9 +111,9 @@ func (l *link) writeChunks(chunks [][]byte) error {
 	return nil
 }
 
-// recordSent records the lines that chunk completes. That comes before the
-// write, or an answer could precede its request. It reports false, and
-// records nothing, once the input is closed.
+// recordSent records the lines that chunk completes. The caller writes chunk
+// afterwards, or the transcript could show a response before its request.
+// recordSent reports false, and records nothing, if the input is closed.
 func (l *link) recordSent(chunk []byte) bool {
 	in := &l.input
 	in.mu.Lock()
@@ -137,16 +138,15 @@ func (l *link) recordSent(chunk []byte) bool {
 
 var newline = []byte{'\n'}
 
-// CloseInput closes the server's stdin. It does nothing where that was done
-// before, or where the server is gone. A write that is still under way is cut
-// off.
+// CloseInput closes the server's stdin, and aborts a write in progress. It
+// does nothing if stdin is already closed or the server has exited.
 func (l *link) CloseInput() error {
 	l.endInput(true)
 	return nil
 }
 
-// endInput closes stdin, and records that when we do it while the server
-// lives.
+// endInput closes stdin. If record is set, it records that we closed it; it is
+// not set when the server has exited.
 func (l *link) endInput(record bool) {
 	in := &l.input
 	in.mu.Lock()
@@ -163,6 +163,6 @@ func (l *link) endInput(record bool) {
 		l.rec.Add(transcript.Event{Kind: transcript.InputClosed})
 	}
 	close(in.over)
-	// Where pipes know no deadlines, closing waits for a write under way.
+	// Closing can block on a write in progress if pipes don't support deadlines.
 	l.goroutine.Go(func() { _ = l.near.in.Close() })
 }

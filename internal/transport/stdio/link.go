@@ -10,35 +10,36 @@ import (
 )
 
 const (
-	// linger is how long a silent stdout or stderr is still listened to once
-	// the server has exited: another process may hold it open for ever.
+	// linger is how long the link waits for more output on stdout or stderr
+	// after the server has exited: another process may keep the pipe open for
+	// ever.
 	linger = 500 * time.Millisecond
-	// lingerTotal bounds the same for one that is not silent.
+	// lingerTotal bounds that wait if output keeps arriving.
 	lingerTotal = 3 * time.Second
-	// killWithin bounds the wait for the end of a server that was killed; only
-	// one that hangs inside the system, or a Go function, outlives it.
+	// killWithin bounds the wait for a killed server to end; only a process
+	// that hangs in a system call, or a Go function, takes longer.
 	killWithin = 10 * time.Second
 )
 
-// peer is the server at the far side of a link.
+// A peer is the server at the other end of a link.
 type peer interface {
-	// name says in an Opened event who this is.
+	// name returns the text that identifies the server in the Opened event.
 	name() string
-	// awaitExit returns when the server has ended.
+	// awaitExit returns when the server has exited.
 	awaitExit()
-	// signal sends "TERM" or "INT", calling before just before it does; it
-	// does neither, and reports false, where that is impossible.
+	// signal calls before and then sends "TERM" or "INT". If the signal can't
+	// be sent, it does neither and reports false.
 	signal(name string, before func()) bool
-	// kill ends the server and all that it started, at once; it does nothing
-	// to a server that is gone.
+	// kill kills the server and all processes that it started, immediately. It
+	// does nothing if the server has exited.
 	kill()
-	// clear kills what an ended server left behind, and returns how the
-	// server ended. It is called once, after awaitExit.
+	// clear kills the processes that an exited server left running, and
+	// returns how the server exited. It is called once, after awaitExit.
 	clear() (detail string, exitCode int)
 }
 
-// link is one running server. Three goroutines carry its streams (see
-// output.go and input.go), a fourth, live, outlasts them.
+// A link is one running server. Three goroutines read and write its streams
+// (see output.go and input.go); a fourth, live, ends after them.
 type link struct {
 	rec  *transcript.Transcript
 	peer peer
@@ -48,18 +49,18 @@ type link struct {
 	afterKill time.Duration
 	lingering atomic.Bool // the server has exited: reads are bounded
 
-	ended     chan struct{} // nothing more can come
+	ended     chan struct{} // no more messages can arrive
 	endOnce   sync.Once
 	outDone   chan struct{} // the reader of stdout has returned
 	errDone   chan struct{} // the reader of stderr has returned
 	exited    chan struct{} // the server has exited
-	done      chan struct{} // nothing is left
+	done      chan struct{} // the server, its process group and its pipes are gone
 	downOnce  sync.Once
-	goroutine sync.WaitGroup // the writer, and who closes stdin
+	goroutine sync.WaitGroup // the writer, and the goroutine that closes stdin
 }
 
-// open makes the pipes, starts a server at their far ends and sets the link
-// going.
+// open makes the pipes, starts a server at their far ends and starts the
+// link's goroutines.
 func open(rec *transcript.Transcript, start func(farEnds) (peer, error)) (transport.Link, error) {
 	near, far, err := pipes()
 	if err != nil {
@@ -89,7 +90,7 @@ func open(rec *transcript.Transcript, start func(farEnds) (peer, error)) (transp
 	return l, nil
 }
 
-// live follows the server to its end and clears up after it.
+// live waits for the server to exit and cleans up.
 func (l *link) live() {
 	defer close(l.done)
 	defer alive.remove(l.peer)
@@ -97,7 +98,7 @@ func (l *link) live() {
 	close(l.exited)
 	l.finishOutput()
 	detail, code := l.peer.clear()
-	l.near.close() // ends readers that wait for a process outside the group
+	l.near.close() // unblocks readers if a process outside the group holds a pipe open
 	<-l.outDone
 	<-l.errDone
 	l.endInput(false)
@@ -105,14 +106,14 @@ func (l *link) live() {
 	l.rec.Add(transcript.Event{Kind: transcript.Exited, Detail: detail, ExitCode: code})
 }
 
-// finishOutput gives the readers time to take in what the server wrote
-// before it exited.
+// finishOutput gives the readers time to read what the server wrote before it
+// exited.
 func (l *link) finishOutput() {
-	l.lingering.Store(true) // before the deadlines, see read
+	l.lingering.Store(true) // before setting the deadlines, see read
 	bound := lingerTotal
 	deadline := time.Now().Add(linger)
 	if l.near.out.SetReadDeadline(deadline) != nil || l.near.err.SetReadDeadline(deadline) != nil {
-		bound = linger // pipes without deadlines, or closed
+		bound = linger // the pipes have no deadlines, or are closed
 	}
 	timer := time.NewTimer(bound)
 	defer timer.Stop()
@@ -125,12 +126,13 @@ func (l *link) finishOutput() {
 	}
 }
 
-// Ended is closed at the end of the server's stdout, or when it floods us.
+// Ended returns a channel that is closed at the end of the server's stdout, or
+// when the server exceeds the limits on its output.
 func (l *link) Ended() <-chan struct{} { return l.ended }
 
 func (l *link) end() { l.endOnce.Do(func() { close(l.ended) }) }
 
-// Signal sends "TERM" or "INT" to all processes of the server's group.
+// Signal sends "TERM" or "INT" to all processes in the server's group.
 func (l *link) Signal(name string) bool {
 	return l.peer.signal(name, func() { l.signalled(name) })
 }
@@ -139,9 +141,9 @@ func (l *link) signalled(name string) {
 	l.rec.Add(transcript.Event{Kind: transcript.Signalled, Detail: name})
 }
 
-// Shutdown closes the server's stdin, waits, sends SIGTERM where there is
-// such a thing, waits, kills, and returns when the server, all that it left
-// in its process group and the link's own goroutines are gone.
+// Shutdown closes the server's stdin, waits, sends SIGTERM where the system
+// has it, waits, and kills the server. It returns when the server, all other
+// processes in its process group and the link's goroutines have ended.
 func (l *link) Shutdown(patience transport.Patience) {
 	l.downOnce.Do(func() { l.shutdown(patience) })
 }
@@ -163,7 +165,7 @@ func (l *link) shutdown(patience transport.Patience) {
 	<-l.done
 }
 
-// within waits for c to be closed, for d at most, and reports whether it was.
+// within waits for c to be closed, at most for d, and reports whether it was.
 func within(c <-chan struct{}, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

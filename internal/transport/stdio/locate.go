@@ -12,14 +12,14 @@ import (
 	"syscall"
 )
 
-// StartError says why a server could not be started, and what to do.
+// A StartError says why a server could not be started, and what to do.
 type StartError struct {
 	Argv0  string // the program as it was given
 	Reason string // what is wrong
 	Advice string // what to do about it
 }
 
-// Error returns all three in one line.
+// Error returns the program, the reason and the advice in one line.
 func (e *StartError) Error() string {
 	s := fmt.Sprintf("can't start the server %q: %s", e.Argv0, e.Reason)
 	if e.Advice != "" {
@@ -28,9 +28,9 @@ func (e *StartError) Error() string {
 	return s
 }
 
-// locate finds the program of c. A name without a slash is looked for in
-// PATH, a relative path is taken from the working directory of the server, as
-// shells and Node.js do.
+// locate returns the path of the program that c runs. It looks a name without
+// a slash up in PATH, and resolves a relative path against the working
+// directory of the server, as shells and Node.js do.
 func locate(c Command) (string, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return "", &StartError{Reason: "no command was given", Advice: "name the program to run, as in: node server.js"}
@@ -45,7 +45,7 @@ func locate(c Command) (string, error) {
 	dirs := filepath.SplitList(pathOf(c.Env))
 	for _, dir := range dirs {
 		if !filepath.IsAbs(dir) {
-			continue // would depend on where one stands
+			continue // would depend on the working directory
 		}
 		if found, err := exec.LookPath(filepath.Join(dir, argv0)); err == nil {
 			return found, nil
@@ -54,7 +54,7 @@ func locate(c Command) (string, error) {
 	return "", &StartError{Argv0: argv0, Reason: "command not found in " + places(dirs), Advice: notFoundAdvice(c)}
 }
 
-// separators are the characters that make a name a path.
+// separators are the characters that make a program name a path.
 var separators = func() string {
 	if runtime.GOOS == "windows" {
 		return `/\:`
@@ -79,7 +79,8 @@ func checkDir(c Command) error {
 	return nil
 }
 
-// locateFile checks a program that is given as a path.
+// locateFile checks a program that is given as a path, and returns its
+// absolute path.
 func locateFile(c Command) (string, error) {
 	argv0 := c.Argv[0]
 	path := inDir(c.Dir, argv0)
@@ -91,7 +92,7 @@ func locateFile(c Command) (string, error) {
 		return absolute(path)
 	case err == nil:
 		return "", &StartError{argv0, "the file is not executable", runAdvice(argv0)}
-	case runtime.GOOS == "windows" && runnable(path): // with an extension of PATHEXT
+	case runtime.GOOS == "windows" && runnable(path): // found with an extension from PATHEXT
 		return absolute(path)
 	case !errors.Is(err, fs.ErrNotExist):
 		return "", &StartError{argv0, fmt.Sprintf("it can't be reached: %v", err), "check the path and its permissions"}
@@ -108,7 +109,7 @@ func locateFile(c Command) (string, error) {
 	return "", &StartError{argv0, fmt.Sprintf("there is no file %q", path), advice}
 }
 
-// absolute makes path independent of the working directory of the server.
+// absolute makes path independent of the server's working directory.
 func absolute(path string) (string, error) {
 	found, err := exec.LookPath(path)
 	if err != nil {
@@ -124,7 +125,7 @@ func inDir(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runnable reports whether the system takes the file at path for a program.
+// runnable reports whether the system considers the file at path executable.
 func runnable(path string) bool {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -134,7 +135,7 @@ func runnable(path string) bool {
 	return err == nil
 }
 
-// pathOf returns the PATH of env, or ours where env has none.
+// pathOf returns the PATH of env, or that of this program if env has none.
 func pathOf(env []string) string {
 	for i := len(env) - 1; i >= 0; i-- { // the last one counts
 		name, value, _ := strings.Cut(env[i], "=")
@@ -145,7 +146,7 @@ func pathOf(env []string) string {
 	return os.Getenv("PATH")
 }
 
-// places names where a command was looked for, shortly.
+// places describes briefly where the command was searched.
 func places(dirs []string) string {
 	const most = 8
 	switch {
@@ -174,7 +175,8 @@ func notFoundAdvice(c Command) string {
 	return "install it, or give its full path"
 }
 
-// splitAdvice is for a command line that was given as one quoted argument.
+// splitAdvice returns advice if the whole command line was given as one
+// quoted argument.
 func splitAdvice(c Command) (string, bool) {
 	if len(c.Argv) > 1 || !strings.Contains(strings.TrimSpace(c.Argv[0]), " ") {
 		return "", false
@@ -182,13 +184,13 @@ func splitAdvice(c Command) (string, bool) {
 	return "program and arguments came as one word; give them apart: " + strings.Join(strings.Fields(c.Argv[0]), " "), true
 }
 
-// interpreters run files by their extension.
+// interpreters maps file extensions to the programs that run such files.
 var interpreters = map[string]string{
 	".js": "node", ".mjs": "node", ".cjs": "node", ".ts": "npx tsx", ".py": "python", ".rb": "ruby",
 	".sh": "sh", ".php": "php", ".jar": "java -jar", ".dll": "dotnet", ".go": "go run", ".pl": "perl", ".lua": "lua",
 }
 
-// runAdvice says how to run a file that is not executable by itself.
+// runAdvice returns how to run a file that is not executable.
 func runAdvice(path string) string {
 	with, ok := interpreters[strings.ToLower(filepath.Ext(path))]
 	name := strings.TrimPrefix(path, "."+string(filepath.Separator))
@@ -201,7 +203,7 @@ func runAdvice(path string) string {
 	return fmt.Sprintf("make it executable (chmod +x %s), or name its interpreter", name)
 }
 
-// explain turns the error of a start into one that teaches.
+// explain turns the error of a failed start into a StartError with advice.
 func explain(c Command, path string, err error) error {
 	e := &StartError{Argv0: c.Argv[0], Reason: err.Error(), Advice: "check that it runs from a shell"}
 	switch {

@@ -1,7 +1,7 @@
 package stdio
 
-// Resident implements transport.Weighed: it is false for a server within this
-// process, for one that has ended, and where the system does not tell.
+// Resident implements transport.Weighed. It reports false if the server runs
+// inside this process or has exited, or if the system has no such number.
 func (l *link) Resident() (int64, bool) {
 	p, ok := l.peer.(*process)
 	if !ok {

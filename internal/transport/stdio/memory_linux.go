@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// resident returns how much memory a process, the rest of its group and all that
-// descends from them hold for themselves; false where the system does not tell.
-// What is mapped from files is left out: it grows as code is first run.
+// resident returns the private memory, in bytes, of a process, its group and
+// all their descendants. It reports false if the system does not provide it.
+// File-backed pages do not count: they grow as code runs for the first time.
 func resident(pid int) (int64, bool) {
 	all, f := system{}.all(), family{}
 	roots := []int{pid}
@@ -30,8 +30,9 @@ func resident(pid int) (int64, bool) {
 	return total, told
 }
 
-// own reads /proc/PID/statm: the second field is what is resident, the third
-// what of it is of files or shared, both in pages.
+// own returns the private memory of one process. It reads /proc/PID/statm: the
+// second field is the number of resident pages, the third how many of these
+// are file-backed or shared.
 func own(pid int) (int64, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {

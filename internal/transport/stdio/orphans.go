@@ -12,18 +12,19 @@ import (
 	"unicode/utf8"
 )
 
-// markVariable is in the environment of every server that an adopting program
-// starts, and so in that of all processes the server starts: by it a process
-// that went into another session, and whose parents have ended, is known again.
-// Its value is a path, for a server may be such a program itself: the names
-// that the programs gave, the outermost first.
+// markVariable is set in the environment of every server that a program
+// starts after Adopt, and so in that of all processes which the server starts.
+// It identifies a process that moved to another session and whose parents have
+// exited. Its value is a path, because a server may itself be a program that
+// called Adopt: the owner names that each program assigned, outermost first.
 const markVariable = "MCP_CONFORM_SERVER"
 
-// Adopt makes this program answer for every process that its servers start, in
-// whatever group or session it is: when a server has ended, all of them are
-// killed. On Linux orphans become this process's children, so it is for a
-// program whose other children, if any, are in its own process group or have an
-// environment of OutsiderEnv. On Windows job objects do this without Adopt.
+// Adopt makes this program responsible for every process that its servers
+// start, in any group or session: when a server has exited, all of them are
+// killed. On Linux orphans become children of this process. A program must
+// therefore start its other children in its own process group, or with the
+// environment OutsiderEnv returns. On Windows job objects do this without
+// Adopt.
 func Adopt() {
 	ours, possible := adopt()
 	if !possible {
@@ -36,35 +37,36 @@ func Adopt() {
 	alive.token, alive.outsider = rand.Text(), rand.Text()
 }
 
-// OutsiderEnv returns the environment for a command that is not a server: what
-// it leaves running is not killed. It is env itself unless Adopt was called.
+// OutsiderEnv returns the environment for a command that is not a server, so
+// that the processes which it leaves running are not killed. It returns env
+// unchanged unless Adopt was called.
 func OutsiderEnv(env []string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
 	return alive.marked(env, alive.outsider)
 }
 
-// LeftBehind names the processes that servers started and that could not be
-// killed since it was last called. Command lines pass redact before they are
-// cut, for they may hold secrets; then they are escaped.
+// LeftBehind lists the processes that servers started and that could not be
+// killed since its last call. It passes command lines to redact before it
+// shortens and escapes them, because they may contain secrets.
 func LeftBehind(redact func(string) string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
 	return alive.takeLeft(redact)
 }
 
-// leftover is a process that could not be killed.
+// A leftover is a process that could not be killed.
 type leftover struct {
 	pid          int
 	command, why string
 }
 
 const (
-	mostLeft    = 10  // processes that are named
+	mostLeft    = 10  // processes that are listed
 	commandSize = 200 // bytes of a command line that are shown
 )
 
-// takeLeft is LeftBehind; the caller holds the lock.
+// takeLeft implements LeftBehind; the caller holds the lock.
 func (r *registry) takeLeft(redact func(string) string) (out []string) {
 	for i, one := range r.left {
 		if i == mostLeft {
@@ -77,8 +79,8 @@ func (r *registry) takeLeft(redact func(string) string) (out []string) {
 	return out
 }
 
-// newOwner names a server that is about to start; "" without Adopt. The caller
-// holds the lock.
+// newOwner returns an owner name for a server that is about to start, "" if
+// Adopt was not called. The caller holds the lock.
 func (r *registry) newOwner() string {
 	if r.token == "" {
 		return ""
@@ -89,8 +91,8 @@ func (r *registry) newOwner() string {
 	return owner
 }
 
-// marked returns env, or our own environment where that is nil, with the name
-// added to its mark. The caller holds the lock.
+// marked returns env, or our own environment if env is nil, with name appended
+// to its mark. The caller holds the lock.
 func (r *registry) marked(env []string, name string) []string {
 	if name == "" {
 		return env
@@ -110,7 +112,7 @@ func (r *registry) marked(env []string, name string) []string {
 	return append(out, mark+name)
 }
 
-// markIn returns the mark in an environment, whose variables a NUL ends.
+// markIn returns the mark in an environment block of NUL-terminated variables.
 func markIn(environ []byte) string {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		if mark, ok := bytes.CutPrefix(variable, []byte(markVariable+"=")); ok {
@@ -120,8 +122,8 @@ func markIn(environ []byte) string {
 	return ""
 }
 
-// ownerOf returns the name that this program gave to the server that started
-// the process, or to an outsider; "" where the process does not have one.
+// ownerOf returns the name that this program gave to the server or the
+// outsider that started the process, "" if the process carries no such name.
 func (r *registry) ownerOf(one relative) string {
 	for name := range strings.SplitSeq(r.table.mark(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
@@ -131,9 +133,9 @@ func (r *registry) ownerOf(one relative) string {
 	return ""
 }
 
-// doomed reports whether the process, which no living server leads, belongs to
-// one that has ended. A process that hides its mark and where it comes from
-// belongs to the last server that ends.
+// doomed reports whether the process, which is not the leader of a living
+// server, belongs to a server that has exited. A process without a readable
+// mark and of unknown descent counts as one of the last server's.
 func (r *registry) doomed(one relative) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -148,8 +150,8 @@ func (r *registry) doomed(one relative) bool {
 	}
 }
 
-// orphans returns the processes that may be left over from servers, without
-// those that lead one. The caller holds the lock.
+// orphans returns the processes that servers may have left running, without
+// the leaders of living servers. The caller holds the lock.
 func (r *registry) orphans() []relative {
 	leaders := map[int]bool{}
 	for p := range r.peers {
@@ -160,7 +162,8 @@ func (r *registry) orphans() []relative {
 	return slices.DeleteFunc(r.table.suspects(), func(one relative) bool { return leaders[one.pid] || one.pid == os.Getpid() })
 }
 
-// orphansOf returns the orphans that are the server's, or may be.
+// orphansOf returns the orphans that certainly or possibly belong to the
+// server.
 func (r *registry) orphansOf(owner string) (pids []int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -176,17 +179,17 @@ func (r *registry) orphansOf(owner string) (pids []int) {
 }
 
 const (
-	// orphansWithin bounds the time in which the orphans of a server are
-	// killed: one that hangs inside the system does not end, and some multiply.
+	// orphansWithin bounds the time for killing the orphans of a server: a
+	// process that hangs in a system call does not end, and some keep forking.
 	orphansWithin = 5 * time.Second
-	// orphanPause is the first pause between two looks at those that are dying.
+	// orphanPause is the first pause between two checks for dying processes.
 	orphanPause = 200 * time.Microsecond
 	longPause   = 10 * time.Millisecond
 )
 
-// endOrphans kills what belongs to servers that have ended, and returns when
-// nothing of it is left: the children of one that was killed are seen in the
-// next pass. It names what it can't kill, see LeftBehind.
+// endOrphans kills the processes of servers that have exited, and returns when
+// none is left: the next pass finds the children of a killed process. It
+// notes processes that it can't kill for LeftBehind.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := family{}
@@ -195,7 +198,7 @@ func (r *registry) endOrphans() {
 		switch {
 		case left == 0:
 			return
-		case fresh: // they may multiply: there is no time to lose
+		case fresh: // they may be forking: don't wait
 			pause = orphanPause
 		default:
 			<-time.After(pause)
@@ -204,9 +207,9 @@ func (r *registry) endOrphans() {
 	}
 }
 
-// pass kills each orphan of ended servers, and notes it in killed. It returns
-// how many of them are still alive, and whether there was one that was not
-// killed before. In the last pass those that are left are given up.
+// pass kills each orphan of exited servers, and adds it to killed. It returns
+// how many of them are still alive, and whether it killed one that was not in
+// killed before. The last pass gives up on those that are left.
 func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +217,7 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 		return 0, false
 	}
 	if r.closed && !last {
-		left = r.dying() // before the orphans are listed: a server that ends in between leaves new ones
+		left = r.dying() // before listing the orphans: a server that exits in between leaves new ones
 	}
 	var doomed []relative
 	for _, one := range r.orphans() {
@@ -225,7 +228,7 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 			doomed = append(doomed, one)
 		}
 	}
-	if first && len(doomed) > 0 { // what descends from them may have lost its mark
+	if first && len(doomed) > 0 { // their descendants may have cleared the mark
 		all := r.table.all()
 		for _, one := range doomed {
 			r.ended[one.pid] = one.start
@@ -251,8 +254,8 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 	return left, fresh
 }
 
-// dying returns how many servers have not ended yet: what they started becomes
-// an orphan when they do. The caller holds the lock.
+// dying returns how many servers have not exited yet: the processes that they
+// started become orphans when they do. The caller holds the lock.
 func (r *registry) dying() (n int) {
 	for p := range r.peers {
 		if p, ok := p.(*process); ok {
@@ -264,17 +267,17 @@ func (r *registry) dying() (n int) {
 	return n
 }
 
-// giveUp notes a process that can't be killed. The caller holds the lock.
+// giveUp records a process that can't be killed. The caller holds the lock.
 func (r *registry) giveUp(one relative, why string) {
 	r.lost[one.pid] = one.start
 	command := strings.TrimSpace(strings.ReplaceAll(r.table.commandLine(one.pid), "\x00", " "))
 	r.left = append(r.left, leftover{one.pid, command[:min(len(command), mostCommand)], why})
 }
 
-// mostCommand bounds what is kept of a command line.
+// mostCommand bounds, in bytes, how much of a command line is kept.
 const mostCommand = 16 << 10
 
-// shownCommand returns a command line, bounded and escaped.
+// shownCommand returns a command line, shortened and escaped.
 func shownCommand(line string) string {
 	if len(line) > commandSize {
 		cut := commandSize
@@ -287,8 +290,8 @@ func shownCommand(line string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// retire says that the server has ended, as all in known is to. The caller does
-// not hold the lock.
+// retire notes that the server has exited, so that all processes in known must
+// end too, and kills its orphans. The caller does not hold the lock.
 func (r *registry) retire(owner string, known family) {
 	r.mu.Lock()
 	delete(r.owners, owner)

@@ -14,14 +14,14 @@ import (
 	"pgregory.net/rapid"
 )
 
-// fakeTable is a processTable in which each kill lets others start children,
-// end and become orphans meanwhile.
+// A fakeTable is a processTable in which each kill can make other processes
+// fork, exit and become orphans.
 type fakeTable struct {
 	procs map[int]relative
 	marks map[int]string
-	fails map[int]error // why a process can't be killed; nil for one that ignores it
-	step  func()        // what happens after each kill
-	after func()        // what happens after each list of our children
+	fails map[int]error // why a process can't be killed; nil if it ignores the kill
+	step  func()        // called after each kill
+	after func()        // called after each list of our children
 	kills []int
 	next  int
 }
@@ -30,7 +30,7 @@ func newFakeTable() *fakeTable {
 	return &fakeTable{procs: map[int]relative{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, after: func() {}, next: 1 << 24}
 }
 
-// spawn adds a process in a group of its own and returns its pid.
+// spawn adds a process in its own group and returns its pid.
 func (f *fakeTable) spawn(parent int, mark string) int {
 	f.next++
 	f.procs[f.next] = relative{pid: f.next, parent: parent, group: f.next, start: uint64(f.next)}
@@ -38,7 +38,7 @@ func (f *fakeTable) spawn(parent int, mark string) int {
 	return f.next
 }
 
-// end makes a process a zombie, and its children ours.
+// end makes a process a zombie and its children ours.
 func (f *fakeTable) end(pid int) {
 	r := f.procs[pid]
 	r.zombie = true
@@ -83,7 +83,7 @@ func (f *fakeTable) kill(r relative) error {
 	return nil
 }
 
-// adoptingRegistry is a registry after Adopt, with some servers alive.
+// adoptingRegistry returns a registry as after Adopt, with living servers.
 func adoptingRegistry(f *fakeTable, servers int) (*registry, []string) {
 	r := newRegistry(f)
 	r.adopting, r.alone, r.token, r.outsider = true, true, "TOKEN", "OUTSIDER"
@@ -94,15 +94,15 @@ func adoptingRegistry(f *fakeTable, servers int) (*registry, []string) {
 	return r, names
 }
 
-// TestOrphansEnd: whatever the servers started and however it multiplies while
-// it is killed, all that belongs to a server that ended is gone, nothing that
-// belongs to another is touched, and nothing of a server is left in the end.
+// TestOrphansEnd checks that retiring a server kills all its processes, however
+// they fork meanwhile, that it kills no other process, and that no process of
+// any server is left in the end.
 func TestOrphansEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		f := newFakeTable()
 		r, names := adoptingRegistry(f, rapid.IntRange(1, 4).Draw(t, "servers"))
-		own := map[int]string{} // whose each process is
+		own := map[int]string{} // the owner of each process
 		add := func(parent int, owner, mark string) {
 			own[f.spawn(parent, mark)] = owner
 		}
@@ -115,7 +115,7 @@ func TestOrphansEnd(t *testing.T) {
 					break
 				}
 			}
-			// One whose mark is gone is known by its descent alone.
+			// A process without a mark is only known by its descent.
 			mark := rapid.SampledFrom([]string{owner, "AROUND.1/" + owner, owner + "/WITHIN.2"}).Draw(t, "mark")
 			if parent != os.Getpid() && rapid.Bool().Draw(t, "hides") {
 				mark = ""
@@ -154,8 +154,8 @@ func TestOrphansEnd(t *testing.T) {
 	})
 }
 
-// TestOrphansOfAServerThatEndsMeanwhile: when everything is killed, a server
-// that ends just after the orphans were listed leaves none.
+// TestOrphansOfAServerThatEndsMeanwhile checks that KillAll leaves no process
+// of a server that exits just after the orphans were listed.
 func TestOrphansOfAServerThatEndsMeanwhile(t *testing.T) {
 	t.Parallel()
 	f := newFakeTable()
@@ -175,8 +175,8 @@ func TestOrphansOfAServerThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUnmarkedOrphans: a process that cleared its environment ends with the last
-// server, unless it may be no server's at all.
+// TestUnmarkedOrphans checks that a process that cleared its environment is
+// killed with the last server, unless it may not belong to any server.
 func TestUnmarkedOrphans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -206,8 +206,8 @@ func TestUnmarkedOrphans(t *testing.T) {
 	}
 }
 
-// TestUnkillableOrphansAreNamed with their command lines, escaped, once each;
-// the other orphans end.
+// TestUnkillableOrphansAreNamed checks that unkillable orphans are listed once
+// each, with their escaped command lines, and that the others are killed.
 func TestUnkillableOrphansAreNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -233,7 +233,7 @@ func TestUnkillableOrphansAreNamed(t *testing.T) {
 	}
 }
 
-// TestMarks: a program that judges such a program adds to the mark.
+// TestMarks checks that a program that itself has a mark appends to it.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	r, _ := adoptingRegistry(newFakeTable(), 0)

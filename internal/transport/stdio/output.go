@@ -12,17 +12,18 @@ import (
 )
 
 const (
-	// headKept is how much is kept of a line that is longer than the limit.
+	// headKept is how many bytes of a line that exceeds the limit are kept.
 	headKept = 4 << 10
-	// readSize is the size of one read, that of a pipe's buffer on Linux.
+	// readSize is the size of one read: the size of a pipe's buffer on Linux.
 	readSize = 64 << 10
-	// pieceCost is what a piece of stderr counts at least against the limit,
-	// so that a server that writes single bytes makes no endless transcript.
+	// pieceCost is the minimum that one chunk of stderr counts towards the
+	// limit, so that a server that writes single bytes can't make the
+	// transcript grow without bound.
 	pieceCost = 64
 )
 
-// readOutput records stdout until it ends, and goes on reading when there is
-// nothing more to record, for a server must not block on a full pipe.
+// readOutput records stdout until it ends. It keeps reading after recording
+// has stopped, because a server must not block on a full pipe.
 func (l *link) readOutput() {
 	defer close(l.outDone)
 	o := output{link: l}
@@ -36,8 +37,8 @@ func (l *link) readOutput() {
 	l.end()
 }
 
-// read hands all that comes from f to take, until the end of the file, or,
-// once the server has exited, until nothing came for a while.
+// read passes all data from f to take until the end of the file or, once the
+// server has exited, until no data has arrived for linger.
 func (l *link) read(f *os.File, take func([]byte)) error {
 	buf := make([]byte, readSize)
 	for {
@@ -52,11 +53,11 @@ func (l *link) read(f *os.File, take func([]byte)) error {
 	}
 }
 
-// output cuts stdout into lines and records them.
+// An output splits stdout into lines and records them.
 type output struct {
 	link *link
-	line []byte // the line so far, or its head when it is cut
-	size int64  // bytes of the line so far
+	line []byte // the line so far, or its head if the line is cut
+	size int64  // the length of the line so far, in bytes
 	cut  bool   // the line is longer than the limit
 	deaf bool   // nothing more is recorded
 }
@@ -72,7 +73,7 @@ func (o *output) take(p []byte) {
 	}
 }
 
-// add adds p to the line.
+// add appends p to the current line.
 func (o *output) add(p []byte) {
 	o.size += int64(len(p))
 	if o.cut {
@@ -87,11 +88,11 @@ func (o *output) add(p []byte) {
 	most := min(headKept, limit)
 	kept := o.line[:min(len(o.line), most)]
 	o.line = slices.Concat(kept, p[:min(len(p), most-len(kept))])
-	// Nobody must wait for a line that may never end.
+	// Report it now: the line may never end.
 	o.flooded(fmt.Sprintf("more than %d bytes without a newline", limit))
 }
 
-// record records the line and begins the next. A cut line is the last.
+// record records the current line and starts the next. A cut line is the last.
 func (o *output) record(unterminated bool) {
 	if flood := o.link.rec.Admit(len(o.line)); flood != "" && !o.cut {
 		o.deaf = true
@@ -109,14 +110,14 @@ func (o *output) flooded(what string) {
 	o.link.end()
 }
 
-// finish records the piece after the last newline.
+// finish records the unterminated line after the last newline, if any.
 func (o *output) finish() {
 	if o.size > 0 && !o.deaf {
 		o.record(true)
 	}
 }
 
-// readStderr records the beginning of stderr, and how much followed it.
+// readStderr records the beginning of stderr, and how many bytes followed.
 func (l *link) readStderr() {
 	defer close(l.errDone)
 	left, dropped := l.rec.Limits().Stderr, int64(0)

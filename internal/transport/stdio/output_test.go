@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// However the bytes are cut into reads, the lines are the same, and together
-// they are the bytes.
+// TestLinesDoNotDependOnReads checks that the recorded lines are the same
+// however the bytes are split into reads, and are those of a plain split.
 func TestLinesDoNotDependOnReads(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SliceOf(rapid.SampledFrom([]byte("ab\r\n\n\x00\xff"))).Draw(t, "text")
@@ -37,7 +37,7 @@ type line struct {
 	Unterminated bool
 }
 
-// recorded returns the lines that are recorded of the reads.
+// recorded returns the lines that are recorded for the reads.
 func recorded(limit int, reads ...[]byte) []line {
 	l := &link{rec: transcript.NewWithin(nil, transcript.Limits{Frame: limit}), ended: make(chan struct{})}
 	o := output{link: l}
@@ -54,8 +54,8 @@ func recorded(limit int, reads ...[]byte) []line {
 	return out
 }
 
-// expected says the same in the plainest way: a line over the limit is the
-// last, and only its head is kept.
+// expected computes the same lines in the simplest way: a line over the limit
+// is the last, and only its head is kept.
 func expected(text []byte, limit int) []line {
 	var out []line
 	pieces := bytes.Split(text, newline)

@@ -5,15 +5,15 @@ import (
 	"os"
 )
 
-// nearEnds are our ends of a server's three streams, farEnds the server's.
+// nearEnds are our ends of a server's three streams; farEnds are the server's.
 type (
 	nearEnds struct{ in, out, err *os.File }
 	farEnds  struct{ in, out, err *os.File }
 )
 
-// pipes makes the three pipes of a link. They are pipes of the system even
-// for a server in our own process, so that both kinds buffer, block and break
-// alike.
+// pipes makes the three pipes of a link. Even a server in our own process gets
+// operating system pipes, so that both kinds buffer, block and break in the
+// same way.
 func pipes() (near nearEnds, far farEnds, err error) {
 	for _, p := range []struct{ r, w **os.File }{
 		{&far.in, &near.in}, {&near.out, &far.out}, {&near.err, &far.err},
@@ -30,7 +30,7 @@ func pipes() (near nearEnds, far farEnds, err error) {
 func (e nearEnds) close() { closeAll(e.in, e.out, e.err) }
 func (e farEnds) close()  { closeAll(e.in, e.out, e.err) }
 
-// closeAll closes the files; those that are nil or closed already are left be.
+// closeAll closes the files. Files that are nil or already closed are ignored.
 func closeAll(files ...*os.File) {
 	for _, f := range files {
 		_ = f.Close()

@@ -6,20 +6,20 @@ import (
 	"sync"
 )
 
-// process is a server that is a process. Its group has its id.
+// A process is a server that runs as a process. Its pid is its group's id.
 type process struct {
 	cmd   *exec.Cmd
 	group group // see group_*.go
 
-	owner string // its name, in the marks of what it starts; "" without Adopt
+	owner string // its name in the marks of the processes that it starts; "" without Adopt
 
 	mu    sync.Mutex
-	gone  bool   // the server has ended: its id may be another's soon
+	gone  bool   // the server has exited: its pid may soon be reused
 	known family // descendants that end with it, whatever their marks
 }
 
-// startProcess starts the command in a process group of its own and closes
-// far. Its caller is registry.add.
+// startProcess starts the command in its own process group and closes far. It
+// is only called within registry.add, which holds the lock.
 func startProcess(c Command, far farEnds) (peer, error) {
 	path, err := locate(c)
 	if err != nil {
@@ -60,8 +60,8 @@ func (p *process) kill() {
 	p.group.kill()
 }
 
-// keep notes processes, and all that descend from them, that are to end with
-// the server, wherever they went.
+// keep notes processes that must end with the server, together with all their
+// descendants, even if they move to another group or session.
 func (p *process) keep(pids ...int) {
 	if p.owner == "" {
 		return
@@ -80,7 +80,7 @@ func (p *process) clear() (string, int) {
 	state := p.cmd.ProcessState
 	p.mu.Unlock()
 	if p.owner != "" {
-		alive.retire(p.owner, p.known) // which does not change any more
+		alive.retire(p.owner, p.known) // known no longer changes
 	}
 	return state.String(), state.ExitCode()
 }

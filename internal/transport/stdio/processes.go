@@ -1,43 +1,43 @@
 package stdio
 
-// relative is what the system says about a process. Its pid and start together
-// identify it: a process with the same pid and another start is another one.
+// A relative is what the system reports about a process. Its pid and start time
+// together identify it: pids are reused.
 type relative struct {
 	pid, parent, group int
 	start              uint64
 	zombie             bool
 }
 
-// processTable reads and ends processes; the system's is in processes_*.go.
+// A processTable reads and kills processes; processes_*.go has the system's.
 type processTable interface {
-	// all returns every process that can be seen, by its pid.
+	// all returns every visible process, by pid.
 	all() map[int]relative
-	// suspects returns the processes among which every orphan of a server is:
-	// our children where orphans become ours, else all of our user.
+	// suspects returns a set of processes that includes every orphan of a
+	// server: our children if orphans become ours, else all of our user.
 	suspects() []relative
-	// look returns what is known of one process now.
+	// look returns the current state of one process.
 	look(pid int) (relative, bool)
 	// mark returns the value of markVariable in the environment with which the
-	// process was started, "" where there is none or it can't be read.
+	// process was started, "" if there is none or it can't be read.
 	mark(pid int) string
-	// kill kills the process, unless it is gone; it returns why it can't.
+	// kill kills the process; it does nothing if the process is gone.
 	kill(relative) error
-	// reap removes a zombie that is our child.
+	// reap reaps a zombie that is our child.
 	reap(relative)
 	// commandLine returns the process's arguments, or at least its name.
 	commandLine(pid int) string
 }
 
-// family is processes: the time of the start of each, by its pid.
+// A family is a set of processes: the start time of each, by its pid.
 type family map[int]uint64
 
-// has reports whether the process is one of f.
+// has reports whether f contains the process.
 func (f family) has(r relative) bool {
 	start, known := f[r.pid]
 	return known && start == r.start
 }
 
-// gather adds to f the roots, and all descendants of those in f.
+// gather adds the roots to f, and all descendants of the processes in f.
 func (f family) gather(all map[int]relative, roots ...int) {
 	for _, pid := range roots {
 		if r, ok := all[pid]; ok {

@@ -9,10 +9,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt finds that orphans go to launchd here; they are found by their mark.
+// adopt reports that orphans are not ours: on macOS launchd inherits them, and
+// they are found by their mark.
 func adopt() (orphansAreOurs, possible bool) { return false, true }
 
-// system is the processTable of sysctl.
+// A system is the processTable that reads sysctl.
 type system struct{}
 
 // szomb is the state of a zombie, SZOMB in <sys/proc.h>.
@@ -55,10 +56,9 @@ func (system) look(pid int) (relative, bool) {
 	return relativeOf(p), true
 }
 
-// arguments returns what a process was started with: the number of its
-// arguments, and after the path of its program those and the environment, each
-// string ended by a NUL. The system leaves out the environment of its own
-// programs.
+// arguments returns the number of arguments with which a process was started,
+// and a list of NUL-terminated strings: those arguments, then the environment.
+// macOS omits the environment of its own programs.
 func arguments(pid int) (count int, list []byte) {
 	raw, err := unix.SysctlRaw("kern.procargs2", pid)
 	if err != nil || len(raw) < 4 {

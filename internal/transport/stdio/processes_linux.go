@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes orphans among our descendants our children.
+// adopt makes this process the parent of orphans among its descendants.
 func adopt() (orphansAreOurs, possible bool) {
 	ours := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 	return ours, true
 }
 
-// system is the processTable of /proc.
+// A system is the processTable that reads /proc.
 type system struct{}
 
 func (s system) all() map[int]relative {
@@ -38,11 +38,11 @@ func (s system) all() map[int]relative {
 	return all
 }
 
-// suspects returns our children where orphans become ours. After each server
-// they are read from the list that the kernel keeps for the main thread, which
-// is quick, but may omit a child while another ends. So in the end, and with a
-// kernel that was built without this list, all processes are looked at. The
-// caller holds the registry's lock.
+// suspects returns our children if orphans become ours. After each server it
+// reads the kernel's list of the main thread's children, which is fast but may
+// miss a child while another exits. At the end of the run, and if the kernel
+// was built without that list, it reads all processes instead. The caller
+// holds the registry's lock.
 func (s system) suspects() []relative {
 	if !alive.adopting {
 		return ofUser(s.all())
@@ -81,10 +81,10 @@ func ofUser(all map[int]relative) (out []relative) {
 	return out
 }
 
-// look reads /proc/PID/stat: the fields after the name, which is in
-// parentheses and may contain any character. A process whose main thread has
-// ended before the others is said to be a zombie, but it keeps its children
-// until the last thread has ended.
+// look reads the fields of /proc/PID/stat after the name, which is in
+// parentheses and may contain any character. The kernel reports a process as a
+// zombie once its main thread has ended, but the process keeps its children
+// until its last thread ends.
 func (system) look(pid int) (relative, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
@@ -107,8 +107,8 @@ func (system) mark(pid int) string {
 	return markIn(environ)
 }
 
-// kill signals by a descriptor: it stays that of the process that was looked
-// at while it was open, even when the pid is used again.
+// kill signals through a pidfd, which keeps referring to the same process even
+// if the pid is reused after look has checked it.
 func (s system) kill(r relative) error {
 	fd, err := unix.PidfdOpen(r.pid, 0)
 	if err == nil {

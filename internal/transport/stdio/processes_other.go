@@ -2,11 +2,11 @@
 
 package stdio
 
-// adopt finds nothing to do: on Windows a job object keeps all that a server
-// starts together, and elsewhere only its process group is known.
+// adopt reports that Adopt has no effect: on Windows a job object holds all
+// processes that a server starts, and elsewhere only its group is known.
 func adopt() (orphansAreOurs, possible bool) { return false, false }
 
-// system is the processTable of a system that is not asked.
+// A system is the processTable of a system that is never queried.
 type system struct{}
 
 func (system) all() map[int]relative     { return nil }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// alive holds every server that was started and is not yet known to be gone.
+// alive holds every server that was started and has not ended yet.
 var alive = newRegistry(system{})
 
 type registry struct {
@@ -13,25 +13,25 @@ type registry struct {
 	peers  map[peer]struct{}
 	closed bool // KillAll was called
 
-	// What follows is about processes that servers start, see orphans.go.
+	// The fields below are about processes that servers start, see orphans.go.
 	table    processTable
 	adopting bool            // orphans become our children
-	alone    bool            // and there were none before: those without a mark are of servers
-	token    string          // what the names of servers begin with; "" without Adopt
-	outsider string          // the name of what is no server
-	started  int             // servers that were named
-	owners   map[string]bool // the names of those that are alive
-	ended    family          // processes of those that are not
-	lost     family          // those that can't be killed
-	left     []leftover      // those that LeftBehind is to name
+	alone    bool            // and there were none before: those without a mark belong to servers
+	token    string          // the prefix of all owner names; "" without Adopt
+	outsider string          // the owner name of commands that are not servers
+	started  int             // how many servers were given a name
+	owners   map[string]bool // the names of the living servers
+	ended    family          // processes of servers that have exited
+	lost     family          // processes that can't be killed
+	left     []leftover      // processes that LeftBehind will list
 }
 
 func newRegistry(t processTable) *registry {
 	return &registry{peers: map[peer]struct{}{}, table: t, owners: map[string]bool{}, ended: family{}, lost: family{}}
 }
 
-// add starts a server and lists it. Both happen under the lock, so that no
-// server can slip past a KillAll, and none is taken for an orphan.
+// add starts a server and lists it. Both happen under the lock, so that
+// KillAll misses no server, and no server is mistaken for an orphan.
 func (r *registry) add(start func() (peer, error)) (peer, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -51,10 +51,10 @@ func (r *registry) remove(p peer) {
 	delete(r.peers, p)
 }
 
-// KillAll kills every server that this package started and that is still
-// alive, with all processes of its group and, after Adopt, all others that it
-// started, and lets no other be started. It is the last resort before the
-// harness itself ends: on a crash, or on a second interrupt.
+// KillAll kills every living server that this package started, with all
+// processes of its group and, after Adopt, all others that it started, and
+// prevents new servers from starting. It is the last resort before the harness
+// exits on a crash or a second interrupt.
 func KillAll() {
 	alive.mu.Lock()
 	alive.closed = true
@@ -65,7 +65,7 @@ func KillAll() {
 	alive.endOrphans()
 }
 
-// Live returns the number of servers that are alive.
+// Live returns the number of living servers.
 func Live() int {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()

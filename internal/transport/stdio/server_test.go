@@ -13,13 +13,13 @@ import (
 	"testing"
 )
 
-// behaviourVariable makes the test binary run as the server of that name.
+// behaviourVariable names the server that the test binary runs as.
 const behaviourVariable = "STDIO_TEST_BEHAVIOUR"
 
 func TestMain(m *testing.M) {
 	name, ok := os.LookupEnv(behaviourVariable)
 	if !ok {
-		// The race detector lets each program sleep for a second at its end.
+		// The race detector delays the exit of each program by a second.
 		_ = os.Setenv("GORACE", "atexit_sleep_ms=0")
 		os.Exit(m.Run())
 	}
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(behaviours[name](context.Background(), os.Stdin, os.Stdout, os.Stderr, signals))
 }
 
-// flood returns a server that writes the line until nobody reads it.
+// flood returns a server that writes the line until the pipe is closed.
 func flood(line string) Serve {
 	return func(_ context.Context, _ io.Reader, out, _ io.Writer, _ <-chan string) int {
 		for {
@@ -49,7 +49,7 @@ func flood(line string) Serve {
 	}
 }
 
-// behaviours are servers that run both as a process and as a function.
+// behaviours are servers that can run as a process or as a function.
 var behaviours = map[string]Serve{
 	// echo returns each line, and exits at the end of its stdin.
 	"echo": func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
@@ -65,9 +65,9 @@ var behaviours = map[string]Serve{
 		_, _ = io.WriteString(log, "no configuration\n")
 		return 3
 	},
-	// reads when told copies its stdin only after a signal.
+	// "reads when told" copies its stdin only after a signal.
 	"reads when told": func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {
-		_, _ = io.WriteString(out, "ready\n") // from here on signals are heard
+		_, _ = io.WriteString(out, "ready\n") // from here on it handles signals
 		select {
 		case <-signals:
 		case <-ctx.Done():
@@ -108,7 +108,7 @@ var behaviours = map[string]Serve{
 	"floods megabytes": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"` +
 		strings.Repeat("m", 8<<20) + `"}}`),
 	"floods members": flood(`{"jsonrpc":"2.0","method":"notifications/message","params":{` + strings.Repeat(`"a":1,`, 50) + `"b":1}}`),
-	// 100 MB writes one line of that size and another line.
+	// "100 MB" writes one line of that size and another line.
 	"100 MB": func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		piece := bytes.Repeat([]byte("y"), 1_000_000)
 		for range 100 {
@@ -139,7 +139,7 @@ var behaviours = map[string]Serve{
 		}
 		return 0
 	},
-	// a megabyte on stderr, in two sizes of pieces.
+	// "loud" writes a megabyte to stderr, in chunks of a kilobyte.
 	"loud": func(_ context.Context, _ io.Reader, out, log io.Writer, _ <-chan string) int {
 		piece := bytes.Repeat([]byte("z"), 1<<10)
 		for range 1 << 10 {

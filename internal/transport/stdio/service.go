@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// serviceTail is how much is kept of the end of what a service wrote.
+// serviceTail is how many bytes at the end of a service's output are kept.
 const serviceTail = 16 << 10
 
-// Service is a server process that is not spoken to over its streams. It has
-// an input that stays open and empty, for some servers end with theirs; what
-// it writes is kept as far as it may explain something.
+// A Service is a server process that is not reached over its streams. Its
+// stdin stays open and empty, because some servers exit at the end of stdin.
+// The end of its output is kept, because it may explain a failure.
 type Service struct {
 	process *process
 	in, out *os.File
-	exited  chan struct{} // the process that was started has ended
-	done    chan struct{} // nothing is left
+	exited  chan struct{} // the process has ended, and the rest of its group was killed
+	done    chan struct{} // live has returned: nothing is left to clean up
 	stop    sync.Once
 
 	mu     sync.Mutex
@@ -29,14 +29,14 @@ type Service struct {
 	code   int
 }
 
-// StartService starts the command in a process group of its own. The error is
-// a *StartError when it could not be started.
+// StartService starts the command in its own process group. The error is a
+// *StartError if it could not be started.
 func StartService(c Command) (*Service, error) {
 	near, far, err := pipes()
 	if err != nil {
 		return nil, err
 	}
-	// Both outputs go one way, so that their lines keep their order.
+	// stdout and stderr share one pipe, so that their lines keep their order.
 	closeAll(near.err, far.err)
 	far.err = far.out
 	p, err := alive.add(func() (peer, error) { return startProcess(c, far) })
@@ -69,7 +69,7 @@ func (s *Service) listen(heard chan struct{}) {
 	}
 }
 
-// live follows the process to its end and clears up after it.
+// live waits for the process to exit and cleans up.
 func (s *Service) live(heard chan struct{}) {
 	defer close(s.done)
 	defer alive.remove(s.process)
@@ -82,40 +82,41 @@ func (s *Service) live(heard chan struct{}) {
 	defer timer.Stop()
 	select {
 	case <-heard:
-	case <-timer.C: // a process that escaped holds it open
+	case <-timer.C: // a process outside the group holds the pipe open
 	}
 	closeAll(s.in, s.out)
 	<-heard
 	close(s.exited)
 }
 
-// PID is that of the process that was started, and of its group.
+// PID returns the id of the process that was started, and of its group.
 func (s *Service) PID() int { return s.process.cmd.Process.Pid }
 
-// Exited is closed when the process that was started has ended and the rest of
-// its group was killed.
+// Exited returns a channel that is closed when the process that was started
+// has exited and the rest of its group was killed.
 func (s *Service) Exited() <-chan struct{} { return s.exited }
 
-// Ending tells how the process ended, once Exited is closed.
+// Ending returns how the process exited, once Exited is closed.
 func (s *Service) Ending() (detail string, code int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.detail, s.code
 }
 
-// Output returns the end of what came on its stdout and stderr so far.
+// Output returns the end of what the service has written to stdout and stderr
+// so far.
 func (s *Service) Output() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return string(s.tail)
 }
 
-// Stop ends the process with all its descendants: SIGTERM to its group, where
-// there is such a thing, SIGKILL when patience ends. It returns when nothing
-// is left, and reports whether it had to kill.
+// Stop ends the process with all its descendants: it sends SIGTERM to the
+// group, where the system has it, and SIGKILL when patience ends. It returns
+// when they are gone, or after killWithin, and reports whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.Keep(s.PID()) // and so its descendants
+		s.Keep(s.PID()) // and with it all its descendants
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
@@ -125,10 +126,10 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	return killed
 }
 
-// Members returns the processes that the service consists of at this moment:
-// those of its group, their descendants, and after Adopt the orphans among them,
-// also those of which the system does not say whose they are. It is empty where
-// the system does not tell.
+// Members returns the processes that the service currently consists of: those
+// of its group, their descendants and, after Adopt, its orphans, including
+// orphans whose owner is unknown. It returns an empty list if the system does
+// not list processes.
 func (s *Service) Members() []int {
 	all, members := system{}.all(), family{}
 	roots := []int{s.PID()}
@@ -142,5 +143,6 @@ func (s *Service) Members() []int {
 	return slices.Collect(maps.Keys(members))
 }
 
-// Keep notes members that are to end with the service, wherever they went.
+// Keep notes members that must end with the service, even if they move to
+// another group or session.
 func (s *Service) Keep(pids ...int) { s.process.keep(pids...) }

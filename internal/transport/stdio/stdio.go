@@ -1,6 +1,6 @@
-// Package stdio reaches servers over stdin and stdout: it starts them as
-// processes, each in a process group of its own, or runs them as Go functions
-// over the same pipes, and sees to it that nothing of them is left behind.
+// Package stdio connects to servers over stdin and stdout. It starts each
+// server as a process in its own process group, or runs it as a Go function
+// over the same kind of pipes, and makes sure that no process is left running.
 package stdio
 
 import (
@@ -12,33 +12,33 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// ErrInputClosed says that nothing can be sent any more: the server exited
+// ErrInputClosed is returned when nothing more can be sent: the server exited
 // or closed its stdin, or CloseInput was called.
 var ErrInputClosed = errors.New("the server's stdin is closed")
 
-// Command says how a server is started.
+// A Command describes how to start a server.
 type Command struct {
 	Argv []string // the program and its arguments
 	Dir  string   // the working directory; empty for our own
 	// Env is the complete environment, as NAME=value; nil for our own. The
-	// program is looked for in its PATH, or in ours where it has none.
+	// program is looked up in its PATH, or in ours if Env has no PATH.
 	Env []string
 }
 
-// Dialer starts a process for each link.
+// A Dialer starts a process for each link.
 type Dialer struct {
 	command Command
 }
 
-// NewDialer returns a dialer that runs c anew for each link.
+// NewDialer returns a dialer that runs c for each link.
 func NewDialer(c Command) *Dialer { return &Dialer{command: c} }
 
 // Transport returns spec.Stdio.
 func (d *Dialer) Transport() spec.Transport { return spec.Stdio }
 
-// Dial starts the server. The error is a *StartError when it could not be
-// started; a server that starts and exits at once is no error here, but an
-// Exited event in rec.
+// Dial starts the server. The error is a *StartError if the server could not be
+// started. A server that starts and exits immediately is not an error: rec then
+// has an Exited event.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
