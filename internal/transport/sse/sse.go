@@ -1,6 +1,6 @@
-// Package sse reaches a server over HTTP+SSE, the transport of 2024-11-05: a
-// GET opens an event stream that carries all that the server says; its first
-// event names the endpoint to which the client posts its messages.
+// Package sse connects to a server over HTTP+SSE, the transport of 2024-11-05.
+// A GET opens an event stream that carries all messages of the server; its
+// first event names the endpoint to which the client posts its messages.
 package sse
 
 import (
@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// Dialer opens streams of one server.
+// A Dialer opens event streams of one server.
 type Dialer struct {
 	URL   *url.URL
 	Reach exchange.Reach
@@ -29,8 +29,8 @@ func NewDialer(u *url.URL, r exchange.Reach) *Dialer { return &Dialer{URL: u, Re
 // Transport implements transport.Dialer.
 func (*Dialer) Transport() spec.Transport { return spec.SSE }
 
-// Dial implements transport.Dialer. It opens the stream, and does not wait for
-// what comes on it: that shows when the first message is sent.
+// Dial implements transport.Dialer. It opens the stream but does not wait for
+// the endpoint event: the first Send does.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {
@@ -44,11 +44,11 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	return l, nil
 }
 
-// Link is one stream of a server, with the endpoint that belongs to it.
+// A Link is one event stream of a server, with the endpoint that it named.
 type Link struct {
 	client *exchange.Client
 	url    *url.URL
-	ctx    context.Context // ends with the link
+	ctx    context.Context // cancelled with the link
 	cancel context.CancelFunc
 	stream *exchange.Pending
 
@@ -93,8 +93,9 @@ func ending(e *transcript.Event) string {
 	return "ended (" + e.Detail + ")"
 }
 
-// resolve reads the data of the endpoint event. Another origin than that of
-// the stream would get the client's credentials, so it is not taken.
+// resolve parses the data of the endpoint event. It rejects an endpoint of
+// another origin than the stream's, which would receive the client's
+// credentials.
 func (l *Link) resolve(data string) (*url.URL, error) {
 	u, err := l.url.Parse(strings.TrimSpace(data))
 	if err != nil {
@@ -106,7 +107,7 @@ func (l *Link) resolve(data string) (*url.URL, error) {
 	return u, nil
 }
 
-// awaitEnd ends the link with its stream.
+// awaitEnd ends the link when its stream ends.
 func (l *Link) awaitEnd() {
 	<-l.stream.Over()
 	_, detail := l.stream.Ended()
@@ -126,8 +127,8 @@ func (l *Link) ServerEnded(detail string) {
 
 var errClosed = errors.New("the link is closed")
 
-// Send posts each frame by itself, and returns when the server has taken all
-// of them: their answers come on the stream.
+// Send posts each frame in a request of its own, and returns when the server
+// has responded to all of them. The JSON-RPC responses arrive on the stream.
 func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	posts := make([]*exchange.Pending, 0, len(frames))
 	for _, frame := range frames {
@@ -148,7 +149,7 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 	return nil
 }
 
-// SendBytes posts the bytes as one body, in chunks where there are several.
+// SendBytes posts the bytes as one body, as HTTP chunks if there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	p, err := l.post(ctx, exchange.InChunks(chunks...))
 	if err != nil {
@@ -186,7 +187,7 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
 }
 
-// Endpoint returns where messages are posted to, once the server has said so.
+// Endpoint waits for the endpoint event, and returns the URL for messages.
 func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
 	select {
 	case <-l.named:
@@ -210,7 +211,8 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 
-// taken waits for the response to a POST, and says why nothing was sent.
+// taken waits for the HTTP response to a POST. It returns an error if nothing
+// could be sent.
 func taken(ctx context.Context, p *exchange.Pending) error { return await(ctx, p, p.Responded()) }
 
 func await(ctx context.Context, p *exchange.Pending, done <-chan struct{}) error {
@@ -231,12 +233,12 @@ func (l *Link) Ended() <-chan struct{} { return l.ended }
 // Signal implements transport.Link: there is no process.
 func (*Link) Signal(string) bool { return false }
 
-// CloseInput implements transport.Link: HTTP knows no end of input.
+// CloseInput implements transport.Link: HTTP has no end of input.
 func (*Link) CloseInput() error {
 	return exchange.ErrNoInput
 }
 
-// Shutdown closes the stream, which is the end of the session.
+// Shutdown closes the stream, which ends the session.
 func (l *Link) Shutdown(transport.Patience) {
 	l.once.Do(func() {
 		l.endOnce.Do(func() { close(l.ended) })

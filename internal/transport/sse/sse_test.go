@@ -19,10 +19,10 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// server streams first, and then what is posted to it, as an echo.
+// A server writes first to its stream, and then an echo of each POST.
 type server struct {
 	first  func(host string) string
-	status int // of the stream
+	status int // the HTTP status of the stream; 0 for 200
 	echoes chan string
 }
 
@@ -71,7 +71,7 @@ func open(t *testing.T, s *server) (transport.Link, *transcript.Transcript) {
 	return l, rec
 }
 
-// The endpoint may be given in every way that a URL can be.
+// TestEndpoint checks every form of URL that the endpoint event may contain.
 func TestEndpoint(t *testing.T) {
 	for _, c := range []struct {
 		name, data string // HOST stands for the server's own
@@ -108,7 +108,7 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// Where nothing can be sent, sending says why.
+// TestNoEndpoint checks that Send returns why nothing can be sent.
 func TestNoEndpoint(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -128,7 +128,7 @@ func TestNoEndpoint(t *testing.T) {
 	}
 }
 
-// The link ends with its stream.
+// TestEnd checks that the link ends with its stream.
 func TestEnd(t *testing.T) {
 	s := &server{first: func(string) string { return "event: endpoint\ndata: /m\n\n" }}
 	l, rec := open(t, s)

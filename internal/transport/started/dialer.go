@@ -11,21 +11,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// Dialer opens links to one server, which it starts with the first of them,
-// and again where it has ended.
+// A Dialer opens links to one server. It starts the server with the first link,
+// and again when the server has exited.
 type Dialer struct {
 	starter   *Starter
 	transport spec.Transport
 	over      func(*url.URL) transport.Dialer
-	shared    *Dialer // whose server has to end before ours can start; nil for none
+	shared    *Dialer // the dialer whose server must stop before ours can start; nil if none
 
 	mu      sync.Mutex
 	server  *Server
 	endings []transport.Ending
 }
 
-// Dialer returns a dialer that speaks with the servers by the dialers that over
-// returns, for the transport. The first server may be started already, or nil.
+// Dialer returns a dialer for servers over transport t; over returns the dialer
+// for a server's URL. first is a server that was already started, or nil.
 func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) transport.Dialer) *Dialer {
 	return &Dialer{starter: s, transport: t, over: over, server: first}
 }
@@ -33,8 +33,8 @@ func (s *Starter) Dialer(first *Server, t spec.Transport, over func(*url.URL) tr
 // Transport implements transport.Dialer.
 func (d *Dialer) Transport() spec.Transport { return d.transport }
 
-// Single implements transport.Sharer: on a port that is fixed one server can
-// listen.
+// Single implements transport.Sharer: only one server can listen on a fixed
+// port.
 func (d *Dialer) Single() bool { return !d.starter.o.Ported }
 
 // Fresh implements transport.Sharer.
@@ -46,7 +46,7 @@ func (d *Dialer) Fresh() (fresh transport.Dialer, stop func()) {
 	return f, f.Close
 }
 
-// Close ends the server; another link starts it again.
+// Close stops the server; the next Dial starts it again.
 func (d *Dialer) Close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -88,7 +88,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	return l, nil
 }
 
-// alive returns the server, started anew where there is none.
+// alive returns the running server, and starts one if there is none.
 func (d *Dialer) alive(ctx context.Context) (*Server, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

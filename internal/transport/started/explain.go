@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// outputShown is how much of a server's output an error has.
+// outputShown is how many bytes of a server's output an error includes.
 const outputShown = 2 << 10
 
 func output(s *stdio.Service) string {
@@ -19,7 +19,7 @@ func output(s *stdio.Service) string {
 	return text[max(0, len(text)-outputShown):]
 }
 
-// occupied says that somebody listens where the server is to listen.
+// occupied returns the error for an address at which another process listens.
 func occupied(ctx context.Context, u *url.URL) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -36,8 +36,8 @@ func occupied(ctx context.Context, u *url.URL) error {
 	}
 }
 
-// ours returns the processes of the service that listen at u; none where that
-// can't be told. The error says that another process does.
+// ours returns the service's processes that listen at u, none if that is
+// unknown. It returns an error if only other processes listen there.
 func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	members := service.Members()
 	if len(members) == 0 {
@@ -53,7 +53,7 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 	all := listenersAt(u, nil)
 	if len(all) == 0 || slices.ContainsFunc(all, func(l listener) bool { return len(l.pids) == 0 }) {
-		return nil, nil // one that can't be read may well be ours: nobody listened there before
+		return nil, nil // an unreadable one may be ours: no process listened there before
 	}
 	return nil, &Error{
 		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),
@@ -63,7 +63,7 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 }
 
-// ended says that the service ended before it listened.
+// ended returns the error for a service that exited before it listened.
 func ended(service *stdio.Service, u *url.URL) error {
 	detail, code := service.Ending()
 	e := &Error{
@@ -77,8 +77,8 @@ func ended(service *stdio.Service, u *url.URL) error {
 	return e
 }
 
-// unready says that the service does not listen in time, and where else it
-// does.
+// unready returns the error for a service that does not listen at u in time; it
+// names the addresses at which the service listens.
 func unready(service *stdio.Service, u *url.URL, waited time.Duration) error {
 	e := &Error{
 		Reason: fmt.Sprintf("the server did not listen at %s within %v", address(u), waited),

@@ -2,9 +2,9 @@ package started
 
 import "net/netip"
 
-// listener is a TCP socket that accepts connections.
+// A listener is a TCP socket that accepts connections.
 type listener struct {
 	at      netip.AddrPort
-	pids    []int  // who holds it, as far as we may know
-	command string // of the first of them
+	pids    []int  // the processes that hold it, as far as we may read them
+	command string // the program of the first process
 }

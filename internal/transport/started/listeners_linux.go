@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// listeners returns the sockets that accept TCP connections and are held by
-// one of the processes.
+// listeners returns the sockets that accept TCP connections and that one of the
+// processes holds.
 func listeners(among []int) []listener {
 	return slices.DeleteFunc(held(sockets(), among), func(l listener) bool { return len(l.pids) == 0 })
 }
 
-// listenersAt returns the sockets that a connection to u reaches: the ones
-// bound to its very address, else those bound to all addresses; with who of
-// the processes, or of all where there are none given, holds them.
+// listenersAt returns the sockets that a connection to u reaches: those bound to
+// that address, else those bound to all addresses. It looks up the holders of
+// each among the given processes, or among all processes if among is nil.
 func listenersAt(u *url.URL, among []int) []listener {
 	host, port, err := net.SplitHostPort(address(u))
 	if err != nil {
@@ -56,28 +56,28 @@ type socket struct {
 	inode string
 }
 
-const listening = "0A" // the state TCP_LISTEN in /proc/net/tcp
+const listening = "0A" // TCP_LISTEN in /proc/net/tcp
 
 // sockets reads /proc/net/tcp and tcp6.
 func sockets() []socket {
 	return slices.Concat(socketsIn("/proc/net/tcp"), socketsIn("/proc/net/tcp6"))
 }
 
-// socketsIn reads one of these tables. Sockets that listen stand before the
+// socketsIn reads one of these tables. Listening sockets come before
 // connections, of which there may be tens of thousands.
 func socketsIn(name string) []socket {
 	table, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
-	defer func() { _ = table.Close() }() // only read from
+	defer func() { _ = table.Close() }() // opened for reading only
 	var out []socket
 	lines := bufio.NewScanner(table)
 	for first := true; lines.Scan(); first = false {
 		fields := strings.Fields(lines.Text()) // sl local remote state queues timer retransmits uid timeout inode
 		switch {
 		case first:
-			continue // names of the columns
+			continue // the column names
 		case len(fields) < 10 || fields[3] != listening:
 			return out
 		}
@@ -88,8 +88,8 @@ func socketsIn(name string) []socket {
 	return out
 }
 
-// parseAddress reads an address of these tables: hexadecimal, each group of
-// four bytes in the order of the processor.
+// parseAddress parses an address of these tables: hexadecimal, each group of
+// four bytes in the byte order of the processor.
 func parseAddress(text string) (netip.AddrPort, bool) {
 	host, port, _ := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(host)
@@ -104,8 +104,8 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return netip.AddrPortFrom(addr.Unmap(), uint16(number)), ok
 }
 
-// held looks up which of the processes, or of all where there are none given,
-// hold the sockets.
+// held looks up which of the processes hold the sockets; it looks at all
+// processes if among is nil.
 func held(sockets []socket, among []int) []listener {
 	holders := map[string][]int{}
 	for _, s := range sockets {
@@ -119,7 +119,7 @@ func held(sockets []socket, among []int) []listener {
 	}
 	for _, pid := range among {
 		folder := "/proc/" + strconv.Itoa(pid) + "/fd/"
-		files, _ := os.ReadDir(folder) // what can't be read belongs to nobody we know
+		files, _ := os.ReadDir(folder) // on an error the process counts as holding no socket
 		for _, f := range files {
 			link, _ := os.Readlink(folder + f.Name())
 			if pids, wanted := holders[link]; wanted && !slices.Contains(pids, pid) {
@@ -150,8 +150,8 @@ func everybody() []int {
 	return out
 }
 
-// commandOf returns the name of the program that the process runs: its
-// arguments may hold secrets of others.
+// commandOf returns the name of the program that the process runs. It omits the
+// arguments, which may contain secrets of other users.
 func commandOf(pid int) string {
 	name, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/comm")
 	return strings.TrimSpace(string(name))

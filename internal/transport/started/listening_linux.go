@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// gone returns a channel that is closed when none of the processes is left that
-// listened when the server was ready: the command that was started may outlive
-// them, as npm and what restarts on a change of files do. It is nil where that
-// can't be told. Stop ends the watch.
+// gone returns a channel that is closed when all processes that listened when
+// the server became ready have exited: the command that was started may outlive
+// them, as npm and file watchers do. The channel is nil if the processes can't
+// be watched. Calling stop ends the watch.
 func gone(pids []int) (ended <-chan struct{}, stop func()) {
 	var watched []*os.File
 	stop = func() {
@@ -38,8 +38,8 @@ func gone(pids []int) (ended <-chan struct{}, stop func()) {
 	return c, stop
 }
 
-// exited waits for the end of the process behind a pidfd; it reports false
-// when the file was closed before.
+// exited waits until the process of a pidfd exits. It reports false if the file
+// was closed before that.
 func exited(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

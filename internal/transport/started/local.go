@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// Listens implements transport.Local: where the processes of the server listen
-// at the port of its URL, as far as the system tells.
+// Listens implements transport.Local. It returns the addresses at which the
+// server's processes listen on the port of its URL, as far as they are known.
 func (l *link) Listens() []netip.Addr {
 	var at []netip.Addr
 	for _, found := range listeners(l.server.service.Members()) {

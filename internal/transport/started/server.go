@@ -13,16 +13,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// Server is a server that was started and listened.
+// A Server is a server that was started and that has listened.
 type Server struct {
 	service *stdio.Service
 	url     *url.URL
-	ended   chan struct{} // closed when it can't be spoken with any more
-	told    chan struct{} // closed when all its links know that
-	detail  string        // how it ended, before told is closed
+	ended   chan struct{} // closed when the server can no longer be reached
+	told    chan struct{} // closed when all its links have been notified
+	detail  string        // how it exited; set before told is closed
 	code    int
-	itself  bool // it ended by itself, before told is closed
-	cut     bool // and left a POST without its response
+	itself  bool // it exited without being stopped; set before told is closed
+	cut     bool // it also left a POST without a complete response
 
 	mu       sync.Mutex
 	links    map[*link]bool
@@ -36,17 +36,18 @@ func newServer(service *stdio.Service, u *url.URL, listening []int) *Server {
 	return s
 }
 
-// URL is where it listens.
+// URL returns the URL at which the server listens.
 func (s *Server) URL() *url.URL { return s.url }
 
-// Output returns the end of what it wrote to stdout and stderr.
+// Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime is what a server gets to end that seems to be about to.
+// endTime is how long Ended waits for a server to exit.
 const endTime = 500 * time.Millisecond
 
-// Ended tells how it ended by itself. It waits a little for that, for it is
-// asked when something went wrong.
+// Ended reports whether the server exited without being stopped, and how. It
+// waits up to endTime, because callers ask after an error, when the server may
+// be about to exit.
 func (s *Server) Ended() (how string, ended bool) {
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
@@ -59,7 +60,7 @@ func (s *Server) Ended() (how string, ended bool) {
 	}
 }
 
-// Alive reports whether it can be spoken with, and is not to end.
+// Alive reports whether the server can be reached and is not being stopped.
 func (s *Server) Alive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,12 +72,12 @@ func (s *Server) Alive() bool {
 	}
 }
 
-// Stop ends the server with all that it started.
+// Stop ends the server with all processes that it started.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopping = true
 	select {
-	case <-s.ended: // by itself: how, a signal of ours would blur
+	case <-s.ended: // it ended by itself: a signal of ours would obscure how
 		s.mu.Unlock()
 		<-s.told
 	default:
@@ -86,10 +87,10 @@ func (s *Server) Stop() {
 	<-s.told
 }
 
-// outlives is how long a command may outlive those that listened.
+// outlives is how long a command may outlive its listening processes.
 const outlives = time.Second
 
-// watch tells the links when the server has ended by itself.
+// watch notifies the links when the server has ended by itself.
 func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	defer close(s.told)
 	defer stop()
@@ -121,7 +122,8 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 	each(links, (*link).exited)
 }
 
-// ending tells how it ended, where it did so by itself; it must have ended.
+// ending waits until the server has ended, and returns how; it reports whether
+// the server ended without being stopped.
 func (s *Server) ending() (transport.Ending, bool) {
 	<-s.told
 	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut}, s.itself
@@ -135,14 +137,14 @@ func each(links map[*link]bool, do func(*link)) {
 	all.Wait()
 }
 
-// forget tells links that they will hear nothing.
+// forget tells links that they will not be notified of the server's end.
 func forget(links map[*link]bool) {
 	for l := range links {
 		close(l.heard)
 	}
 }
 
-// attach adds a link to those that hear of the end.
+// attach adds a link to those that are notified of the server's end.
 func (s *Server) attach(l *link) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -151,7 +153,7 @@ func (s *Server) attach(l *link) {
 		s.links[l] = true
 	case s.stopping:
 		close(l.heard)
-	default: // it has just ended
+	default: // the server has just ended
 		go func() {
 			l.hangUp()
 			<-s.told
@@ -160,8 +162,8 @@ func (s *Server) attach(l *link) {
 	}
 }
 
-// leave takes a link off those that hear of the end, and waits where it is
-// hearing of it.
+// leave removes a link from those that are notified of the server's end; if the
+// notification is under way, it waits for that.
 func (s *Server) leave(l *link) {
 	s.mu.Lock()
 	if s.links[l] {
@@ -175,16 +177,16 @@ func (s *Server) leave(l *link) {
 	}
 }
 
-// link is a link that hears of the end of the server's process.
+// A link is a link that is notified when the server's process ends.
 type link struct {
 	transport.Mortal
 	record *transcript.Transcript
 	server *Server
-	heard  chan struct{} // closed when it was told of the end, or never will be
+	heard  chan struct{} // closed after the notification, or when there will be none
 }
 
-// Shutdown implements transport.Link. A connection that broke may be the first
-// that is seen of the server's end, of which the link is to hear then.
+// Shutdown implements transport.Link. A broken connection may be the first sign
+// that the server has ended, so Shutdown then waits for the notification.
 func (l *link) Shutdown(p transport.Patience) {
 	if broke(l.record) {
 		l.server.Ended()
@@ -193,10 +195,10 @@ func (l *link) Shutdown(p transport.Patience) {
 	l.Mortal.Shutdown(p)
 }
 
-// settleTime bounds the wait for exchanges to be over whose server has ended.
+// settleTime bounds the wait for the open exchanges of a server that has ended.
 const settleTime = 500 * time.Millisecond
 
-// hangUp says that nothing comes any more, behind what still came.
+// hangUp reports the end of the server after what still arrived.
 func (l *link) hangUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()
@@ -206,7 +208,7 @@ func (l *link) hangUp() {
 	l.ServerEnded("the server's process has ended")
 }
 
-// exited records how the process has ended.
+// exited records how the process exited.
 func (l *link) exited() {
 	defer close(l.heard)
 	if said := l.server.Output(); said != "" {
@@ -215,14 +217,15 @@ func (l *link) exited() {
 	l.record.Add(transcript.Event{Kind: transcript.Exited, Detail: l.server.detail, ExitCode: l.server.code})
 }
 
-// cut reports whether a POST was left without its response, or in the midst of it.
+// cut reports whether a POST was left without a complete response.
 func cut(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(transcript.ExchangesOf(record.From(0)).All(), func(x *transcript.Exchange) bool {
 		return x.Method() == http.MethodPost && (x.End == nil || x.Ended() == transcript.Broken)
 	})
 }
 
-// broke reports whether the last connection of a POST broke, or could not be made.
+// broke reports whether the connection of the last finished POST broke or could
+// not be made.
 func broke(record *transcript.Transcript) bool {
 	all := transcript.ExchangesOf(record.From(0)).All()
 	for _, x := range slices.Backward(all) {
@@ -233,7 +236,7 @@ func broke(record *transcript.Transcript) bool {
 	return false
 }
 
-// underWay reports whether an exchange is.
+// underWay reports whether any exchange is not over yet.
 func underWay(record *transcript.Transcript) bool {
 	for _, x := range transcript.ExchangesOf(record.From(0)).All() {
 		if x.End == nil {

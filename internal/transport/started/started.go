@@ -1,6 +1,6 @@
-// Package started reaches servers over HTTP that are started for it: it runs
-// their command, waits until they listen, knows whether they live, and ends
-// them with all that they started.
+// Package started connects to servers over HTTP that it starts itself. It runs
+// the server's command, waits until the server listens, notices when it exits,
+// and ends it with all processes that it started.
 package started
 
 import (
@@ -15,46 +15,47 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// Options say how a server is started.
+// Options say how to start a server.
 type Options struct {
-	// Command and URL are those of a server that listens on the port; it is ""
-	// where none is picked.
+	// Command and URL return the command and the URL of a server that listens
+	// on the port; port is "" if Ported is false.
 	Command func(port string) stdio.Command
 	URL     func(port string) (*url.URL, error)
-	// Ported: a free port is picked for each start, so that several servers can
-	// live at a time.
+	// Ported reports whether a free port is picked for each start, so that
+	// several servers can run at the same time.
 	Ported bool
-	// Ready is how long a server has to begin to listen.
+	// Ready is how long a server may take until it listens.
 	Ready time.Duration
 }
 
-// Error says why there is no server.
+// An Error says why there is no server.
 type Error struct {
 	Reason string // what happened
 	Advice string // what to do
-	Output string // the end of what the server wrote; may be hostile
+	Output string // the end of what the server wrote; untrusted
 }
 
 func (e *Error) Error() string { return e.Reason }
 
-// Starter starts servers.
+// A Starter starts servers.
 type Starter struct {
 	o Options
 
 	mu     sync.Mutex
-	failed int   // starts in a row that failed
-	last   error // of the last of them
+	failed int   // consecutive starts that failed
+	last   error // the error of the last failed start
 }
 
-// NewStarter returns a starter; it starts nothing yet.
+// NewStarter returns a starter; it does not start a server yet.
 func NewStarter(o Options) *Starter { return &Starter{o: o} }
 
-// tries bounds how often another port is picked, and how often a server is
-// started that did not come up again.
+// tries bounds how many ports are tried for one start, and how many consecutive
+// starts may fail.
 const tries = 3
 
 // Start starts a server and waits until it listens. The error is an *Error, a
-// *stdio.StartError, or the cause of the context's end.
+// *stdio.StartError, or the cause of the context's end. After three failed
+// starts in a row it returns the last error without another attempt.
 func (s *Starter) Start(ctx context.Context) (*Server, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -104,7 +105,7 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 	}
 }
 
-// patience is what a server gets to end.
+// patience is how long a server has to exit after SIGTERM.
 var patience = transport.Patience{AfterTerm: 2 * time.Second}
 
 const (
@@ -112,8 +113,8 @@ const (
 	longPause  = 100 * time.Millisecond
 )
 
-// await waits until the service accepts connections at u, and returns its
-// processes that do, as far as that can be told.
+// await waits until the service accepts connections at u. It returns the
+// processes that accept them, as far as they are known.
 func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL) ([]int, error) {
 	timeout := time.NewTimer(s.o.Ready)
 	defer timeout.Stop()
@@ -135,7 +136,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 	}
 }
 
-// answers reports whether a connection to the address is accepted.
+// answers reports whether the address accepts a connection.
 func answers(ctx context.Context, at string) bool {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -147,7 +148,7 @@ func answers(ctx context.Context, at string) bool {
 	return true
 }
 
-// address is the host and port of a URL.
+// address returns the host and port of a URL.
 func address(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -156,8 +157,7 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-// freePort returns a port on which nobody listens, on no address of this
-// machine.
+// freePort returns a port that is free on all addresses of this machine.
 func freePort() (string, error) {
 	l, err := net.Listen("tcp", ":0")
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// addressVariable makes a server of the test binary, one that tells its pid.
+// addressVariable makes the test binary a server that responds with its pid.
 const addressVariable = "MCP_CONFORM_TEST_ADDRESS"
 
 func TestMain(m *testing.M) {
@@ -54,8 +54,8 @@ func serve(address string) int {
 	return 1
 }
 
-// dialer returns one for servers on a port that is picked, or on a fixed one
-// where that is given.
+// dialer returns a dialer for servers on the given port, or on a free one if
+// port is "".
 func dialer(t *testing.T, port string) *started.Dialer {
 	t.Helper()
 	self, err := os.Executable()
@@ -79,7 +79,7 @@ func dialer(t *testing.T, port string) *started.Dialer {
 	return d
 }
 
-// freePort returns one that the system does not hand out by itself soon again.
+// freePort returns a port that the system will not soon assign again.
 func freePort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -135,7 +135,7 @@ func is(k transcript.Kind) func(*transcript.Event) bool {
 	return func(e *transcript.Event) bool { return e.Kind == k }
 }
 
-// pid asks the server who it is.
+// pid returns the server's response, which contains its process id.
 func (s *session) pid() string {
 	s.t.Helper()
 	if err := s.Send(s.ctx, []byte(`{"jsonrpc":"2.0","id":1,"method":"who"}`)); err != nil {
@@ -185,8 +185,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// A link that goes as soon as its connection broke hears of the end, too, which
-// is known a little later than that.
+// TestEndOfWhoGoesAtOnce checks that a link which is shut down as soon as its
+// connection breaks records the server's exit, which is known slightly later.
 func TestEndOfWhoGoesAtOnce(t *testing.T) {
 	d := dialer(t, "")
 	for i := range 20 {

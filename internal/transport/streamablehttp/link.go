@@ -14,11 +14,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Link is one session with a server, or, for a server without sessions, one client's exchanges with
-// it.
+// A Link is one session with a server or, if the server has no sessions, one
+// client's exchanges with it.
 type Link struct {
 	client *exchange.Client
-	ctx    context.Context // ends with the link
+	ctx    context.Context // cancelled with the link
 	cancel context.CancelFunc
 
 	ended   chan struct{}

@@ -145,8 +145,8 @@ func send(t *testing.T, l *streamablehttp.Link, frames ...string) {
 	}
 }
 
-// The session and the version that initialize brings are named from then on,
-// and the session is ended.
+// TestSession checks that requests carry the session id and the version from the
+// response to initialize, and that Shutdown ends the session.
 func TestSession(t *testing.T) {
 	for _, c := range []struct {
 		version string
@@ -176,7 +176,8 @@ func TestSession(t *testing.T) {
 	}
 }
 
-// A stream that ends before the answer is taken up behind its last event.
+// TestResume checks that a stream which ends before the response is resumed
+// after its last event.
 func TestResume(t *testing.T) {
 	const stream = "text/event-stream"
 	s := &server{
@@ -212,8 +213,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// What the server says unasked comes on the stream that is opened after the
-// handshake.
+// TestListen checks that messages which the server sends on its own arrive on
+// the stream that is opened after the handshake.
 func TestListen(t *testing.T) {
 	s := &server{version: "2025-11-25", get: func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -233,7 +234,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// Redirections that keep the method are followed, on the same host.
+// TestRedirect checks that redirects on the same host that keep the method are
+// followed.
 func TestRedirect(t *testing.T) {
 	s := &server{version: "2025-11-25"}
 	l, rec := open(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -253,7 +255,7 @@ func TestRedirect(t *testing.T) {
 	}
 }
 
-// A server that is gone ends the link.
+// TestGone checks that the link ends if the server can't be reached.
 func TestGone(t *testing.T) {
 	h := httptest.NewServer(&server{version: "2025-11-25"})
 	u, _ := url.Parse(h.URL)

@@ -14,25 +14,25 @@ import (
 const (
 	maxRedirects = 5
 	maxResumes   = 20
-	// resumeDelay is waited for before a stream is taken up again where the
-	// server did not say how long; maxDelay bounds what it says.
+	// resumeDelay is the wait before a stream is resumed if the server sent no
+	// retry time; maxDelay bounds the retry time that it sent.
 	resumeDelay = time.Second
 	maxDelay    = 10 * time.Second
-	// listenTime bounds the wait for the head of the stream that is opened
-	// after initialized: some servers send it with the first event only.
+	// listenTime bounds the wait for the response to the GET that follows
+	// initialized: some servers send its head only with the first event.
 	listenTime = 300 * time.Millisecond
 )
 
 var errClosed = errors.New("the link is closed, or the server is gone")
 
-// post is one frame on its way.
+// A post is one frame that is being sent.
 type post struct {
 	first *exchange.Pending
-	asks  []wire.ID // of the requests in the frame
+	asks  []wire.ID // ids of the requests in the frame
 	taken chan struct{}
 }
 
-// sent is closed when what follows may be sent.
+// sent returns a channel that is closed when the next message may be sent.
 func (p *post) sent() <-chan struct{} {
 	if len(p.asks) > 0 {
 		return p.first.Written()
@@ -40,7 +40,8 @@ func (p *post) sent() <-chan struct{} {
 	return p.taken
 }
 
-// await waits until done is closed, and says why nothing was sent.
+// await waits until done is closed. It returns an error if nothing could be
+// sent.
 func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
@@ -53,8 +54,8 @@ func (p *post) await(ctx context.Context, done <-chan struct{}) error {
 	return nil
 }
 
-// post sends a frame, follows redirections and takes up streams that broke off
-// before the answer.
+// post sends a frame, follows redirects, and resumes a stream that ended before
+// the responses arrived.
 func (l *Link) post(frame []byte) (*post, error) {
 	if !l.alive() {
 		return nil, errClosed
@@ -74,7 +75,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 	from := l.client.Record.Len()
 	begin := func() *exchange.Pending {
 		r := l.request("POST", frame)
-		r.Frame, parsed = parsed, nil // what is sent again is another frame
+		r.Frame, parsed = parsed, nil // a request that is sent again parses its frame anew
 		if initialize {
 			r.OnHead = l.joined
 		}
@@ -96,8 +97,7 @@ func (l *Link) post(frame []byte) (*post, error) {
 	return p, nil
 }
 
-// follow waits for the response, and sends the request again where that says
-// so.
+// follow waits for the response, and sends the request again for each redirect.
 func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exchange.Pending {
 	for range maxRedirects {
 		<-p.Responded()
@@ -115,8 +115,8 @@ func (l *Link) follow(p *exchange.Pending, again func() *exchange.Pending) *exch
 	return p
 }
 
-// finish waits for the end of the exchange, and goes on with its stream where
-// that ended before the answers came.
+// finish waits for the end of the exchange, and resumes its stream if that
+// ended before the responses arrived.
 func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
 	<-p.Over()
 	if how, detail := p.Ended(); how == transcript.Unreachable {
@@ -134,14 +134,15 @@ func (l *Link) finish(p *exchange.Pending, asks []wire.ID, from int) {
 	}
 }
 
-// resumable reports whether the stream ended otherwise than by our own doing.
+// resumable reports whether the server or the network ended the stream, not the
+// client.
 func (l *Link) resumable(p *exchange.Pending) bool {
 	how, _ := p.Ended()
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
 }
 
-// resume opens the stream anew behind its last event; it returns nil where the
-// link ended before that.
+// resume opens the stream again after its last event. It returns nil if the link
+// ended before that.
 func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	delay := p.Retry()
 	if delay <= 0 {
@@ -153,14 +154,14 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	case <-l.ctx.Done():
 	}
 	if !l.alive() {
-		return nil // what listens there now is another server
+		return nil // another server may be listening there now
 	}
 	r := l.request("GET", nil)
 	r.Fields = append(r.Fields, transcript.Field{Name: lastEventID, Value: p.LastEventID()})
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered reports whether all requests have their answers.
+// answered reports whether all requests have received their responses.
 func (l *Link) answered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
@@ -179,9 +180,9 @@ func (l *Link) answered(asks []wire.ID, from int) bool {
 	return len(open) == 0
 }
 
-// listen opens the stream for what the server says unasked, once, where the
-// server took notifications/initialized. It returns when the server has
-// answered, so that nothing of what follows is missed.
+// listen opens the GET stream for messages that the server sends on its own,
+// once, if the server accepted notifications/initialized. It waits up to
+// listenTime for the server's response, so that no later message is missed.
 func (l *Link) listen(p *exchange.Pending) {
 	l.mu.Lock()
 	first := !l.opened && !l.closing && p.Head() != nil && p.Head().Status()/100 == 2
@@ -195,7 +196,7 @@ func (l *Link) listen(p *exchange.Pending) {
 	within(stream.Responded(), listenTime)
 }
 
-// keepListening takes the stream up again when it ends.
+// keepListening reopens the stream whenever it ends.
 func (l *Link) keepListening(p *exchange.Pending) {
 	for range maxResumes {
 		<-p.Over()

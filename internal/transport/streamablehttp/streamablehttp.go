@@ -1,7 +1,8 @@
-// Package streamablehttp reaches a server over Streamable HTTP, the transport
-// of 2025-03-26, 2025-06-18 and 2025-11-25: every message of the client is a
-// POST, answered by JSON or by an event stream; a GET opens a stream for what
-// the server says unasked; a session may bind them together.
+// Package streamablehttp connects to a server over Streamable HTTP, the
+// transport of 2025-03-26, 2025-06-18 and 2025-11-25. The client POSTs every
+// message, and the server responds with JSON or with an event stream. A GET
+// opens a stream for messages that the server sends on its own. A session id
+// may tie the exchanges together.
 package streamablehttp
 
 import (
@@ -21,7 +22,7 @@ const (
 	lastEventID   = "Last-Event-ID"
 )
 
-// Dialer opens sessions with one server.
+// A Dialer opens sessions with one server.
 type Dialer struct {
 	URL   *url.URL
 	Reach exchange.Reach
@@ -33,8 +34,8 @@ func NewDialer(u *url.URL, r exchange.Reach) *Dialer { return &Dialer{URL: u, Re
 // Transport implements transport.Dialer.
 func (*Dialer) Transport() spec.Transport { return spec.StreamableHTTP }
 
-// Dial implements transport.Dialer. Nothing is sent yet: the first POST opens
-// the session, and shows whether a server is there.
+// Dial implements transport.Dialer. It sends nothing: the first POST opens the
+// session, and shows whether the server can be reached.
 func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	client, err := exchange.Open(d.URL, d.Reach, rec)
 	if err != nil {
