@@ -6,34 +6,34 @@ import (
 	"slices"
 )
 
-// pattern is one spelling of a secret.
+// A pattern is one spelling of a secret.
 type pattern struct {
 	text  string
-	least int  // the length of the shortest part that is looked for
+	least int  // the length of the shortest part that counts as a match
 	plain bool // it is a word or a number
 	coded bool // it is in base64 or hexadecimal
 }
 
-// gram is how many bytes the index of a finder knows at a time.
+// gram is the number of bytes that a finder's index is keyed by.
 const gram = 4
 
-// finder finds patterns, and long parts of them, in texts. It looks up each
-// four bytes of a text in an index, so that a text without secrets costs little
-// whatever the number of patterns.
+// A finder finds patterns, and long parts of them, in texts. It looks up every
+// four bytes of a text in an index, so that the cost for a text without secrets
+// does not grow with the number of patterns.
 type finder struct {
 	patterns []pattern
 	index    map[uint32][]place
-	maybe    [1 << 16 / 64]uint64 // which hashes of four bytes are in the index
-	overlap  int                  // of two windows
+	maybe    [1 << 16 / 64]uint64 // a bitmap of the hashes that are in the index
+	overlap  int                  // of two consecutive windows, in bytes
 }
 
-// place is where four bytes are in a pattern.
+// A place is an occurrence of four bytes in a pattern.
 type place struct{ pattern, at int }
 
 func newFinder(patterns []pattern) *finder {
 	f := &finder{patterns: patterns, index: map[uint32][]place{}}
 	for n, p := range patterns {
-		// Any part of the least length holds the four bytes at one of these.
+		// Any part of the least length contains the four bytes at one of these.
 		for at := 0; at+gram <= len(p.text); at += p.least - gram + 1 {
 			key := binary.LittleEndian.Uint32([]byte(p.text[at : at+gram]))
 			f.index[key] = append(f.index[key], place{n, at})
@@ -48,18 +48,18 @@ func newFinder(patterns []pattern) *finder {
 
 func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
-// longestEscape is how many bytes may stand for one in most texts.
+// longestEscape is how many bytes an escape of one byte has in most texts.
 const longestEscape = 12
 
-// window is how much of a text is searched at a time: undoing escapes needs
-// several times as much memory.
+// window is how many bytes of a text are searched at a time: undoing escapes
+// needs several times as much memory.
 const window = 64 << 10
 
-// mostLevels bounds how many escapes within each other are undone: JSON within
-// a JSON string within HTML has three.
+// mostLevels bounds how many nested levels of escapes are undone: JSON in a JSON
+// string in HTML has three.
 const mostLevels = 4
 
-// spans returns where the patterns are, in order and apart from each other.
+// spans returns where the patterns are in text, in order and without overlap.
 func (f *finder) spans(text []byte) []Span {
 	if len(f.patterns) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (f *finder) spans(text []byte) []Span {
 	return merged(out)
 }
 
-// within adds the spans in a window of the text, which begins at base.
+// within appends the spans in one window of the text, which begins at base.
 func (f *finder) within(out []Span, text []byte, base int) []Span {
 	add := func(from, to int) {
 		if from, to = unmarked(text, from, to); from < to {
@@ -83,7 +83,7 @@ func (f *finder) within(out []Span, text []byte, base int) []Span {
 		}
 	}
 	f.search(text, func(from, to int) { add(clear(text, from, to)) })
-	var origin []int32 // of each byte of level in text; nil where they are the same
+	var origin []int32 // maps each byte of level to its offset in text; nil at first
 	level := text
 	for range mostLevels {
 		next, starts := unescape(level)
@@ -107,7 +107,7 @@ func (f *finder) within(out []Span, text []byte, base int) []Span {
 	return out
 }
 
-// search calls hit for each place at which enough of a pattern is in text.
+// search calls hit for each place in text that matches enough of a pattern.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
 		return
@@ -141,9 +141,9 @@ func (f *finder) search(text []byte, hit func(from, to int)) {
 	}
 }
 
-// clear widens or narrows a span of a text whose escapes were not undone, so
-// that it ends within none: replacing it must not change what a backslash or an
-// ampersand beside it means.
+// clear widens or narrows a span so that neither end is inside an escape:
+// replacing the span must not change the meaning of an adjacent backslash or
+// ampersand. text is the original, with its escapes.
 func clear(text []byte, from, to int) (int, int) {
 	if at, ok := inEscape(text, from); ok {
 		from = at
@@ -151,7 +151,7 @@ func clear(text []byte, from, to int) (int, int) {
 	if at, ok := inEscape(text, to); ok {
 		to = max(from, at)
 	}
-	// Within an entity, such as the end of &quot; of a secret that begins so.
+	// A span may start inside an entity, such as the &quot; that begins a secret.
 	for back := from - 1; back >= 0 && back >= from-8; back-- {
 		if text[back] == '&' {
 			if slices.Contains(text[from:min(to, from+8)], ';') {
@@ -166,9 +166,9 @@ func clear(text []byte, from, to int) (int, int) {
 	return from, to
 }
 
-// unmarked narrows a span so that it neither begins nor ends with a bare quote
-// or angle bracket: of a JSON, HTML or XML document these may be the marks
-// around a text that holds all the rest of a secret.
+// unmarked narrows a span so that it neither begins nor ends with an unescaped
+// quote or an angle bracket: these may be the delimiters of a string or an
+// element whose whole content is the rest of the secret.
 func unmarked(text []byte, from, to int) (int, int) {
 	bare := func(at int) bool {
 		return text[at] == '<' || text[at] == '>' || text[at] == '"' && slashes(text, at)%2 == 0
@@ -186,8 +186,8 @@ func inEntity(c byte) bool {
 	return c == '#' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
-// inEscape reports whether a position is within an escape that begins with a
-// backslash, and where that begins.
+// inEscape reports whether a position is inside an escape that begins with a
+// backslash, and returns the position of that backslash.
 func inEscape(text []byte, at int) (int, bool) {
 	const longest = len(`\U00000000`)
 	for back := at - 1; back >= 0 && back > at-longest; back-- {
@@ -200,7 +200,7 @@ func inEscape(text []byte, at int) (int, bool) {
 	return 0, false
 }
 
-// slashes returns how many backslashes are before a position.
+// slashes returns how many consecutive backslashes precede a position.
 func slashes(text []byte, at int) int {
 	n := 0
 	for at-n > 0 && text[at-n-1] == '\\' {
@@ -209,8 +209,8 @@ func slashes(text []byte, at int) int {
 	return n
 }
 
-// common reports whether a part of a secret is made of short words, as many
-// texts are.
+// common reports whether a part of a secret consists of short words, which
+// ordinary texts also contain.
 func common(part []byte) bool {
 	const mostCommon = 16
 	if len(part) > mostCommon {
@@ -230,7 +230,7 @@ func common(part []byte) bool {
 	return lower == 0 || upper <= 1
 }
 
-// merged returns the spans in order, those that touch or overlap as one.
+// merged returns the spans in order, and joins those that touch or overlap.
 func merged(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
 	var out []Span

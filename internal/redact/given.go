@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// AddGiven adds the value that the user gave a variable or header. It is a
-// secret whatever its name, unless it is an ordinary setting: see Ordinary. Of
-// a URL only the parts are secrets that look like some.
+// AddGiven adds the value that the user set for a variable or header. The value
+// counts as a secret whatever the name, unless it is an ordinary setting, see
+// Ordinary. Of a URL it adds only the parts that look like secrets.
 func (s *Secrets) AddGiven(name, value string) {
 	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
 		s.Add(value)
@@ -19,8 +19,8 @@ func (s *Secrets) AddGiven(name, value string) {
 	s.AddNamed(name, value)
 }
 
-// AddNamed adds the value of a variable or header when its name or its shape
-// shows that it is a secret.
+// AddNamed adds the value of a variable or header if its name or its form shows
+// that it is a secret.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {
@@ -50,7 +50,7 @@ func (s *Secrets) AddNamed(name, value string) {
 	}
 }
 
-// addBasic adds the credentials of Basic authentication.
+// addBasic adds the credentials of a Basic Authorization header.
 func (s *Secrets) addBasic(credentials string) {
 	s.Add(credentials)
 	if plain, err := base64.StdEncoding.DecodeString(credentials); err == nil {
@@ -58,7 +58,7 @@ func (s *Secrets) addBasic(credentials string) {
 	}
 }
 
-// addUser adds user:password, or the user alone.
+// addUser adds the secrets in user:password, or in a user name without password.
 func (s *Secrets) addUser(info string) {
 	user, password, ok := strings.Cut(info, ":")
 	if ok {
@@ -72,8 +72,8 @@ func (s *Secrets) addUser(info string) {
 	}
 }
 
-// AddArgs adds the secrets within arguments; one may be an argument of its own,
-// after its flag.
+// AddArgs adds the secrets in command line arguments, including a value that is a
+// separate argument after its flag.
 func (s *Secrets) AddArgs(args ...string) {
 	shown := (*Secrets)(nil).Args(args)
 	for i, arg := range args {
@@ -84,7 +84,7 @@ func (s *Secrets) AddArgs(args ...string) {
 	}
 }
 
-// addUserinfo adds what stands before the host of a URL.
+// addUserinfo adds the credentials in front of the host of a URL.
 func (s *Secrets) addUserinfo(arg string) {
 	if user, ok := userinfo(arg); ok {
 		s.addUser(user.String())
@@ -101,7 +101,7 @@ func userinfo(arg string) (*url.Userinfo, bool) {
 	return u.User, true
 }
 
-// addDifference adds what arg has where shown has the mark.
+// addDifference adds the parts of arg that are replaced by Mark in shown.
 func (s *Secrets) addDifference(arg, shown string) {
 	parts := strings.Split(shown, Mark)
 	arg = strings.TrimPrefix(arg, parts[0])
@@ -121,7 +121,7 @@ func (s *Secrets) addDifference(arg, shown string) {
 	}
 }
 
-// Args returns arguments without the secrets, and without what looks like one.
+// Args returns the arguments with known and likely secrets replaced by Mark.
 func (s *Secrets) Args(args []string) []string {
 	out := make([]string, len(args))
 	for i, arg := range args {
@@ -134,11 +134,10 @@ func (s *Secrets) Args(args []string) []string {
 	return out
 }
 
-// Arg does the same for one argument.
+// Arg returns one argument with known and likely secrets replaced by Mark.
 func (s *Secrets) Arg(arg string) string { return Arg(s.Text(arg)) }
 
-// settings are values that many programs are configured with, and that nobody
-// keeps secret.
+// settings are common configuration values that are never secrets.
 var settings = strings.Fields(`
 	true false null none auto default enabled disabled enable disable always never
 	debug info notice warn warning error fatal critical trace verbose quiet silent
@@ -156,15 +155,15 @@ var (
 		`\[?[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?:\]:[0-9]{1,5})?)$`)
 	localeShape = regexp.MustCompile(`^(?:C|POSIX|[a-z]{2}(?:[_-][A-Z]{2})?)(?:\.[A-Za-z0-9-]{4,12})?$`)
 	mediaShape  = regexp.MustCompile(`^(?:(?:application|text|image|audio|multipart|\*)/[a-z0-9.+*-]{1,40}(?:; ?[a-z]=[a-z0-9.-]+)?(?:, ?)?)+$`)
-	// pathShape matches the paths of files, and lists of them. What is long and
-	// has one separator may as well be base64.
+	// pathShape matches file paths, and lists of them. It rejects a long value
+	// with a single separator, which may be base64.
 	pathShape = regexp.MustCompile(`^(?:~|\.{1,2})?[/\\](?:[\w.,@ -]{0,15}|[\w.,@ -]*[/\\:][\w.,~@ /\\:-]*)$|^[A-Za-z]:[/\\][\w.,~@ /\\:;()-]*$`)
 	markShape = regexp.MustCompile(`^\$?\{[\w:./-]+\}$`)
 	plainWeb  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^@]*$`)
 )
 
-// Ordinary reports whether a value is a setting that gives nothing away, such as
-// a number, a path, the address of a host, or "production".
+// Ordinary reports whether a value is a setting that reveals nothing, such as a
+// number, a path, a host's address, or "production".
 func Ordinary(value string) bool {
 	value = strings.TrimSpace(value)
 	return slices.Contains(settings, strings.ToLower(value)) ||

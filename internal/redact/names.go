@@ -8,9 +8,9 @@ import (
 
 var wordEdge = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// The last words of names whose values are secrets. Those of settings have more
-// of them than the members of messages: `--key` and `PASS` are given to
-// programs, and a message may have a key of any sort.
+// These are the last words of names whose values are secrets. Settings have more
+// of them than members of messages: programs take `--key` and `PASS`, whereas a
+// message may have a key of any kind.
 var (
 	memberWords = []string{
 		"token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "passphrase", "pwd", "credential", "credentials",
@@ -20,15 +20,15 @@ var (
 	settingWords = append([]string{"pass", "key", "keys", "pat", "dsn", "auth", "signature"}, memberWords...)
 )
 
-// words returns the words of a name, in lower case.
+// words splits a name into words, in lower case.
 func words(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(wordEdge.ReplaceAllString(name, "${1}_$2")), func(c rune) bool {
 		return (c < 'a' || c > 'z') && (c < '0' || c > '9')
 	})
 }
 
-// Member reports whether the value of a member or header of this name is
-// usually a secret. A progress token is none: it connects messages.
+// Member reports whether the value of a member or header of this name is usually
+// a secret. A progress token is not: it links messages.
 func Member(name string) bool {
 	all := words(name)
 	if name == "progressToken" || len(all) == 0 {
@@ -44,8 +44,8 @@ func Setting(name string) bool {
 	return len(all) > 0 && slices.Contains(settingWords, all[len(all)-1])
 }
 
-// Flag reports whether the argument after this one is the secret that it
-// announces.
+// Flag reports whether arg is a flag whose value, the next argument, is usually
+// a secret.
 func Flag(arg string) bool {
 	return strings.HasPrefix(arg, "-") && !strings.Contains(arg, "=") && !strings.HasPrefix(arg, "--no-") && Setting(arg)
 }

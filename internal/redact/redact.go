@@ -1,13 +1,13 @@
-// Package redact removes secrets from what leaves the process.
+// Package redact removes secrets from everything that the program outputs.
 //
-// A Secrets knows the secrets that the user gave us and finds them however
-// they are spelled: percent-encoded, escaped as in JSON, Go, HTML or XML, in
-// base64 or hexadecimal, and cut in two. Everything that the program prints or
-// writes passes a Writer of it. What a server said passes Text before that,
-// while it is still in one piece: reports cut and fold it later.
+// A Secrets contains the secrets that the user gave us. It finds them in any
+// spelling: percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or
+// hexadecimal, and split in two. Everything that the program prints or writes
+// passes through its Writer. A server's output passes through Text before that,
+// while it is still in one piece, because reports shorten and wrap it later.
 //
-// Shape and Name recognize secrets that nobody told us of, by their form and by
-// the names in front of them.
+// Shapes, Member and Setting recognize secrets that the user did not declare, by
+// their form and by the names in front of them.
 package redact
 
 import (
@@ -24,47 +24,47 @@ import (
 	"sync/atomic"
 )
 
-// Mark replaces a secret. It is legal wherever a secret may be: in a URI, in a
+// Mark replaces a secret. It is valid wherever a secret can be: in a URI, in a
 // name, in base64.
 const Mark = "REDACTED"
 
 const (
-	// leastSecret is the length in bytes below which a value is not taken for a
-	// secret: without every "1" and "dev" a report could not be read.
+	// leastSecret is the minimum length, in bytes, of a word or number that
+	// counts as a secret: replacing every "1" and "dev" would ruin a report.
 	leastSecret = 6
-	// leastMixed is the same for a value that is neither a word nor a number.
+	// leastMixed is that minimum for a value that is neither a word nor a number.
 	leastMixed = 4
-	// leastPart is the length of the shortest part of a secret that is looked
-	// for; at least half of the secret has to be there.
+	// leastPart is the minimum length of a part of a secret that counts as a
+	// match; the part must also be at least half of the secret.
 	leastPart = 6
 )
 
-// Secrets are the secrets that are known. The zero value and nil know none. It
-// may be used by several goroutines at once.
+// Secrets is the set of known secrets. The zero value and nil are empty sets. It
+// is safe for concurrent use.
 type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool
-	compiled atomic.Pointer[finders] // nil when values changed, or there are none
+	compiled atomic.Pointer[finders] // nil if values changed, or if there are none
 	known    atomic.Bool             // there are values
 }
 
-// finders look for the secrets.
+// finders search for the secrets.
 type finders struct {
-	// all finds every secret. distinct leaves out plain words and numbers:
-	// they may well be words of our own, such as "warning" in a report.
+	// all finds every secret. distinct omits plain words and numbers, which may
+	// be our own words, such as "warning" in a report.
 	all, distinct *finder
 }
 
-// New returns the secrets with these values.
+// New returns the set of these secrets.
 func New(values ...string) *Secrets {
 	s := &Secrets{}
 	s.Add(values...)
 	return s
 }
 
-// Add adds secrets. Values that are too short to be recognized are left out, and
-// those that many programs are configured with, such as "true" and "debug".
-// Each line of a value of several lines is a secret, too.
+// Add adds secrets. It ignores values that are too short to be recognized, and
+// common settings such as "true" and "debug". It also adds each line of a
+// multi-line value as a secret.
 func (s *Secrets) Add(values ...string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Secrets) Add(values ...string) {
 		s.add(strings.TrimSpace(value))
 		if strings.ContainsAny(value, "\r\n") {
 			for line := range strings.Lines(value) {
-				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") { // the frame of a key in PEM
+				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") { // the first and last line of a key in PEM
 					s.add(line)
 				}
 			}
@@ -117,7 +117,7 @@ func (s *Secrets) list() []string {
 	return list
 }
 
-// finders returns what looks for the secrets, or nil where none are known.
+// finders returns the finders for the secrets, or nil if there are none.
 func (s *Secrets) finders() *finders {
 	if s == nil || !s.known.Load() {
 		return nil
@@ -141,7 +141,7 @@ func (s *Secrets) finders() *finders {
 	return f
 }
 
-// Text returns what a server or the user said without the secrets.
+// Text returns text from a server or the user with the secrets replaced by Mark.
 func (s *Secrets) Text(text string) string {
 	f := s.finders()
 	if f == nil {
@@ -154,8 +154,7 @@ func (s *Secrets) Text(text string) string {
 	return string(replace([]byte(text), spans))
 }
 
-// Bytes is Text for bytes. It returns text itself where there is no secret in
-// it.
+// Bytes is like Text for bytes. It returns text itself if it has no secret.
 func (s *Secrets) Bytes(text []byte) []byte {
 	if f := s.finders(); f != nil {
 		return replace(text, f.all.spans(text))
@@ -163,11 +162,10 @@ func (s *Secrets) Bytes(text []byte) []byte {
 	return text
 }
 
-// A Span is a part of a text, in bytes from its beginning.
+// A Span is a part of a text, as byte offsets: From is inclusive, To exclusive.
 type Span struct{ From, To int }
 
-// Spans returns where the secrets are in a text, in order and apart from each
-// other.
+// Spans returns where the secrets are in a text, in order and without overlap.
 func (s *Secrets) Spans(text []byte) []Span {
 	if f := s.finders(); f != nil {
 		return f.all.spans(text)
@@ -175,7 +173,7 @@ func (s *Secrets) Spans(text []byte) []Span {
 	return nil
 }
 
-// replace returns text with the mark in place of each span.
+// replace returns text with each span replaced by Mark.
 func replace(text []byte, spans []Span) []byte {
 	if len(spans) == 0 {
 		return text
@@ -189,10 +187,10 @@ func replace(text []byte, spans []Span) []byte {
 	return append(out, text[done:]...)
 }
 
-// Writer returns a writer that passes on what it is given without the secrets,
-// those aside that are plain words or numbers: see Text for what a server said.
-// JSON, HTML and XML stay well-formed. Each Write is passed on at once. Of a
-// secret that two writes share, the longer part is recognized.
+// Writer returns a writer that replaces secrets by Mark, except secrets that are
+// plain words or numbers: only Text replaces those, in a server's output. JSON,
+// HTML and XML stay well-formed. Each Write is forwarded immediately. If a
+// secret is split over two writes, its longer part is replaced.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {
@@ -222,7 +220,7 @@ var wordShape = regexp.MustCompile(`^(?:[A-Za-z]+|[0-9]+)$`)
 // plain reports whether a value is a word or a number.
 func plain(value string) bool { return wordShape.MatchString(value) }
 
-// spellings returns how a secret may be spelled where no escape is involved.
+// spellings returns the spellings of a secret that need no unescaping.
 func spellings(secret string) []pattern {
 	texts := []string{secret}
 	add := func(text string) {
@@ -255,14 +253,14 @@ func spellings(secret string) []pattern {
 	return out
 }
 
-// coded returns a text in hexadecimal, and what is common to all base64 that
-// holds it, for each place where it may begin in it.
+// coded returns a text in hexadecimal, and for each alignment in base64 the
+// characters that all base64 containing the text has in common.
 func coded(text string) []string {
 	out := []string{hex.EncodeToString([]byte(text))}
 	out = append(out, strings.ToUpper(out[0]))
 	for shift := range 3 {
 		padded := append(bytes.Repeat([]byte{0}, shift), text...)
-		from, to := (shift*8+5)/6, len(padded)*8/6 // a character at either end holds bits of what is beside it
+		from, to := (shift*8+5)/6, len(padded)*8/6 // a character at either end also encodes bits of the adjacent bytes
 		for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 			if part := encoding.EncodeToString(padded)[from:to]; !slices.Contains(out, part) {
 				out = append(out, part)

@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// percentAll writes every byte as %XX.
+// percentAll formats every byte, such as %XX.
 func percentAll(s, format string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -27,7 +27,7 @@ func percentAll(s, format string) string {
 	return b.String()
 }
 
-// alternate changes every other byte by f.
+// alternate applies f to every other byte.
 func alternate(s string, f func(c byte) string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -40,7 +40,7 @@ func alternate(s string, f func(c byte) string) string {
 	return b.String()
 }
 
-// spelled are the ways in which outputs spell a text.
+// spelled returns the spellings of a text that occur in outputs.
 func spelled(s string) map[string]string {
 	quoted, _ := json.Marshal(s)
 	twice, _ := json.Marshal(string(quoted))
@@ -93,8 +93,8 @@ func spelled(s string) map[string]string {
 	return out
 }
 
-// held reports whether a spelling of a text still holds enough of the secret
-// to know it.
+// held reports whether the secret is still in the text, or in one of its
+// unescaped forms.
 func held(clean, secret string) bool {
 	texts := []string{clean}
 	for range mostLevels {
@@ -120,7 +120,7 @@ func TestEverySpelling(t *testing.T) {
 		before := rapid.SampledFrom([]string{"", " ", "a", "=", `\`, `\\`, "%", "&", "&am", strings.Repeat("x", window-10)}).Draw(t, "before")
 		for name, text := range spelled(secret) {
 			if strings.HasPrefix(name, "base64") && before != "" && before != " " && before != "=" {
-				continue // another text stands there
+				continue // the base64 alphabet would run on into it
 			}
 			clean := s.Text(before + text)
 			if clean == before+text || held(clean, secret) || strings.HasPrefix(name, "base64") && !strings.Contains(clean, Mark) {
@@ -133,7 +133,7 @@ func TestEverySpelling(t *testing.T) {
 	})
 }
 
-// Whatever is replaced, a document stays one.
+// TestDocumentsStayWellFormed checks that JSON and XML stay well-formed.
 func TestDocumentsStayWellFormed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z0-9][a-z&;\\u0-9#<]{4,6}[0-9]"?[a-z&;\\nu#<]{2,6}[a-z0-9]`).Draw(t, "secret")
@@ -160,8 +160,8 @@ func TestDocumentsStayWellFormed(t *testing.T) {
 			Text []string `xml:"t"`
 			Attr string   `xml:"a,attr"`
 		}
-		// A backslash before the quote that ends an attribute looks like an
-		// escaped quote of JSON, so a secret that holds a quote may take it away.
+		// A backslash before the closing quote of an attribute looks like an escaped
+		// quote of JSON, so replacing a secret with a quote may remove that quote.
 		attr := strings.TrimRight(texts[0], `\`)
 		if err := xml.NewEncoder(w).Encode(doc{texts, attr}); err != nil {
 			t.Fatal(err)

@@ -8,8 +8,8 @@ import (
 )
 
 var (
-	// tokenShape finds secrets by the prefixes that their issuers give them.
-	// The length and the digit (see issued) keep package names out.
+	// tokenShape finds secrets by the prefixes that their issuers use. The
+	// minimum length and the digit (see issued) exclude package names.
 	tokenShape = newShape("sk-,k_live_,k_test_,gho_,ghp_,ghr_,ghs_,ghu_,github_pat_,glpat-,sbp_,xox,xapp-,npm_,pypi-,hf_,"+
 		"dckr_pat_,shpat_,lin_api_,ntn_,secret_,figd_,fc-,tvly-,pplx-,gsk_,ctx7sk-,sg.,ya29.,akia,asia,aiza,dop_v1_,vercel_,sntrys_",
 		`\b(?:sk-|[spr]k_(?:live|test)_|gh[pousr]_|github_pat_|glpat-|sbp_|xox[a-z]-|xapp-|npm_|pypi-|hf_|`+
@@ -18,13 +18,13 @@ var (
 	schemeShape = newShape("bearer,ba", `(?i)\b(bearer|basic)\s+[A-Za-z0-9+/=._~\-]{6,}`)
 	userShape   = newShape("://", `([A-Za-z][A-Za-z0-9+.\-]*://[^/\s:@"']*:)[^/\s@"']+@`)
 
-	// headerShape finds the value of a header that carries a secret, up to
-	// the end of the line.
+	// headerShape finds the value of a header that carries a secret, up to the
+	// end of the line.
 	headerShape = newShape("authorization,cookie,x-api-key,x-auth-token",
 		`(?i)\b((?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token)(["']?\s*:\s*)([^\s"',][^\r\n"']*)`)
 	bearerShape = newShape("bearer", `(?i)\b(bearer\s+)([A-Za-z0-9+/=._~\-]{8,})`)
-	// pairShapes find name=value, and "name": "value" as in JSON and Python, and
-	// the latter where its quotes are escaped, in a line that is no JSON.
+	// pairShapes find name=value, "name": "value" as in JSON and Python, and the
+	// latter with escaped quotes in a line that is not JSON.
 	pairShapes = []shape{
 		newShape("=", `([A-Za-z0-9_.\-]+)(=)("[^"\r\n]+"|'[^'\r\n]+'|[^\s"'&;,]+)`),
 		newShape(`"`, `([A-Za-z0-9_.\-]+)(["']\s*:\s*")((?:[^"\\\r\n]|\\.)+)`),
@@ -33,31 +33,31 @@ var (
 	}
 )
 
-// shape is a form by which a secret can be known.
+// A shape is a form by which a secret can be recognized.
 type shape struct {
 	*regexp.Regexp
-	// parts are texts in lower case of which one is in all that matches. To look
-	// for them costs a hundredth of what it costs to match megabytes.
+	// parts are lower-case strings; every match contains at least one of them.
+	// Searching for them first costs about a hundredth of matching.
 	parts [][]byte
 }
 
-// newShape takes the parts with commas between them.
+// newShape returns a shape; parts are separated by commas.
 func newShape(parts, expression string) shape {
 	return shape{regexp.MustCompile(expression), bytes.Split([]byte(parts), []byte(","))}
 }
 
-// possible reports whether the text, given in lower case, may hold the shape.
+// possible reports whether the text, given in lower case, may match the shape.
 func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns free text without what looks like a secret by its form, or by
-// the name in front of it.
+// Shapes returns free text with everything replaced that looks like a secret by
+// its form, or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
 	}
-	lower := bytes.ToLower(b) // marks, which come into b, add nothing that a shape looks for
+	lower := bytes.ToLower(b) // replacing secrets by Mark adds no part that a later shape needs
 	replace := func(s shape, by func(b []byte) []byte) {
 		if s.possible(lower) {
 			b = by(b)
@@ -80,7 +80,7 @@ func Shapes(b []byte) []byte {
 	return b
 }
 
-// replaceValue replaces the last part of what shape finds where secret says so.
+// replaceValue replaces the last group of each match for which secret is true.
 func replaceValue(shape shape, b []byte, secret func(name, value string) bool) []byte {
 	return shape.ReplaceAllFunc(b, func(found []byte) []byte {
 		parts := shape.FindSubmatch(found)
@@ -92,8 +92,7 @@ func replaceValue(shape shape, b []byte, secret func(name, value string) bool) [
 	})
 }
 
-// issuedMark returns the mark for a token, and the text itself for words with
-// hyphens between them.
+// issuedMark returns Mark for a token. It returns hyphenated words unchanged.
 func issuedMark(found string) string {
 	if issued(found) {
 		return Mark
@@ -101,12 +100,12 @@ func issuedMark(found string) string {
 	return found
 }
 
-// issued reports whether a text has a digit, as issued tokens do.
+// issued reports whether a text contains a digit, as issued tokens do.
 func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// Arg returns an argument of a command line without what looks like a secret.
+// Arg returns a command line argument without anything that looks like a secret.
 func Arg(arg string) string {
-	// A value behind a telling name is one secret to its end, whatever is in it.
+	// The whole value after a telling name is one secret, whatever it contains.
 	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {
 		return name + "=" + Mark
 	}
@@ -120,7 +119,7 @@ func Arg(arg string) string {
 	return tokenShape.ReplaceAllStringFunc(arg, issuedMark)
 }
 
-// pairs replaces the values behind telling names inside an argument: in query
+// pairs replaces the values after telling names inside an argument: in query
 // strings, connection strings, headers and JSON.
 func pairs(arg string) string {
 	var out strings.Builder

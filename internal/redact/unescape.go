@@ -8,15 +8,15 @@ import (
 	"unicode/utf8"
 )
 
-// unescape undoes one level of all escapes that outputs have: percent-encoding,
-// backslashes as in JSON, Go and Markdown, and entities as in HTML and XML. It
-// returns nil where there are none. starts has for each byte of the result, and
-// for its end, where in text that comes from.
+// unescape undoes one level of the escapes that occur in outputs: percent-
+// encoding, backslashes as in JSON, Go and Markdown, and entities as in HTML and
+// XML. It returns nil if there are none. starts maps each byte of the result,
+// and its end, to its offset in text.
 func unescape(text []byte) (out []byte, starts []int32) {
 	if !bytes.ContainsAny(text, `%\&`) {
 		return nil, nil
 	}
-	out = make([]byte, 0, len(text)) // no escape is shorter than what it stands for
+	out = make([]byte, 0, len(text)) // an escape is at least as long as the bytes that it encodes
 	starts = make([]int32, 0, len(text)+1)
 	changed := false
 	var buf [utf8.UTFMax]byte
@@ -48,11 +48,12 @@ func unescape(text []byte) (out []byte, starts []int32) {
 	if !changed {
 		return nil, nil
 	}
-	return out, append(starts, int32(len(text))) //nolint:gosec // so here
+	return out, append(starts, int32(len(text))) //nolint:gosec // here too
 }
 
-// percent appends what %XX stands for, and returns the length of that, 0 where
-// it is none. The other two are like it.
+// percent appends the byte that %XX at the start of text encodes. It returns the
+// length of the escape, 0 if there is none. backslash and entity do the same for
+// their escapes.
 func percent(out, text []byte) ([]byte, int) {
 	if len(text) < 3 {
 		return out, 0
@@ -102,14 +103,14 @@ func backslash(out, text []byte) ([]byte, int) {
 		if at := bytes.IndexByte([]byte("abfnrtv"), c); at >= 0 {
 			return append(out, "\a\b\f\n\r\t\v"[at]), 2
 		}
-	case c == '%' || c == '&': // the next escape, after a backslash
+	case c == '%' || c == '&': // the next escape, preceded by a backslash
 	case c > ' ' && c < 0x7f && (c < 'A' || c > 'Z') && (c < '0' || c > '9'):
 		return append(out, c), 2
 	}
 	return out, 0
 }
 
-// digits reads a number of so many digits.
+// digits parses count digits of text in the given base.
 func digits(text []byte, from, count, base int) (rune, bool) {
 	if from+count > len(text) || count > 8 {
 		return 0, false
@@ -119,7 +120,7 @@ func digits(text []byte, from, count, base int) (rune, bool) {
 }
 
 func entity(out, text []byte) ([]byte, int) {
-	const longest = 12 // what is longer stands for no character of a secret
+	const longest = 12 // longer entities encode no character of a secret
 	end := bytes.IndexByte(text[:min(len(text), longest)], ';')
 	if end < 2 {
 		return out, 0

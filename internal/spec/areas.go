@@ -5,15 +5,14 @@ import (
 	"strings"
 )
 
-// The areas that code names.
+// The areas that other code refers to by name.
 const (
 	AreaLifecycle    = "lifecycle"
 	AreaVersioning   = "versioning"
 	AreaCancellation = "cancellation"
 )
 
-// areas are the parts of the specification, in the order in which reports have
-// them.
+// areas are the parts of the specification, in the order of reports.
 var areas = []string{
 	"base", AreaLifecycle, AreaVersioning, "stateless", "discover",
 	"ping", "progress", AreaCancellation, "pagination",
@@ -22,18 +21,18 @@ var areas = []string{
 	"stdio", "streamable-http", "sse", "authorization", "security", "deprecated",
 }
 
-// Areas returns the areas into which requirements, suites, rules, faults,
-// coverage and reports are divided. Folders and files are named after them.
+// Areas returns the areas that requirements, suites, rules, faults, coverage and
+// reports are divided into. Folders and files are named after them.
 func Areas() []string { return areas }
 
-// planned are the areas of the handshake revisions whose checks are not written so far.
+// planned are the areas of handshake revisions whose checks are not written yet.
 var planned = []string{"authorization", "security"}
 
-// Planned reports whether the checks of an area are not written so far, so that
-// its requirements need no reasons for not being judged.
+// Planned reports whether the checks of an area are not written yet; its
+// requirements then need no not_judged.
 func Planned(area string) bool { return slices.Contains(planned, area) }
 
-// AreaOf returns the area of a requirement, which is the first word of its id.
+// AreaOf returns the area of a requirement: the first word of its id.
 func AreaOf(requirement string) string {
 	area, _, _ := strings.Cut(requirement, ".")
 	return area

@@ -1,13 +1,13 @@
 package spec
 
-// ServerCapabilities returns the capabilities that a server may declare, of
-// all revisions, as the catalogue names them among what a requirement needs.
+// ServerCapabilities returns the capabilities that a server may declare in any
+// revision, as they appear in the needs of requirements.
 func ServerCapabilities() []string {
 	return []string{"tools", "resources", "prompts", "completions", "logging", "tasks"}
 }
 
-// CapabilityParts returns what a server or a client may declare below a
-// capability and has the form of a requirement's id.
+// CapabilityParts returns the nested capabilities of servers and clients, in
+// dotted form, which could be mistaken for ids of requirements.
 func CapabilityParts() []string {
 	return []string{
 		"resources.subscribe", "tasks.list", "tasks.cancel", "tasks.requests.tools.call",

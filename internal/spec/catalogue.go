@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/fixtures"
 )
 
-// Level is the RFC 2119 keyword of a requirement.
+// A Level is the RFC 2119 keyword of a requirement.
 type Level string
 
 // The levels.
@@ -25,25 +25,26 @@ const (
 	May       Level = "MAY"
 )
 
-// Basis says what a requirement rests on.
+// A Basis is what a requirement rests on.
 type Basis string
 
 // The bases, strongest first.
 const (
 	// Keyword: the page has an upper-case RFC 2119 keyword of that level.
 	Keyword Basis = "keyword"
-	// Schema: a message that breaks it does not validate.
+	// Schema: a message that breaks the requirement is invalid by the schema.
 	Schema Basis = "schema"
-	// Incorporated: a MUST of JSON-RPC 2.0 or SSE that MCP obliges to, or the
-	// plain meaning of a declared capability.
+	// Incorporated: a MUST of JSON-RPC 2.0 or SSE that MCP requires to be
+	// followed, or the plain meaning of a declared capability.
 	Incorporated Basis = "incorporated"
-	// JSONRPC: weaker words of another standard that the page refers to.
+	// JSONRPC: weaker text of another standard that the page refers to.
 	JSONRPC Basis = "json-rpc"
-	// Derived: a fact, lower case, an example, or a consequence.
+	// Derived: a statement of fact, a lower-case keyword, an example, or a
+	// consequence of other text.
 	Derived Basis = "derived"
 )
 
-// Grade is the worst that a deviation from a requirement can be called.
+// A Grade is the most severe result that a deviation can have.
 type Grade int
 
 // The grades, mildest first.
@@ -57,7 +58,8 @@ func (g Grade) String() string {
 	return [...]string{"note", "warning", "broken"}[g]
 }
 
-// Testable says whether a black-box harness can see a requirement kept or broken.
+// Testable says whether a black-box test can observe that a requirement is kept
+// or broken.
 type Testable string
 
 // The values of Testable.
@@ -67,24 +69,24 @@ const (
 	No          Testable = "no"
 )
 
-// Trait says something of a requirement on which it depends how it is judged.
+// A Trait is a property of a requirement that affects how it is judged.
 type Trait string
 
 // The traits.
 const (
-	// Capacity: it is about whether the server has room for several clients, so
-	// that a refusal because there is no room counts.
+	// Capacity: the requirement is about serving several clients, so that a
+	// refusal because the server is at its limit counts.
 	Capacity Trait = "capacity"
-	// Notice: a server breaks it by not sending a notification, for which it has
-	// some time.
+	// Notice: a server breaks the requirement by not sending a notification, for
+	// which it has some time.
 	Notice Trait = "notice"
-	// Bytes: only the bytes of a message show it, not the values.
+	// Bytes: only the bytes of a message show a deviation, not the parsed values.
 	Bytes Trait = "bytes"
-	// Timing: only the times of messages show it.
+	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
 )
 
-// Language is that of a snippet, and with it the official SDK that it uses.
+// A Language is the language of a snippet, and of the official SDK that it uses.
 type Language string
 
 // The languages.
@@ -94,10 +96,10 @@ const (
 	Go         Language = "go"
 )
 
-// Languages returns all languages, in the order in which they are shown.
+// Languages returns all languages, in display order.
 func Languages() []Language { return []Language{TypeScript, Python, Go} }
 
-// Requirement is one entry of the catalogue.
+// A Requirement is one entry of the catalogue.
 type Requirement struct {
 	ID         string   `yaml:"id"`
 	Statement  string   `yaml:"statement"` // in our own words
@@ -110,34 +112,34 @@ type Requirement struct {
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
 
-	// Why, Cause and Fix are a sentence each, for whoever has to act on a deviation:
-	// what it does to a client, what it usually results from, and what is done about
-	// it. Snippets are code of that, by Language. All may be empty.
+	// Why, Cause and Fix are one sentence each, for the person who has to act on a
+	// deviation: how it affects a client, what usually causes it, and how to fix
+	// it. Snippets show the fix in code, by Language. All may be empty.
 	Why      string              `yaml:"why"`
 	Cause    string              `yaml:"cause"`
 	Fix      string              `yaml:"fix"`
 	Snippets map[Language]string `yaml:"snippets"`
 
 	Traits []Trait `yaml:"traits"`
-	// NotJudged is why no case and no rule judges a requirement that can be
-	// tested in a handshake revision; empty where one does.
+	// NotJudged is why no case and no rule judges a requirement that is testable
+	// in a handshake revision; empty if one does.
 	NotJudged string `yaml:"not_judged"`
-	// Variations are the legal variations of the reference server that make use
-	// of a MAY, without "legal/"; NoVariation is why there are none.
+	// Variations are the legal variations of the reference server that use a
+	// MAY, without the prefix "legal/"; NoVariation is why there are none.
 	Variations  []string `yaml:"variations"`
 	NoVariation string   `yaml:"no_variation"`
 
-	// Area is that of the id, and the name of the entry's file; see Areas.
+	// Area is the first word of the id, and the name of the entry's file.
 	Area string `yaml:"-"`
 }
 
-// Bases holds the basis of a requirement, one for all revisions or one each.
+// Bases holds the basis of a requirement: one for all revisions, or one for each.
 type Bases struct {
 	all Basis
 	per map[Revision]Basis
 }
 
-// UnmarshalYAML reads a word, or a map from revision to word.
+// UnmarshalYAML reads a single basis, or a map from revision to basis.
 func (b *Bases) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		return n.Decode(&b.all)
@@ -145,10 +147,10 @@ func (b *Bases) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode(&b.per)
 }
 
-// Carriers lists the transports that a requirement applies to; empty means any.
+// Carriers lists the transports that a requirement applies to; empty means all.
 type Carriers []Transport
 
-// UnmarshalYAML reads the word any, or a list.
+// UnmarshalYAML reads the word any, or a list of transports.
 func (c *Carriers) UnmarshalYAML(n *yaml.Node) error {
 	if n.Kind == yaml.ScalarNode {
 		if n.Value != "any" {
@@ -159,7 +161,7 @@ func (c *Carriers) UnmarshalYAML(n *yaml.Node) error {
 	return n.Decode((*[]Transport)(c))
 }
 
-// Basis returns what the requirement rests on in revision r.
+// Basis returns the basis of the requirement in revision r.
 func (q *Requirement) Basis(r Revision) Basis {
 	if q.Bases.per != nil {
 		return q.Bases.per[r]
@@ -167,8 +169,8 @@ func (q *Requirement) Basis(r Revision) Basis {
 	return q.Bases.all
 }
 
-// NewestJudged returns the newest revision of the requirement that a run judges;
-// the newest of all where it judges none of them.
+// NewestJudged returns the requirement's newest handshake revision, which a run
+// judges; if there is none, the newest of its revisions.
 func (q *Requirement) NewestJudged() Revision {
 	newest := NewestFirst(q.Revisions)
 	for _, r := range newest {
@@ -184,17 +186,17 @@ func (q *Requirement) AppliesTo(r Revision, t Transport) bool {
 	return slices.Contains(q.Revisions, string(r)) && (len(q.Transports) == 0 || slices.Contains(q.Transports, t))
 }
 
-// InEra reports whether a revision of the era has the requirement, over a
-// transport of that revision.
+// InEra reports whether the requirement applies to a revision of the era, over a
+// transport that this revision defines.
 func (q *Requirement) InEra(e Era) bool {
 	return slices.ContainsFunc(Revisions(), func(r Revision) bool {
 		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
 	})
 }
 
-// Grade returns the worst that a deviation in revision r can be called: a
-// MUST breaks only on a basis that carries it, everything that rests on a
-// weaker one warns at most, and a MAY is never more than a note.
+// Grade returns the most severe result of a deviation in revision r: a MUST can
+// be broken only if its basis is a keyword, the schema or incorporated; any
+// other MUST and a SHOULD warn at most; a MAY is never more than a note.
 func (q *Requirement) Grade(r Revision) Grade {
 	switch q.Level {
 	case May:
@@ -210,13 +212,13 @@ func (q *Requirement) Grade(r Revision) Grade {
 	}
 }
 
-// Catalogue is the set of all requirements, in the order of their files.
+// A Catalogue is the set of all requirements, in the order of Areas.
 type Catalogue struct {
 	list []*Requirement
 	byID map[string]*Requirement
 }
 
-// All returns every requirement; callers must not alter them.
+// All returns every requirement; callers must not modify them.
 func (c *Catalogue) All() []*Requirement { return c.list }
 
 // Lookup returns the requirement with the given id, or nil.
@@ -228,9 +230,9 @@ func (c *Catalogue) Has(id string, t Trait) bool {
 	return q != nil && slices.Contains(q.Traits, t)
 }
 
-// Requirements returns the catalogue built into the program. It is read on
-// first use, which takes some 25 ms; a catalogue that can't be read is a
-// defect of the build, so it panics.
+// Requirements returns the built-in catalogue. It is read on first use, which
+// takes about 25 ms. A catalogue that can't be read is a defect of the build, so
+// Requirements panics.
 var Requirements = sync.OnceValue(func() *Catalogue {
 	c, err := ReadCatalogue(fixtures.Requirements)
 	if err != nil {
@@ -239,8 +241,8 @@ var Requirements = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// ReadCatalogue reads requirements/*.yaml below fsys and checks every entry;
-// the error lists all that is wrong, with file and id.
+// ReadCatalogue reads requirements/*.yaml in fsys and checks every entry. The
+// error lists everything that is wrong, with file and id.
 func ReadCatalogue(fsys fs.FS) (*Catalogue, error) {
 	files, err := fs.Glob(fsys, "requirements/*.yaml")
 	if err != nil {

@@ -2,7 +2,7 @@ package spec
 
 import "slices"
 
-// Code is a JSON-RPC error code.
+// A Code is a JSON-RPC error code.
 type Code int64
 
 // Error codes of JSON-RPC 2.0 and of the specification.
@@ -19,8 +19,8 @@ const (
 	CodeUnsupported      Code = -32022 // from 2026-07-28
 )
 
-// Mistake is a reason for a request to fail for which the specification
-// (or JSON-RPC 2.0, which it builds on) foresees error codes.
+// A Mistake is a reason for a request to fail for which the specification, or
+// JSON-RPC 2.0, defines error codes.
 type Mistake int
 
 // The mistakes.
@@ -33,8 +33,8 @@ const (
 	UnsupportedVersion
 )
 
-// CodesFor returns the codes that revision r foresees for mistake m, the
-// usual one first.
+// CodesFor returns the codes that revision r defines for mistake m, the usual one
+// first.
 func CodesFor(m Mistake, r Revision) []Code {
 	switch m {
 	case Unparsable:
@@ -58,7 +58,7 @@ func CodesFor(m Mistake, r Revision) []Code {
 	}
 }
 
-// Foresees reports whether code is one that revision r foresees for mistake m.
+// Foresees reports whether revision r defines code for mistake m.
 func Foresees(m Mistake, r Revision, code Code) bool {
 	return slices.Contains(CodesFor(m, r), code)
 }

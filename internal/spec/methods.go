@@ -30,7 +30,7 @@ const (
 	MethodPromptsChanged       = "notifications/prompts/list_changed"
 )
 
-// Methods that a server asks of its client.
+// Methods of the client features and of tasks.
 const (
 	MethodRootsList     = "roots/list"
 	MethodRootsChanged  = "notifications/roots/list_changed"
@@ -45,8 +45,7 @@ const (
 	notificationsPrefix = "notifications/"
 )
 
-// IsNotification reports whether method is in the namespace that the
-// specification keeps for notifications.
+// IsNotification reports whether method is in the namespace of notifications.
 func IsNotification(method string) bool {
 	return len(method) > len(notificationsPrefix) && method[:len(notificationsPrefix)] == notificationsPrefix
 }

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Where the pages of the specification are published.
+// The base addresses of the published pages.
 const (
 	site    = "https://modelcontextprotocol.io/"
 	source  = "https://github.com/modelcontextprotocol/modelcontextprotocol/blob/main/"
 	jsonRPC = "https://www.jsonrpc.org/specification"
 )
 
-// practices is how the catalogue calls the security best practices, which
-// stand beside the specification and not in it.
+// practices is the catalogue's name for the page of security best practices,
+// which is not part of the specification.
 const practices = "security_best_practices (docs/docs/<revision>/tutorials/security)"
 
-// Page returns the public address of the page, and where it has one of the
-// heading, that q rests on in revision r; for a revision that q does not name
-// it is that of the newest one it does. What MCP only inherits has the address
-// of JSON-RPC 2.0.
+// Page returns the public URL of the page that q rests on in revision r, with the
+// anchor of the heading if the page has one. If r is not a revision of q, it is
+// the URL for the newest revision of q. For text that MCP inherits from JSON-RPC
+// 2.0 it is a URL of that specification.
 func (q *Requirement) Page(r Revision) string {
 	if !slices.Contains(q.Revisions, string(r)) {
 		r = Revision(slices.Max(q.Revisions))
@@ -33,8 +33,8 @@ func (q *Requirement) Page(r Revision) string {
 	case page == practices:
 		address = site + "docs/" + string(r) + "/tutorials/security/security_best_practices"
 	case page == "schema" && !r.AtLeast(V20250618):
-		// These revisions have no schema page; theirs point to this file,
-		// in which definitions have no address.
+		// These revisions have no schema page; their pages link to this file, in
+		// which definitions have no anchors.
 		return source + "schema/" + string(r) + "/schema.ts"
 	case page != "index":
 		address += "/" + strings.TrimSuffix(page, "/index")
@@ -45,9 +45,9 @@ func (q *Requirement) Page(r Revision) string {
 	return address
 }
 
-// inherited maps a section of the catalogue to the heading of JSON-RPC 2.0 that
-// has the sentence which MCP's own pages lack. From 2026-07-28 on the schema
-// page describes these errors itself.
+// inherited maps a section of the catalogue to the heading of JSON-RPC 2.0 with
+// the text that MCP's own pages lack. Since 2026-07-28 the schema page describes
+// these errors itself.
 var inherited = map[string]string{
 	"basic/index#batching":       "batch",
 	"basic/index#responses":      "error_object",
@@ -57,8 +57,8 @@ var inherited = map[string]string{
 	"schema#parseerror":          "error_object",
 }
 
-// sectionIn returns the page and heading in revision r of what the catalogue
-// calls section.
+// sectionIn returns the page and heading in revision r for a section of the
+// catalogue.
 func sectionIn(section string, r Revision) string {
 	for _, m := range moves[section] {
 		if m.until.AtLeast(r) {
@@ -74,15 +74,15 @@ func sectionIn(section string, r Revision) string {
 	return section
 }
 
-// move says where a section stood in older revisions.
+// A move says where a section was in older revisions.
 type move struct {
-	until Revision // the newest revision in which it stood there
-	to    string   // page, or page#heading; * is the heading as it was
+	until Revision // the newest revision in which it was there
+	to    string   // page, or page#heading; * is replaced by the heading
 }
 
-// moves maps a section of the catalogue, or with heading * all the headings of
-// a page, to its older places, oldest first. A page without a heading behind
-// it is one that has no such heading in that revision.
+// moves maps a section of the catalogue to its places in older revisions, oldest
+// first. The heading * stands for all headings of a page. A target without a
+// heading means that the page has no such heading in that revision.
 var moves = map[string][]move{
 	"basic/index#messages":        {{V20241105, "basic/messages"}},
 	"basic/index#requests":        {{V20241105, "basic/messages#requests"}},

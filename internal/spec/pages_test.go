@@ -43,8 +43,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestInheritedPage: what rests on JSON-RPC 2.0 alone points there, and what a
-// page of the specification says itself points to that page.
+// TestInheritedPage checks that a requirement that rests only on JSON-RPC 2.0
+// links there, and one with text in the specification links to that page.
 func TestInheritedPage(t *testing.T) {
 	const errorObject = "https://www.jsonrpc.org/specification#error_object"
 	for _, c := range []struct {
@@ -65,8 +65,8 @@ func TestInheritedPage(t *testing.T) {
 	}
 }
 
-// TestEveryPageExists holds the addresses against a checkout of the
-// specification: page and heading exist, and none is given up that does.
+// TestEveryPageExists compares the URLs with a checkout of the specification:
+// page and heading must exist, and no existing heading may be replaced.
 func TestEveryPageExists(t *testing.T) {
 	dir := os.Getenv("MCP_SPEC_CHECKOUT")
 	if dir == "" {
@@ -101,11 +101,11 @@ func TestEveryPageExists(t *testing.T) {
 	}
 }
 
-// checkout reads headings from a checkout of the specification, which is a
-// work tree or a bare repository.
+// A checkout reads headings from a checkout of the specification: a work tree or
+// a bare repository.
 type checkout struct {
 	dir      string
-	headings map[string][]string // by address; nil where there is no page
+	headings map[string][]string // by URL; nil if there is no such page
 }
 
 var (
@@ -114,7 +114,7 @@ var (
 	dropped = regexp.MustCompile(`[^\p{L}\p{N}%_-]`)
 )
 
-// read returns the anchors of the page at address, and whether there is one.
+// read returns the anchors of the page at the URL, and whether the page exists.
 func (c checkout) read(t *testing.T, address string) ([]string, bool) {
 	t.Helper()
 	if anchors, ok := c.headings[address]; ok {
@@ -156,8 +156,8 @@ func (c checkout) file(name string) (string, bool) {
 	return string(text), err == nil
 }
 
-// anchor is how the site names a heading: an ampersand is escaped, other
-// punctuation goes, and so do underscores at the ends.
+// anchor returns the site's anchor for a heading: an ampersand is escaped, other
+// punctuation is dropped, and so are underscores at the ends.
 func anchor(heading string) string {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimSpace(heading)), "&", "%26")
 	name = dropped.ReplaceAllString(strings.ReplaceAll(name, " ", "-"), "")

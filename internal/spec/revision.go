@@ -1,6 +1,6 @@
-// Package spec knows what the Model Context Protocol specification says:
-// revisions, methods, error codes and the requirement catalogue. It has no
-// opinion on any server.
+// Package spec contains facts about the Model Context Protocol specification:
+// revisions, methods, error codes and the requirement catalogue. It judges no
+// server.
 package spec
 
 import (
@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Revision is the date that names an edition of the specification.
+// A Revision is the date that identifies a version of the specification.
 type Revision string
 
 // The published revisions, oldest first.
@@ -22,7 +22,7 @@ const (
 	V20260728 Revision = "2026-07-28"
 )
 
-// Era says how a client and a server of a revision agree on terms.
+// An Era is the way in which client and server agree on version and capabilities.
 type Era int
 
 // The eras.
@@ -60,13 +60,13 @@ func (r Revision) AtLeast(other Revision) bool { return r >= other }
 // Batches reports whether JSON-RPC batches exist in r.
 func (r Revision) Batches() bool { return r == V20250326 }
 
-// NewestFirst returns the revisions in order, the newest first.
+// NewestFirst returns the revisions sorted, the newest first.
 func NewestFirst[R ~string](revisions []R) []R {
 	return slices.SortedFunc(slices.Values(revisions), func(a, b R) int { return cmp.Compare(b, a) })
 }
 
-// ParseRevision returns the revision that s names, or an error that lists
-// what could have been meant.
+// ParseRevision returns the revision named s, or an error that lists the
+// published revisions.
 func ParseRevision(s string) (Revision, error) {
 	if r := Revision(s); r.Published() {
 		return r, nil
@@ -78,7 +78,7 @@ func ParseRevision(s string) (Revision, error) {
 	return "", fmt.Errorf("%q is no published revision; known are %s", s, strings.Join(names, ", "))
 }
 
-// Transport is one of the ways of carrying messages that the specification names.
+// A Transport is a transport that the specification defines.
 type Transport string
 
 // The transports.
@@ -91,9 +91,9 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
-// DefinedIn reports whether the transport belongs to revision r: HTTP+SSE to
-// 2024-11-05 alone, and Streamable HTTP to those since 2025-03-26
-// (basic/transports of each revision).
+// DefinedIn reports whether revision r defines the transport: HTTP+SSE only
+// 2024-11-05, Streamable HTTP all since 2025-03-26, stdio all (basic/transports
+// of each revision).
 func (t Transport) DefinedIn(r Revision) bool {
 	switch t {
 	case StreamableHTTP:
