@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Entry is one known finding.
+// An Entry is one known finding.
 type Entry struct {
 	Requirement string         // id in the catalogue
 	Revision    spec.Revision  // "" for every revision
@@ -21,7 +21,7 @@ type Entry struct {
 	Line        int            // line in the file, from 1
 }
 
-// Baseline is a file of known findings.
+// A Baseline is a file of known findings.
 type Baseline struct {
 	Path    string
 	Entries []Entry
@@ -46,7 +46,7 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 // stale, or "" if it is not or this run can't decide.
 func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	if e.Transport != "" && e.Transport != r.Transport {
-		return "" // another run judges that
+		return "" // a run over that transport judges it
 	}
 	var of []*verdict.Verdict
 	for i := range r.Verdicts {
@@ -87,7 +87,7 @@ func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	}
 }
 
-// unmatched says why a whole run has no verdict of which the entry speaks.
+// unmatched returns why an unfiltered run has no verdict that matches the entry.
 func (e *Entry) unmatched(r *verdict.Report) string {
 	for _, rev := range r.Revisions {
 		if e.Revision == "" || e.Revision == rev {

@@ -27,8 +27,8 @@ const (
 
 var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// report returns one with a verdict for each pair of a requirement and what is
-// said of it, in 2025-06-18 over stdio.
+// report returns a report with these verdicts over stdio, in 2025-06-18 unless
+// they have another revision, and with a finding for each that deviates.
 func report(verdicts ...verdict.Verdict) *verdict.Report {
 	r := &verdict.Report{Transport: spec.Stdio, Revisions: []spec.Revision{spec.V20250618}}
 	for i, v := range verdicts {
@@ -197,7 +197,7 @@ func TestDiff(t *testing.T) {
 		said(seldom, verdict.NotObserved), said(never, verdict.NotObserved), said(noted, verdict.NotObserved), said(gone, verdict.NotApplicable))
 	for i := range newer.Verdicts {
 		if v := &newer.Verdicts[i]; v.Outcome == verdict.NotObserved {
-			v.Reason = "It was seen." // as little as the others
+			v.Reason = "It was seen." // the same text as the summaries, for the check below
 		}
 	}
 	got := map[string]baseline.Kind{}

@@ -7,33 +7,34 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Kind says how a verdict of one report relates to that of another.
+// A Kind says how a verdict of one report relates to that of another report.
 type Kind string
 
 // The kinds.
 const (
-	New       Kind = "new"       // deviates now, or more than it did
-	Fixed     Kind = "fixed"     // deviated, and is kept now
-	Lost      Kind = "lost"      // deviated, and was not judged now
-	Unchanged Kind = "unchanged" // deviates as before, or less
-	Unseen    Kind = "unseen"    // was kept, and did not come up now: nobody knows whether it still is
+	New       Kind = "new"       // deviates now, or more severely than before
+	Fixed     Kind = "fixed"     // deviated before, and is kept now
+	Lost      Kind = "lost"      // deviated before, and was not judged now
+	Unchanged Kind = "unchanged" // deviates as before, or less severely
+	Unseen    Kind = "unseen"    // was kept before, and was not observed now: it may no longer be kept
 )
 
-// Difference is a requirement that deviates in one of two reports, or is not
-// observed any more, in one revision over one transport.
+// A Difference is a requirement that deviates in one of two reports, or is no
+// longer observed, in one revision over one transport.
 type Difference struct {
 	Kind        Kind
 	Requirement string
 	Level       spec.Level
 	Revision    spec.Revision
 	Transport   spec.Transport
-	Old, New    verdict.Outcome // NotApplicable where the report has no such verdict
-	Summary     string          // of the finding, in the newer report where it is there; of Unseen why
+	Old, New    verdict.Outcome // NotApplicable if the report has no such verdict
+	Summary     string          // of the newer finding if there is one, else of the older; the reason if Unseen
 }
 
-// Diff compares two reports on the same server: what deviates in one of them,
-// and what was kept and did not come up again. The differences come in the order
-// new, lost, fixed, unchanged, unseen, and within a kind as the reports have them.
+// Diff compares two reports on the same server. It returns the requirements that
+// deviate in either report, and those that were kept and are no longer observed,
+// in the order new, lost, fixed, unchanged, unseen, and within a kind in the
+// order of the newer report.
 func Diff(older, newer *verdict.Report) []Difference {
 	before, after := map[verdict.Place]*verdict.Verdict{}, map[verdict.Place]*verdict.Verdict{}
 	var order []verdict.Place

@@ -14,10 +14,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// maxSize bounds, in bytes, the files that are read.
+// maxSize is the maximum size of a baseline file, in bytes.
 const maxSize = 1 << 20
 
-// FileError is what is wrong with a file, and where.
+// A FileError says what is wrong with a file, and where.
 type FileError struct {
 	Path   string
 	Line   int // from 1; 0 for the file as a whole
@@ -33,7 +33,7 @@ func (e *FileError) Error() string {
 	return where + ": " + e.What
 }
 
-// Read reads a baseline from a file. What is wrong with it is a *FileError.
+// Read reads a baseline from a file. Its errors are of type *FileError.
 func Read(path string) (*Baseline, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -51,8 +51,7 @@ func Read(path string) (*Baseline, error) {
 	return Parse(path, text)
 }
 
-// Parse reads a baseline from the text of a file, path being what errors call
-// it.
+// Parse parses the text of a baseline file; path is its name in errors.
 func Parse(path string, text []byte) (*Baseline, error) {
 	p := parser{path: path}
 	if len(text) > maxSize {
@@ -61,7 +60,7 @@ func Parse(path string, text []byte) (*Baseline, error) {
 	var document yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
-		return &Baseline{Path: path}, nil // nothing is known
+		return &Baseline{Path: path}, nil // there are no known findings
 	} else if err != nil {
 		return nil, p.errorf(0, "", "it is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
@@ -99,7 +98,7 @@ func (p parser) errorf(line int, advice, format string, args ...any) *FileError 
 	return &FileError{Path: p.path, Line: line, What: fmt.Sprintf(format, args...), Advice: advice}
 }
 
-// members returns the members of a mapping, which may have these keys only.
+// members returns the members of a mapping, which may only have the given keys.
 func (p parser) members(n *yaml.Node, keys ...string) (map[string]*yaml.Node, error) {
 	if n.Kind != yaml.MappingNode {
 		return nil, p.errorf(n.Line, "write "+keys[0]+": …", "a mapping is expected here")

@@ -14,21 +14,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// head tells whoever opens the file what it is.
+// head is the comment at the beginning of a baseline file.
 const head = `# Known findings of mcp-conform. They are judged all the same: an entry that is
 # no longer true makes the run fail, as stale. Per entry: requirement and reason;
 # where they are to be narrower revision and transport; and expires, the day from
 # which on the finding counts again.
 `
 
-// Change is what Update did to a baseline.
+// A Change is what Update did to a baseline.
 type Change struct{ Added, Kept, Dropped []Entry }
 
 // Accept says which findings become known, and why.
 type Accept struct {
 	Reason       string
-	Requirements []string // these alone; none for all
-	Warnings     bool     // not only what is broken: warnings too, and what was not reproduced
+	Requirements []string // only these; empty for all
+	Warnings     bool     // also accept warnings, flaky and unconfirmed findings, not only broken ones
 }
 
 func (a *Accept) wants(v *verdict.Verdict) bool {
@@ -36,10 +36,10 @@ func (a *Accept) wants(v *verdict.Verdict) bool {
 		(len(a.Requirements) == 0 || slices.Contains(a.Requirements, v.Requirement))
 }
 
-// Update returns the entries by which the accepted findings of a report are
-// known. Entries that stand keep their words; new ones get the reason, and the
-// revision where the finding is not in every revision that was judged. Those
-// that occur no more are dropped, unless the report can't tell.
+// Update returns a baseline that covers the accepted findings of a report.
+// Existing entries that still apply are kept unchanged. New entries get the
+// reason, and a revision if the finding is not in every judged revision. Entries
+// that no longer occur are dropped, unless the report can't decide that.
 func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Baseline, Change) {
 	for i := range r.Verdicts {
 		r.Verdicts[i].Known = ""
@@ -66,8 +66,8 @@ func Update(old *Baseline, r *verdict.Report, accept Accept, now time.Time) (*Ba
 	return out, change
 }
 
-// Unrelated returns the requirements of entries whose findings have different
-// causes, one for each cause.
+// Unrelated returns one requirement of the entries for each different cause of
+// their findings.
 func Unrelated(r *verdict.Report, entries []Entry) []string {
 	var out, causes []string
 	for _, e := range entries {
@@ -85,9 +85,9 @@ func Unrelated(r *verdict.Report, entries []Entry) []string {
 	return out
 }
 
-// unknown returns an entry for each requirement with accepted findings that are not
-// known: one for all revisions where the finding is in each in which the
-// requirement was judged, else one a revision.
+// unknown returns entries for the requirements with accepted findings that are
+// not known: one for all revisions if the finding is in every revision in which
+// the requirement was judged, else one for each revision.
 func unknown(r *verdict.Report, accept *Accept) []Entry {
 	var ids []string
 	revisions, judged := map[string][]spec.Revision{}, map[string]int{}
@@ -118,12 +118,12 @@ func unknown(r *verdict.Report, accept *Accept) []Entry {
 	return out
 }
 
-// deviates reports whether the verdict is one that a baseline is about.
+// deviates reports whether a baseline can cover the verdict.
 func deviates(v *verdict.Verdict) bool {
 	return v.Outcome >= verdict.Warning && v.Outcome <= verdict.Broken
 }
 
-// Write writes the baseline as a file that Read reads.
+// Write writes the baseline in the format that Read reads.
 func (b *Baseline) Write(w io.Writer) error {
 	type entry struct {
 		Requirement string `yaml:"requirement"`

@@ -7,32 +7,35 @@ import (
 
 // A Spot is a position in a conversation.
 type Spot struct {
-	Conversation any  // comparable, and different for each conversation
+	Conversation any  // the position of an event in its transcript
 	Position     int  // of an event in its transcript
-	Ends         bool // the server ended there by itself
+	Ends         bool // the server ended there without being stopped
 }
 
-// A Sighting is one place at which a finding was seen.
+// A Sighting is one observation of a finding.
 type Sighting struct {
-	// Spot is nil if unknown: such a finding may have any cause.
+	// Spot is nil if unknown: the finding may then have any cause.
 	Spot *Spot
-	// Pointer is the JSON pointer (RFC 6901) into the message at the spot, "" if unknown.
+	// Pointer is the JSON pointer (RFC 6901) into the message at Spot, "" if
+	// unknown.
 	Pointer string
-	// Case is the id of the running case, "" for none.
+	// Case is the id of the case that was running, "" if none was.
 	Case string
-	// Said reports that the case itself made the observation. A case judges only
-	// the responses it provoked, while a rule judges the whole conversation.
+	// Said reports whether the case itself made the observation. A case judges
+	// only the responses that it provoked; a rule judges the whole conversation.
 	Said bool
-	// Common reports that the evidence includes the error that every request gets.
+	// Common reports whether the evidence includes the error that every request
+	// gets.
 	Common bool
-	// Received counts the messages of the server while the case ran.
+	// Received is how many messages the server sent while the case ran.
 	Received int
 }
 
-// Group marks findings with a common cause, judging only by their evidence:
-// the exit of one process, or one message. Each finding of a group gets the
-// id of its root in Group, which is the most severe of them, and the first of
-// equals. A finding with a cause of its own has no group.
+// Group marks findings with a common cause, judging only by their evidence: the
+// exit of one process, or one message. The root of a group is its most severe
+// finding, or the first of equally severe ones; Group of each finding in the
+// group is set to the root's id. A finding that shares its cause with no other
+// has no group.
 func (p *Report) Group(sightings map[Key][]Sighting) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
@@ -54,13 +57,13 @@ func (p *Report) Group(sightings map[Key][]Sighting) {
 	}
 }
 
-// appearance is where and how a finding was seen.
+// An appearance combines the sightings of a finding.
 type appearance struct {
-	pointers map[Spot]string // into the message at each spot, "" where none is known
-	cases    map[Spot]string // that ran
+	pointers map[Spot]string // into the message at each spot, "" if unknown
+	cases    map[Spot]string // the case that ran at each spot
 	said     bool
-	common   bool // it was seen at the error that every request gets, and nowhere else
-	received int  // while its cases ran, the fewest
+	common   bool // it was only seen at the error that every request gets
+	received int  // the fewest messages received during one of its cases
 }
 
 func appearanceOf(seen []Sighting) appearance {
@@ -82,10 +85,10 @@ func appearanceOf(seen []Sighting) appearance {
 	return a
 }
 
-// sameCause reports whether two findings have one cause: they were seen at the
-// same ends of a process and nowhere else, at the error that every request gets,
-// at the same value of one message, or in the same messages and no others. What
-// is known to be about two values of a message has two causes.
+// sameCause reports whether two findings have one cause: they were seen only at
+// the same ends of a process, at the error that every request gets, at the same
+// value of one message, or in the same set of messages. Findings about different
+// values of a message have different causes.
 func (a appearance) sameCause(b appearance) bool {
 	if a.common && b.common {
 		return true
@@ -116,12 +119,12 @@ func (a appearance) sameCause(b appearance) bool {
 	}
 }
 
-// several is how many messages of the server have to come while a case runs, so
-// that it means something that two judges object to the same one of them.
+// several is the minimum number of messages that the server must send during a
+// case before it is significant that a case and a rule object to the same one.
 const several = 3
 
-// within reports whether a rule, which looks everywhere, saw while the case ran
-// each of the messages that the case names, and no others.
+// within reports whether a rule, which sees all messages, objected while the
+// case ran to exactly the messages that the case objects to.
 func (a appearance) within(rule appearance, shared int) bool {
 	if shared != len(a.pointers) || a.received < several {
 		return false

@@ -38,13 +38,13 @@ type Deviation struct {
 	// Pointer is the JSON pointer (RFC 6901) of the offending value in the message
 	// at the last position of At, if known.
 	Pointer string
-	// Header is the header of the request that the deviation is about, by which
-	// a report marks it; "" where it is about none.
+	// Header is the name of the request header that the deviation is about, which
+	// reports mark; "" if it is not about a header.
 	Header string
 	Weight Weight
 }
 
-// Outcome returns what the deviation is called in revision r, once it was
+// Outcome returns the outcome of the deviation in revision r if it is
 // reproduced.
 func (d Deviation) Outcome(q *spec.Requirement, r spec.Revision) Outcome {
 	grade := q.Grade(r)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Place is what one verdict is about: a requirement in a revision over a
+// A Place is the subject of one verdict: a requirement in a revision over a
 // transport.
 type Place struct {
 	Requirement string
@@ -16,38 +16,37 @@ type Place struct {
 	Transport   spec.Transport
 }
 
-// Key identifies a finding: deviations with equal keys are one finding, within
-// a report and from one report to the next.
+// A Key identifies a finding: deviations with equal keys are the same finding,
+// within a report and across reports.
 type Key struct {
 	Place
-	Judge   string // id of the case or rule that saw it
+	Judge   string // the id of the case or rule that reported it
 	Summary string // Deviation.Summary
 }
 
-// InAnyRevision returns the key of the same finding whatever the revision.
+// InAnyRevision returns the key of the same finding without its revision.
 func (k Key) InAnyRevision() Key {
 	k.Revision = ""
 	return k
 }
 
-// Place returns what the verdict is about.
+// Place returns the verdict's requirement, revision and transport.
 func (v *Verdict) Place() Place { return Place{v.Requirement, v.Revision, v.Transport} }
 
-// Place returns what the finding is about.
+// Place returns the finding's requirement, revision and transport.
 func (f *Finding) Place() Place { return Place{f.Requirement, f.Revision, f.Transport} }
 
-// Key returns what identifies the finding.
+// Key returns the key that identifies the finding.
 func (f *Finding) Key() Key { return Key{f.Place(), f.Judge, f.Summary} }
 
-// Key identifies the finding that the deviation becomes when a judge sees it in
-// a revision over a transport.
+// Key returns the key of the finding for this deviation, reported by a judge in a
+// revision over a transport.
 func (d *Deviation) Key(judge string, r spec.Revision, t spec.Transport) Key {
 	return Key{Place{d.Requirement, r, t}, judge, d.Summary}
 }
 
-// NewFinding returns the finding that a deviation becomes, with what the
-// catalogue says about its requirement. The id, evidence and the command that
-// shows it again are left to the caller.
+// NewFinding returns the finding for a deviation, completed from the catalogue.
+// The caller sets its id, evidence and replay command.
 func NewFinding(k Key, d *Deviation, o Outcome) Finding {
 	q := spec.Requirements().Lookup(k.Requirement)
 	return Finding{
@@ -57,7 +56,7 @@ func NewFinding(k Key, d *Deviation, o Outcome) Finding {
 }
 
 // compareFindings orders findings: the most severe first, then by requirement,
-// revision, the newest first, transport, judge and summary.
+// revision (newest first), transport, judge and summary.
 func compareFindings(a, b Finding) int {
 	return cmp.Or(
 		cmp.Compare(b.Outcome, a.Outcome),
@@ -69,11 +68,11 @@ func compareFindings(a, b Finding) int {
 	)
 }
 
-// Add adds findings to the report. Each raises the verdict of its place, which
-// is added where the report has none. All findings are ordered and numbered
-// anew; what refers to the id of one follows.
+// Add adds findings to the report. Each raises the verdict of its place; a
+// missing verdict is added. All findings are sorted and renumbered, and
+// references to their ids are updated.
 func (p *Report) Add(findings ...Finding) {
-	const added = "added" // no id of a finding: those are F1, F2, …
+	const added = "added" // the final ids are F1, F2, …
 	for _, f := range findings {
 		f.ID = fmt.Sprintf("%s %d", added, len(p.Findings))
 		p.Findings = append(p.Findings, f)

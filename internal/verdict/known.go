@@ -8,16 +8,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Stale is an entry of a baseline that has become untrue.
+// A Stale is an entry of a baseline that no longer applies.
 type Stale struct {
 	Requirement string         `json:"requirement"`
-	Revision    spec.Revision  `json:"revision,omitempty"`  // where the entry names one
-	Transport   spec.Transport `json:"transport,omitempty"` // where the entry names one
+	Revision    spec.Revision  `json:"revision,omitempty"`  // "" if the entry names none
+	Transport   spec.Transport `json:"transport,omitempty"` // "" if the entry names none
 	Line        int            `json:"line"`                // in the baseline's file, from 1
 	Why         string         `json:"why"`
 }
 
-// UnmarshalText reads the name of an outcome, as MarshalText writes it.
+// UnmarshalText parses the name of an outcome, as written by MarshalText.
 func (o *Outcome) UnmarshalText(text []byte) error {
 	i := slices.Index(outcomeNames[:], string(text))
 	if i < 0 {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Opinions gathers what judges say about requirements, except deviations, which
-// are findings.
+// Opinions collects what judges report about requirements, except deviations,
+// which are findings.
 type Opinions struct {
 	all   map[opinionKey]*opinion
 	order []opinionKey
@@ -19,37 +19,37 @@ type opinionKey struct {
 	judge string
 }
 
-// Gap is why a requirement was not observed, where the run may know more of it
-// than the judge.
+// A Gap classifies why a requirement was not observed, for cases in which the run
+// knows more about it than the judge.
 type Gap int
 
 // The gaps.
 const (
-	// Explained: the judge's reason is all there is to say.
+	// Explained: the judge's reason is complete.
 	Explained Gap = iota
-	// NeverCameUp: a rule heard nothing that could have shown it.
+	// NeverCameUp: a rule saw no message that could have shown it.
 	NeverCameUp
-	// NothingSaid: a case came to its end without a word on it.
+	// NothingSaid: a case finished without reporting on it.
 	NothingSaid
 	// Unconfigured: a case needs something that the configuration could name.
 	Unconfigured
 )
 
-// Opinion is what one judge says about a requirement.
+// An Opinion is what one judge reports about a requirement.
 type Opinion struct {
 	Outcome Outcome
 	Reason  string
 	Gap     Gap
 }
 
-// opinion is one that a judge gave, or what holds while the judge is silent.
+// An opinion is a judge's opinion, or the default until the judge gives one.
 type opinion struct {
 	Opinion
 	given bool
 }
 
-// Expect enters a judge of a requirement, once, with the opinion that holds while
-// the judge says nothing.
+// Expect registers a judge of a place, once, with the opinion that applies unless
+// the judge gives another.
 func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
 	if o.all == nil {
 		o.all = map[opinionKey]*opinion{}
@@ -60,8 +60,8 @@ func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
 	}
 }
 
-// Say records a judge's opinion of a place. Of several opinions of one judge the
-// most severe counts; opinions of unexpected judges are ignored.
+// Say records a judge's opinion of a place. If a judge gives several, the most
+// severe counts. Opinions of unexpected judges are ignored.
 func (o *Opinions) Say(place Place, judge string, said Opinion) {
 	have := o.all[opinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
@@ -69,9 +69,10 @@ func (o *Opinions) Say(place Place, judge string, said Opinion) {
 	}
 }
 
-// Verdicts merges the opinions: a verdict for each place at which a judge was
-// expected, with the most severe opinion, of equals the one expected first. They
-// are ordered by revision, the newest first, by transport, and then as the catalogue is.
+// Verdicts merges the opinions: it returns a verdict for each place with an
+// expected judge. The most severe opinion counts; of equally severe ones, that of
+// the judge that was expected first. The verdicts are ordered by revision (newest
+// first), by transport, and by the order of the catalogue.
 func (o *Opinions) Verdicts() []Verdict {
 	rank := map[string]int{}
 	for i, q := range spec.Requirements().All() {
@@ -101,8 +102,8 @@ func (o *Opinions) Verdicts() []Verdict {
 	return out
 }
 
-// Block names the finding that blocks what could not be judged, a revision each:
-// the one on the handshake, or the only one that is broken.
+// Block sets, in each revision, the finding that blocked the verdicts which could
+// not be judged: a finding on the handshake, or the only broken one.
 func (p *Report) Block() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
@@ -116,7 +117,7 @@ func (p *Report) Block() {
 }
 
 // blocker returns the id of the finding that blocks the rest of a revision, ""
-// where none is known to.
+// if it is unknown.
 func (p *Report) blocker(r spec.Revision) string {
 	var broken []string
 	for i := range p.Findings {

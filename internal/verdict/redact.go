@@ -1,8 +1,8 @@
 package verdict
 
-// Redact removes secrets from every text of the report that the server or the
-// user had a part in: text returns a text without them. What is left are ids,
-// summaries, which are constant, and names of our own.
+// Redact removes secrets from every text of the report that may come from the
+// server or the user; text returns a text without its secrets. It leaves ids,
+// summaries, which are constant, and our own names unchanged.
 func (p *Report) Redact(text func(string) string) {
 	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version} {
 		*s = text(*s)
@@ -23,7 +23,7 @@ func (p *Report) Redact(text func(string) string) {
 	}
 }
 
-// Redact does the same for a finding.
+// Redact removes secrets from every text of the finding, as Report.Redact does.
 func (f *Finding) Redact(text func(string) string) {
 	f.Permitted, f.Seen, f.Known = text(f.Permitted), text(f.Seen), text(f.Known)
 	each(f.Replay, text)
@@ -46,8 +46,8 @@ func (e *Evidence) redact(text func(string) string) {
 	e.Text, e.Mark = clean, redactedMark(e, text, clean)
 }
 
-// redactedMark returns where the marked part is in the clean text, nil where a
-// secret reaches across an end of it.
+// redactedMark returns the position of the mark in the clean text, nil if a
+// secret crosses one of its ends.
 func redactedMark(e *Evidence, text func(string) string, clean string) *Span {
 	m := e.Mark
 	if m == nil || m.From < 0 || m.From > m.To || m.To > len(e.Text) {

@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ours are the fields that hold nothing but ids and words of our own.
+// ours are the fields that contain only ids and our own words.
 var ours = []string{
 	"Tool", "Version", "ID", "Requirement", "Judge", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction", "SDK",
 }
 
-// TestRedactCoversEveryText fills every text of a report, so that a new field
-// is either redacted or named above.
+// TestRedactCoversEveryText fills every text of a report with a secret, so that a
+// new field must either be redacted or be listed above.
 func TestRedactCoversEveryText(t *testing.T) {
 	p := &Report{}
 	fill(reflect.ValueOf(p).Elem())

@@ -1,5 +1,5 @@
-// Package verdict holds the types that reporters read: findings, verdicts
-// and the report of a run.
+// Package verdict contains the types that reporters read: findings, verdicts and
+// the report of a run.
 package verdict
 
 import (
@@ -8,27 +8,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Outcome is what is said of a requirement in a revision over a transport.
-// The order is by severity: of several outcomes the most severe counts.
+// An Outcome is the result for a requirement in a revision over a transport.
+// Outcomes are ordered by severity: of several, the most severe counts.
 type Outcome int
 
-// The outcomes, lightest first.
+// The outcomes, least severe first.
 const (
 	NotApplicable Outcome = iota // the server does not offer what the requirement is about
-	NotObserved                  // nothing came up by which to judge
-	Kept                         // it came up and was kept
-	Blocked                      // another finding kept it from being judged
-	Note                         // remarkable, and no fault
-	Warning                      // a SHOULD, or a rule of weak basis, was not kept
-	Flaky                        // seen, and not whenever it was tried again
-	Unconfirmed                  // seen, and it could not be tried again
-	Broken                       // a MUST was not kept, and that was reproduced
+	NotObserved                  // nothing was observed that would allow a judgement
+	Kept                         // it was observed and kept
+	Blocked                      // another finding prevented the judgement
+	Note                         // unusual, but permitted
+	Warning                      // a SHOULD, or a requirement with a weak basis, was not kept
+	Flaky                        // observed, but not in every retry
+	Unconfirmed                  // observed, but it could not be retried often enough
+	Broken                       // a MUST was not kept, and the deviation was reproduced
 	HarnessError                 // the harness itself failed
 )
 
 var outcomeNames = [...]string{"not applicable", "not observed", "kept", "blocked", "note", "warning", "flaky", "unconfirmed", "broken", "harness error"}
 
-// String returns the outcome's name, as it stands in reports.
+// String returns the outcome's name, as used in reports.
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // MarshalText writes the outcome's name.
@@ -42,26 +42,26 @@ func Outcomes() []Outcome {
 // Evidence is one event of a transcript that shows a finding.
 type Evidence struct {
 	Direction string `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process
-	Position  int    `json:"position"`  // of the event in the transcript, from 0
-	Text      string `json:"text"`      // the bytes; may be hostile, reporters must escape it
-	Size      int64  `json:"size"`      // of the whole frame in bytes; more than len(Text) when cut
+	Position  int    `json:"position"`  // the index of the event in the transcript, from 0
+	Text      string `json:"text"`      // the bytes; untrusted, reporters must escape it
+	Size      int64  `json:"size"`      // the length of the whole frame in bytes; greater than len(Text) if it is cut
 	Offending bool   `json:"offending"`
-	// Label says in a few words what the event is, such as the method of a
-	// request; what it takes from the server may be hostile.
+	// Label describes the event in a few words, such as the method of a request.
+	// It may contain untrusted text from the server.
 	Label string `json:"label,omitempty"`
-	// Skipped is how many bytes of the frame stand before Text.
+	// Skipped is the number of bytes of the frame before Text.
 	Skipped int64 `json:"skipped,omitempty"`
-	// Mark is what offends in Text, where that is known more closely.
+	// Mark is the offending part of Text, if it is known.
 	Mark *Span `json:"mark,omitempty"`
 }
 
-// Span is a part of a text, in bytes from its beginning.
+// A Span is a part of a text, as byte offsets.
 type Span struct {
 	From int `json:"from"`
 	To   int `json:"to"` // the byte after the last
 }
 
-// Finding is one observed deviation.
+// A Finding is one observed deviation.
 type Finding struct {
 	ID          string         `json:"id"` // F1, F2, … in the order of the report
 	Requirement string         `json:"requirement"`
@@ -69,42 +69,42 @@ type Finding struct {
 	Basis       spec.Basis     `json:"basis"`
 	Revision    spec.Revision  `json:"revision"`
 	Transport   spec.Transport `json:"transport"`
-	Judge       string         `json:"judge"` // id of the case or rule that saw it
+	Judge       string         `json:"judge"` // the id of the case or rule that reported it
 	Outcome     Outcome        `json:"outcome"`
 	Summary     string         `json:"summary"`   // one constant sentence: what went wrong
-	Permitted   string         `json:"permitted"` // everything that would have been right
-	Seen        string         `json:"seen"`      // the one thing that was seen; may be hostile
+	Permitted   string         `json:"permitted"` // everything that would have conformed
+	Seen        string         `json:"seen"`      // the observation; untrusted
 	Evidence    []Evidence     `json:"evidence"`
 	Context     []Evidence     `json:"context,omitempty"` // other events of the same conversation: its beginning, and those around the evidence
 	Page        string         `json:"page"`
-	Replay      []string       `json:"replay"`          // argv that shows it again
-	Tries       int            `json:"tries"`           // how often it was tried again, alone on a fresh server
-	Reproduced  int            `json:"reproduced"`      // and how often it came back
-	Void        int            `json:"void,omitempty"`  // how often it could not be tried, as no fresh server came up: not among Tries
+	Replay      []string       `json:"replay"`          // the command line that reproduces it
+	Tries       int            `json:"tries"`           // how often it was retried, alone on a fresh server
+	Reproduced  int            `json:"reproduced"`      // how many retries reproduced it
+	Void        int            `json:"void,omitempty"`  // retries in which no fresh server started; not counted in Tries
 	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
-	// SDK says that the finding is behaviour of the SDK, nil where that is not known.
+	// SDK is set if the finding is known behaviour of the server's SDK, else nil.
 	SDK *SDKFinding `json:"sdk,omitempty"`
-	// Play is the command that holds the conversation again from a replay file,
-	// where there is one.
+	// Play is the command that replays the conversation from a replay file, if
+	// there is one.
 	Play []string `json:"play,omitempty"`
-	// Group is the id of the finding that names the cause, where several have
-	// the same; of that finding itself, too.
+	// Group is the id of the root finding if several findings have the same cause;
+	// the root has its own id there.
 	Group string `json:"group,omitempty"`
-	// Script tells what a search sent: in the first line how much that is, then a
-	// line for each operation, and for what the client did by itself.
+	// Script lists what the fuzzer sent: first its size, then one line for each
+	// operation, and for what the client did on its own.
 	Script []string `json:"script,omitempty"`
 }
 
-// SDKFinding says in which SDK a finding is known.
+// An SDKFinding says in which SDK a finding is known.
 type SDKFinding struct {
 	Name     string `json:"name"`            // of the SDK
-	Versions string `json:"versions"`        // in which it is known, as 1.25.0 to 1.32.2
+	Versions string `json:"versions"`        // the affected versions, as 1.25.0 to 1.32.2
 	Note     string `json:"note"`            // one sentence: what the SDK does
-	Issue    string `json:"issue,omitempty"` // address of its report, where that is known
+	Issue    string `json:"issue,omitempty"` // the URL of its issue, if known
 }
 
-// String says in which versions of which SDK the finding is known, and where it
-// is reported.
+// String returns in which versions of which SDK the finding is known, and the URL
+// of its issue.
 func (s *SDKFinding) String() string {
 	text := "known in " + s.Name + " " + s.Versions
 	if s.Issue != "" {
@@ -113,7 +113,7 @@ func (s *SDKFinding) String() string {
 	return text
 }
 
-// Verdict is what is said of one requirement in one revision over one transport.
+// A Verdict is the result for one requirement in one revision over one transport.
 type Verdict struct {
 	Requirement string         `json:"requirement"`
 	Area        string         `json:"area"`
@@ -122,49 +122,49 @@ type Verdict struct {
 	Transport   spec.Transport `json:"transport"`
 	Outcome     Outcome        `json:"verdict"`
 	Reason      string         `json:"reason,omitempty"`    // for not applicable, not observed, blocked, harness error
-	Gap         Gap            `json:"-"`                   // of the reason
-	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that kept it from being judged, where that is known
+	Gap         Gap            `json:"-"`                   // classifies Reason
+	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that prevented the judgement, if known
 	Findings    []string       `json:"findings,omitempty"`  // ids
-	Judges      []string       `json:"judges"`              // cases and rules that had a say
-	Lacks       string         `json:"lacks,omitempty"`     // what was not observed would be, with this in the configuration file
-	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline: it fails no run
-	// AcceptedSDK says that it is known because the run accepts what is known of
-	// the SDK, and not from the baseline.
+	Judges      []string       `json:"judges"`              // the cases and rules that judged it
+	Lacks       string         `json:"lacks,omitempty"`     // the configuration that would make it observable, if it was not observed
+	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline; it then fails no run
+	// AcceptedSDK reports whether it is known because the run accepts known SDK
+	// findings, not because of the baseline.
 	AcceptedSDK bool `json:"acceptedSDK,omitempty"`
 }
 
-// Server is how the server introduces itself.
+// Server is the server's name and version, as it reports them.
 type Server struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
 }
 
-// ReportFormat is the version of the report's form; it grows when a reader of an
-// older form would misread a newer one.
+// ReportFormat is the version of the report's format. It is incremented when a
+// reader of an older format would misread a newer report.
 const ReportFormat = 2
 
-// Report is the outcome of a run.
+// A Report is the result of a run.
 type Report struct {
-	Format     int             `json:"format"` // of this document; grows when a reader would misread it
+	Format     int             `json:"format"` // ReportFormat when the report was written
 	Tool       string          `json:"tool"`
 	Version    string          `json:"version"`
 	Target     string          `json:"target"` // as shown to people, secrets redacted
 	Transport  spec.Transport  `json:"transport"`
 	Server     Server          `json:"server"`
-	SDK        string          `json:"sdk,omitempty"` // name and version of the SDK that the server is built with, where it was recognised
+	SDK        string          `json:"sdk,omitempty"` // name and version of the SDK that the server is built with, if recognized
 	Seed       uint64          `json:"seed"`
-	Revisions  []spec.Revision `json:"revisions"`            // those judged, newest first
-	NotSpoken  []NotSpoken     `json:"notSpoken"`            // those asked for that the server does not speak
-	Verdicts   []Verdict       `json:"verdicts"`             // the newest revision first, then in the order of the catalogue
+	Revisions  []spec.Revision `json:"revisions"`            // the judged revisions, newest first
+	NotSpoken  []NotSpoken     `json:"notSpoken"`            // requested revisions that the server does not speak
+	Verdicts   []Verdict       `json:"verdicts"`             // by revision, newest first, then in the order of the catalogue
 	Findings   []Finding       `json:"findings"`             // most severe first
 	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices    []string        `json:"notices"`              // what the user should know about this run
-	Incomplete string          `json:"incomplete,omitempty"` // why the run ended before its time
-	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (what is broken), should (warnings, too)
+	Incomplete string          `json:"incomplete,omitempty"` // why the run ended early
+	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
 	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
-	Stale      []Stale         `json:"stale,omitempty"`      // its entries that are true no more; they fail the run
-	// Artifact is a file of the repository that stands for the server where a
-	// reader wants a place in the code; its path from the repository's root.
+	Stale      []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
+	// Artifact is the path, from the repository's root, of a file that stands for
+	// the server in formats that need a place in the code.
 	Artifact string `json:"artifact,omitempty"`
 	Stats    Stats  `json:"stats"`
 }
@@ -175,12 +175,12 @@ type NotSpoken struct {
 	Reason   string        `json:"reason"`
 }
 
-// Stats are the only part of a report that differs between two equal runs.
+// Stats are the only part of a report that differs between two identical runs.
 type Stats struct {
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"tookNanoseconds"`
 	Servers  int           `json:"serverStarts"`
-	Cases    int           `json:"casesRun"` // to their end
+	Cases    int           `json:"casesRun"` // cases that ran to completion
 	Messages int           `json:"messages"` // frames in both directions
 }
 
@@ -195,9 +195,9 @@ func (p *Report) Count(r spec.Revision, o Outcome) int {
 	return n
 }
 
-// Worst returns the most severe outcome of the report, NotApplicable when it has
-// no verdicts, and whether any verdict says more than that nothing could be
-// judged: kept, a deviation, or that the harness failed.
+// Worst returns the most severe outcome of the report, NotApplicable if it has no
+// verdicts. It also reports whether anything was judged: whether some verdict is
+// kept, a deviation or a harness error.
 func (p *Report) Worst() (Outcome, bool) {
 	worst, judged := NotApplicable, false
 	for i := range p.Verdicts {

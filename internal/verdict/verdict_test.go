@@ -53,7 +53,7 @@ func TestEvidenceIsWrittenWithoutTimes(t *testing.T) {
 
 func TestGrading(t *testing.T) {
 	bases := []spec.Basis{spec.Keyword, spec.Schema, spec.Incorporated, spec.JSONRPC, spec.Derived}
-	// What a deviation of full weight is called, by level and in the order of bases.
+	// The expected outcome of a deviation of full weight, by level and basis.
 	full := map[spec.Level][]Outcome{
 		spec.Must:      {Broken, Broken, Broken, Warning, Warning},
 		spec.MustNot:   {Broken, Broken, Broken, Warning, Warning},
