@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// typicalMessages are what servers send, with the method that was asked.
+// typicalMessages returns messages that servers often send, with the method of the
+// request.
 func typicalMessages() []struct{ name, asked, message string } {
 	var tools strings.Builder
 	for i := range 20 {
@@ -30,7 +31,7 @@ func typicalMessages() []struct{ name, asked, message string } {
 	}
 }
 
-// BenchmarkMessage judges messages that have been read already.
+// BenchmarkMessage measures judging messages that are already parsed.
 func BenchmarkMessage(b *testing.B) {
 	for _, c := range typicalMessages() {
 		b.Run(c.name, func(b *testing.B) {

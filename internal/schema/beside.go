@@ -7,11 +7,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// extra is a check that stands beside the schema, of a value that has the
+// An extra is a check that the official schema does not make, on a value of the
 // right JSON type.
 type extra func(c *checker, v []byte)
 
-// written makes an extra of a text.
+// written returns an extra that checks the text of a string.
 func written(k Kind, permitted string, fits func(text []byte) bool) extra {
 	return func(c *checker, v []byte) {
 		if !fits(inner(v)) {
@@ -32,7 +32,7 @@ var (
 	iconSize    = written(IconSize, `a size such as "48x48", or "any"`, size.Match)
 )
 
-// base64Data wants base64 that every decoder reads.
+// base64Data requires base64 that every decoder accepts.
 func base64Data(c *checker, v []byte) {
 	const permitted = "base64 of RFC 4648 section 4, without data: before it"
 	switch text := inner(v); {
@@ -45,28 +45,28 @@ func base64Data(c *checker, v []byte) {
 
 var size = regexp.MustCompile(`^(any|[0-9]+x[0-9]+)$`)
 
-// textOrBlob wants one of the two; that one at least is there is asserted by
-// the schema.
+// textOrBlob requires that only one of the two is present; the schema already
+// requires at least one.
 func textOrBlob(c *checker, v []byte) {
 	if valueOf(v, "text") != nil && valueOf(v, "blob") != nil {
 		c.found(TextAndBlob, Beside, "either text or blob", "both")
 	}
 }
 
-// asksSomething wants a result that requires input to say which, or to hand
-// out a state to come back with.
+// asksSomething requires an InputRequiredResult to have the requests, or a state
+// for the client to send back.
 func asksSomething(c *checker, v []byte) {
 	if valueOf(v, "inputRequests") == nil && valueOf(v, "requestState") == nil {
 		c.found(NoInputRequired, Beside, "inputRequests, requestState or both", "neither")
 	}
 }
 
-// iconSource wants an icon's source to be of a scheme that icons may have.
+// iconSource requires that the URI of an icon has a permitted scheme.
 func iconSource(c *checker, v []byte) {
 	src := inner(v)
 	colon := bytes.IndexByte(src, ':')
 	if colon < 0 {
-		return // no URI, which is told apart
+		return // not a URI, which absoluteURI reports
 	}
 	switch scheme := string(bytes.ToLower(src[:min(colon, 8)])); scheme {
 	case "http", "https":
@@ -79,8 +79,8 @@ func iconSource(c *checker, v []byte) {
 	}
 }
 
-// isImageData reports whether what follows data: is base64 data that does not
-// say to be something else than an image.
+// isImageData reports whether the part after data: is base64 data whose MIME type,
+// if any, may be that of an image.
 func isImageData(rest []byte) bool {
 	head, data, ok := bytes.Cut(rest, []byte(","))
 	if !ok {
@@ -96,7 +96,8 @@ func isImageData(rest []byte) bool {
 	return isBase64(data)
 }
 
-// isBase64 allows that the padding is left out and that lines are broken.
+// isBase64 reports whether s is base64. It permits missing padding and line
+// breaks.
 func isBase64(s []byte) bool {
 	digits, padding := 0, 0
 	for _, b := range s {
@@ -123,10 +124,10 @@ var base64Digit = func() (t [256]bool) {
 	return t
 }()
 
-// isNoBlank wants more than space.
+// isNoBlank reports whether s contains more than whitespace.
 func isNoBlank(s []byte) bool { return len(bytes.Trim(s, " \t\r\n")) > 0 }
 
-// isMIME wants type/subtype, and is not particular about parameters.
+// isMIME reports whether s is type/subtype. It does not check parameters.
 func isMIME(s []byte) bool {
 	essence, _, _ := bytes.Cut(s, []byte(";"))
 	top, sub, ok := bytes.Cut(bytes.TrimRight(essence, " \t"), []byte("/"))
@@ -142,8 +143,9 @@ func isToken(s []byte) bool {
 	return len(s) > 0
 }
 
-// mayBe reports whether a MIME type can be of one of the top-level types: it
-// says so, is of a general one, or is none at all, which is told apart.
+// mayBe returns a function that reports whether a MIME type may be of one of the
+// top-level types. It accepts generic types such as application, and anything
+// that is not a MIME type, which mediaType reports.
 func mayBe(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))
@@ -161,8 +163,8 @@ func mayBe(tops ...string) func(s []byte) bool {
 	}
 }
 
-// isDate allows all of ISO 8601 that is used as a point in time, a space for
-// the T, and small letters.
+// isDate reports whether s is a date or time of ISO 8601, in any form that denotes
+// a point in time. It also accepts a space instead of T, and lower-case letters.
 func isDate(s []byte) bool { return len(s) <= 64 && isoTimestamp.Match(s) }
 
 var isoTimestamp = regexp.MustCompile(`^[+-]?\d{4,6}(` +

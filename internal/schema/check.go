@@ -10,32 +10,32 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxMembers is how many members of its own an object type may have.
+// maxMembers is the maximum number of members that an object type may define.
 const maxMembers = 24
 
-// checker walks over one value and gathers what is wrong with it.
+// A checker walks over one value and collects its violations.
 type checker struct {
 	v    *Validator
-	base string // pointer of the value that the walk began at
+	base string // the JSON pointer of the value at which the walk began
 	path []step
 	in   string // the innermost named type
-	deep int    // how many steps lead to it
+	deep int    // the number of steps that lead to it
 	met  Met
 	out  []Violation
 }
 
-// step is the name of a member that the type has, one as it stands on the
-// wire, or an index.
+// A step is the name of a member that the type defines, the raw name of another
+// member, or an index.
 type step struct {
 	name  string
 	raw   []byte
 	index int
 }
 
-// full reports whether nothing more is to be gathered.
+// full reports whether the limit of violations has been reached.
 func (c *checker) full() bool { return len(c.out) >= MaxViolations }
 
-// pointer returns where the walk is.
+// pointer returns the JSON pointer of the current value.
 func (c *checker) pointer() string {
 	b := []byte(c.base)
 	for _, s := range c.path {
@@ -52,7 +52,7 @@ func (c *checker) pointer() string {
 	return string(b)
 }
 
-// place returns where the walk is, seen from the innermost named type.
+// place returns the path of the current value from the innermost named type.
 func (c *checker) place() string {
 	b := []byte(c.in)
 	for _, s := range c.path[c.deep:] {
@@ -68,7 +68,7 @@ func (c *checker) place() string {
 	return string(b)
 }
 
-// found notes a violation at the place where the walk is.
+// found adds a violation at the current value.
 func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
 	if !c.full() {
 		c.out = append(c.out, Violation{
@@ -77,17 +77,17 @@ func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
 	}
 }
 
-// asserted notes what the official schema refuses, too.
+// asserted adds a violation that the official schema refuses too.
 func (c *checker) asserted(k Kind, permitted, seen string) { c.found(k, Schema, permitted, seen) }
 
-// at checks a value that is one step further.
+// at checks the value that the step leads to.
 func (c *checker) at(s step, v []byte, t *typ) {
 	c.path = append(c.path, s)
 	c.check(v, t)
 	c.path = c.path[:len(c.path)-1]
 }
 
-// check checks v, which has no space around it.
+// check checks v, which has no surrounding whitespace.
 func (c *checker) check(v []byte, t *typ) {
 	if c.full() {
 		return
@@ -133,7 +133,7 @@ func (c *checker) check(v []byte, t *typ) {
 	c.also(v, t)
 }
 
-// also makes the checks that stand beside the schema.
+// also makes the checks that the official schema does not make.
 func (c *checker) also(v []byte, t *typ) {
 	for _, e := range t.extras {
 		e(c, v)
@@ -144,7 +144,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 	if len(t.members) == 0 && t.rest == nil && t.shapes == nil {
 		return
 	}
-	// Of a name that occurs twice the last value counts, as everywhere here.
+	// If a name occurs twice, the last value counts, as everywhere in this package.
 	var values [maxMembers][]byte
 	for cur := wire.NewWalker(v); ; {
 		name, value, ok := cur.Member()
@@ -172,7 +172,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 	}
 }
 
-// lookup returns the index of the member with a name as it stands on the wire.
+// lookup returns the index of the member with this raw name.
 func (t *typ) lookup(name []byte) (int, bool) {
 	if i, ok := t.index[string(name)]; ok {
 		return i, true
@@ -184,15 +184,15 @@ func (t *typ) lookup(name []byte) (int, bool) {
 	return i, ok
 }
 
-// missing notes that a required member is not there; the pointer names it.
+// missing adds a violation for a missing required member; the pointer names it.
 func (c *checker) missing(m *member) {
 	c.path = append(c.path, step{name: m.name})
 	c.asserted(Missing, m.typ.permitted(), "no such member")
 	c.path = c.path[:len(c.path)-1]
 }
 
-// checkShapes takes the first shape that the object has. Shapes whose required
-// members are not there need no trying.
+// checkShapes checks the object against the shapes in order until one fits. It
+// skips shapes whose required members are missing.
 func (c *checker) checkShapes(v []byte, shapes []member) {
 	before := len(c.out)
 	var nearest *typ
@@ -224,7 +224,7 @@ func (c *checker) checkShapes(v []byte, shapes []member) {
 	c.asserted(Missing, "an object with "+strings.Join(all, " or "), excerpt(v))
 }
 
-// hasRequired reports whether the required members of t are there, right or wrong.
+// hasRequired reports whether v has the required members of t, valid or not.
 func (t *typ) hasRequired(v []byte) bool {
 	for _, m := range t.members {
 		if m.required && valueOf(v, m.name) == nil {
@@ -234,8 +234,8 @@ func (t *typ) hasRequired(v []byte) bool {
 	return true
 }
 
-// valueOf returns the value of a member of object v, the last one where the
-// name occurs twice, or nil.
+// valueOf returns the value of a member of object v, the last one if the name
+// occurs twice, nil if there is none.
 func valueOf(v []byte, wanted string) []byte {
 	if kindOf(v) != '{' {
 		return nil
@@ -291,14 +291,14 @@ func (c *checker) checkNumber(v []byte, t *typ) {
 	if t.min == nil && t.max == nil {
 		return
 	}
-	// What is beyond a float64 becomes infinite, and is compared as such.
+	// ParseFloat returns infinity for numbers beyond float64, which compares right.
 	f, _ := strconv.ParseFloat(string(v), 64)
 	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
 		c.asserted(OutOfRange, t.permitted(), excerpt(v))
 	}
 }
 
-// isWhole reports whether a number has an integer value, however it is spelled.
+// isWhole reports whether a number has an integer value, in any notation.
 func isWhole(v []byte) bool {
 	for _, b := range v {
 		if b == '.' || b == 'e' || b == 'E' {

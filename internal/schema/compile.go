@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// compile makes the validator of a published revision.
+// compile builds the validator of a published revision.
 func compile(r spec.Revision) *Validator {
 	done := map[*typ]*typ{}
 	v := &Validator{
@@ -41,7 +41,7 @@ func compile(r spec.Revision) *Validator {
 	return v
 }
 
-// choice is a type that a result may have, and when it has.
+// A choice is a type that a result may have, with its condition.
 type choice struct {
 	typ  *typ
 	when func(result []byte) bool // nil: always

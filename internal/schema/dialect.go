@@ -16,12 +16,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A tool's schemas come from the server, so they are handled with care: they
-// load nothing, and what is large, deep, costly to judge or unknown to this
-// package is not judged at all.
+// Servers send the schemas of their tools, so this package treats them as
+// untrusted: it loads nothing that they refer to, and does not judge by schemas
+// that are large, deep, expensive to evaluate or of an unknown dialect.
 
-// maxSchema is the size in bytes beyond which schemas, and values that are
-// judged by one, are not looked into.
+// maxSchema is the maximum size, in bytes, of schemas and of values that are
+// judged by one; larger ones are not examined.
 const maxSchema = 256 << 10
 
 // dialects are the known values of $schema, without scheme and empty fragment.
@@ -33,7 +33,7 @@ var dialects = map[string]*jsonschema.Draft{
 	"json-schema.org/draft/2020-12/schema": jsonschema.Draft2020,
 }
 
-// metaschema returns the schema of a dialect's schemas.
+// metaschema returns the metaschema of a dialect.
 var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 	once := map[*jsonschema.Draft]func() *jsonschema.Schema{}
 	for url, d := range dialects {
@@ -48,9 +48,9 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 	return func(d *jsonschema.Draft) *jsonschema.Schema { return once[d]() }
 }()
 
-// draftsFor returns the dialects that a schema may be of: the one that it
-// names; none where it is unknown. One that names none is of 2020-12 from
-// 2025-11-25 on; earlier revisions do not say.
+// draftsFor returns the dialects that a schema may have: the one that it names, or
+// none if that is unknown. A schema that names none is 2020-12 since 2025-11-25;
+// earlier revisions don't say.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
 		url := strings.TrimSuffix(string(inner(named)), "#")
@@ -66,8 +66,8 @@ func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	return []*jsonschema.Draft{jsonschema.Draft7, jsonschema.Draft2020}
 }
 
-// schemaCache keeps what was found out about schemas: servers list the same
-// ones over and over.
+// A schemaCache stores the results for schemas, because servers list the same
+// schemas repeatedly.
 type schemaCache struct {
 	mutex    sync.Mutex
 	problems map[uint64]string
@@ -78,8 +78,8 @@ const maxCached = 1024
 
 var seed = maphash.MakeSeed()
 
-// remember returns what is kept under the bytes, or what find finds; two callers may
-// look for it at once.
+// remember returns the stored result for key, or computes and stores it with find.
+// Concurrent callers may compute the same result twice.
 func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, find func() T) T {
 	sum := maphash.Bytes(seed, key)
 	mutex.Lock()
@@ -98,7 +98,7 @@ func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, find fun
 	return found
 }
 
-// jsonSchema wants a valid JSON Schema of its dialect.
+// jsonSchema requires a valid JSON Schema of its dialect.
 func jsonSchema(c *checker, v []byte) {
 	cache := &c.v.schemas
 	problem := remember(&cache.mutex, &cache.problems, v, func() string { return schemaProblem(v, c.v.revision) })
@@ -107,8 +107,8 @@ func jsonSchema(c *checker, v []byte) {
 	}
 }
 
-// schemaProblem says what is wrong with a schema; nothing if it is valid in
-// one of the dialects that it may be of, or can't be judged.
+// schemaProblem returns what is wrong with a schema, "" if it is valid in one of
+// its possible dialects or can't be judged.
 func schemaProblem(v []byte, r spec.Revision) string {
 	value, ok := decoded(v)
 	if !ok {
@@ -125,8 +125,8 @@ func schemaProblem(v []byte, r spec.Revision) string {
 }
 
 // Structured judges a tool's structuredContent by the tool's outputSchema.
-// Pointers begin at the structuredContent. Schemas that are invalid, refer to
-// other documents or can't be judged at small cost give no violation.
+// Pointers begin at the structuredContent. It returns no violation for a schema
+// that is invalid, refers to other documents or is too expensive to evaluate.
 func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) []Violation {
 	outputSchema, structuredContent = trimmed(outputSchema), trimmed(structuredContent)
 	compiled := remember(&v.schemas.mutex, &v.schemas.compiled, outputSchema, func() compiledSchema {
@@ -156,15 +156,15 @@ func (v *Validator) Structured(outputSchema, structuredContent jsontext.Value) [
 	return first
 }
 
-// compiledSchema is a server's schema in the dialects that it may be of, and
-// as a value.
+// A compiledSchema is a server's schema, compiled for each of its possible
+// dialects, and as a decoded value.
 type compiledSchema struct {
 	dialects []*jsonschema.Schema
 	root     any
 }
 
-// compileSchema returns no dialects if one of them can't be compiled, or has
-// regular expressions that are not understood here.
+// compileSchema compiles a schema for its dialects. It returns no dialects if it
+// can't compile one of them, or if a regular expression is not valid in Go.
 func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	value, ok := decoded(v)
 	if !ok {
@@ -191,8 +191,8 @@ func compileSchema(v []byte, r spec.Revision) compiledSchema {
 	return out
 }
 
-// newCompiler returns a compiler that loads nothing, and takes all regular
-// expressions: ECMA-262 has some that Go has not, which it reports as foreign.
+// newCompiler returns a compiler that loads nothing. It accepts every regular
+// expression, because ECMA-262 has some that Go lacks, and then sets foreign.
 func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(d)
@@ -210,13 +210,13 @@ func newCompiler(d *jsonschema.Draft, foreign *bool) *jsonschema.Compiler {
 
 type noLoader struct{}
 
-// Load refuses.
+// Load returns an error: schemas from a server may not refer to other documents.
 func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: schemas from a server stand alone", url)
 }
 
-// guarded calls f, and reports false where it panicked: what a server sends
-// must not end the program, whatever the library makes of it.
+// guarded calls f, and reports false if f panicked: a server's schema or value
+// must not crash the program, even if it makes the library panic.
 func guarded(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {
@@ -226,8 +226,8 @@ func guarded(f func() error) (judged bool, verdict error) {
 	return true, f()
 }
 
-// describe says where and why a value was refused; nothing if it was not, or
-// for its formats only, which are not asserted.
+// describe returns where and why a value was refused, "" if it was accepted, or
+// refused only because of formats, which are not asserted.
 func describe(err error) string {
 	var refused *jsonschema.ValidationError
 	if !errors.As(err, &refused) {
@@ -244,7 +244,7 @@ func describe(err error) string {
 	return excerpt([]byte(where)) + ": " + clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt)
 }
 
-// deepest returns the first of the causes that lie deepest in the value.
+// deepest returns the first of the causes that are deepest in the value.
 func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		if _, format := e.ErrorKind.(*kind.Format); format {
@@ -261,8 +261,8 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// decoded returns the value for the library; it reports false for what is not
-// to be looked into.
+// decoded returns the value in the form that the library needs. It reports false
+// for a value that must not be examined.
 func decoded(v []byte) (any, bool) {
 	if len(v) == 0 || len(v) > maxSchema {
 		return nil, false

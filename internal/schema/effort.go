@@ -8,14 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// maxNesting is how deep schemas and values may nest that are handed to the
-// library, which recurses.
+// maxNesting is the maximum depth of schemas and values that are passed to the
+// library, which is recursive.
 const maxNesting = 200
 
-// maxEffort is how many times a schema may be applied to a value in all.
+// maxEffort is the maximum number of times that subschemas are applied to values.
 const maxEffort = 100_000
 
-// isTame reports whether a value is flat, and its numbers are short.
+// isTame reports whether a value is not nested too deeply and its numbers are
+// short.
 func isTame(v any, depth int) bool {
 	switch v := v.(type) {
 	case json.Number:
@@ -37,9 +38,9 @@ func isTame(v any, depth int) bool {
 	return depth <= maxNesting
 }
 
-// affordable reports whether judging a value by a schema ends soon: schemas that
-// refer to each other can ask for exponential work. It walks as a judge
-// would, without judging, and overrates the work.
+// affordable reports whether judging a value by a schema takes a limited time:
+// schemas with references can require exponential work. It walks as a validator
+// would, without validating, and overestimates the work.
 func affordable(schema, value any) bool {
 	e := effort{root: schema, left: maxEffort}
 	e.apply(schema, value, 0)
@@ -51,7 +52,7 @@ type effort struct {
 	left int
 }
 
-// spent ends the walk.
+// spent ends the walk: the schema counts as too expensive.
 func (e *effort) spent() { e.left = 0 }
 
 func (e *effort) apply(schema, value any, depth int) {
@@ -123,7 +124,7 @@ func (e *effort) applyToElement(s map[string]any, i int, element any, depth int)
 	}
 }
 
-// resolve follows a reference inside the schema's own document.
+// resolve resolves a reference within the schema's own document.
 func (e *effort) resolve(ref any) (any, bool) {
 	path, ok := ref.(string)
 	if !ok || path != "#" && !strings.HasPrefix(path, "#/") {

@@ -9,17 +9,17 @@ import (
 	"pgregory.net/rapid"
 )
 
-// oddValues are what mutations put where something else was.
+// oddValues are the values that mutations insert.
 var oddValues = []any{
 	nil, true, false, json.Number("0"), json.Number("1"), json.Number("-1"), json.Number("2.0"), json.Number("1.5"), json.Number("1e2"),
 	json.Number("1000000000000000000000"), "", "x", "text", "url", "form", "string", "object", []any{}, []any{nil}, []any{"a"}, []any{json.Number("1")},
 	map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": map[string]any{}}, map[string]any{"type": "object"},
 }
 
-// samples are texts that the checks beside the schema take.
+// samples are strings that the checks beside the schema accept, among others.
 var samples = []string{"aGVsbG8=", "text/plain", "image/png", "file:///a", "file:///{a}", "2025-01-12T15:00:58Z", "any", "a", ""}
 
-// instance draws a value that is of type t.
+// instance draws a value of type t.
 func instance(rt *rapid.T, t *typ) any {
 	switch t.form {
 	case anything:
@@ -61,7 +61,7 @@ func instance(rt *rapid.T, t *typ) any {
 	}
 }
 
-// fill adds what an object of type t has.
+// fill adds the members of an object of type t.
 func fill(rt *rapid.T, t *typ, o map[string]any) {
 	for _, m := range t.members {
 		if m.required || rapid.IntRange(0, 2).Draw(rt, "optional") == 0 {
@@ -80,7 +80,7 @@ func fill(rt *rapid.T, t *typ, o map[string]any) {
 	}
 }
 
-// names returns the names of all members that types below t have, in order.
+// names returns the names of all members in types reachable from t, sorted.
 func names(t *typ) []string {
 	found := map[string]bool{"unknown": true}
 	seen := map[*typ]bool{}
@@ -111,7 +111,7 @@ func names(t *typ) []string {
 	return slices.Sorted(maps.Keys(found))
 }
 
-// mutated draws a copy of v in which one place differs.
+// mutated draws a copy of v that differs in one place.
 func mutated(rt *rapid.T, v any, known []string) any {
 	places := 0
 	count(v, &places)
@@ -133,10 +133,10 @@ func count(v any, n *int) {
 	}
 }
 
-// dropped stands for a member or an element that is to go.
+// dropped stands for a member or an element to remove.
 type dropped struct{}
 
-// replace copies v and changes the place that is at steps ahead.
+// replace copies v and changes the value that is at steps ahead in the walk.
 func replace(rt *rapid.T, v any, at *int, known []string) any {
 	here := *at == 0
 	*at--

@@ -5,10 +5,10 @@ import (
 	"encoding/base64"
 )
 
-// formats are the beginnings of files, and the MIME types of such files.
+// formats are file signatures, with the MIME types of such files.
 var formats = []struct {
 	head  string
-	at    int // where it stands
+	at    int // the offset of head in the file
 	types []string
 }{
 	{"\x89PNG\r\n\x1a\n", 0, []string{"image/png", "image/apng", "image/x-png"}},
@@ -21,8 +21,8 @@ var formats = []struct {
 	{"ID3", 0, []string{"audio/mpeg", "audio/mp3"}},
 }
 
-// asNamed wants the data of a block to be of the type that it names, as far as
-// both are known.
+// asNamed requires that the data of a content block has the block's MIME type, if
+// both formats are known.
 func asNamed(c *checker, v []byte) {
 	named, data := valueOf(v, "mimeType"), valueOf(v, "data")
 	if kindOf(named) != '"' || kindOf(data) != '"' {
@@ -56,7 +56,7 @@ func essence(s []byte) []byte {
 	return bytes.TrimSpace(e)
 }
 
-// shownInIcons reports whether clients have to show such an image, or should.
+// shownInIcons reports whether clients must or should support such an icon.
 func shownInIcons(s []byte) bool {
 	for _, t := range []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"} {
 		if bytes.EqualFold(essence(s), []byte(t)) {

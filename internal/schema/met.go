@@ -2,15 +2,15 @@ package schema
 
 import "fmt"
 
-// Place is the number of a named type, or of a member of one, in a validator.
-// The zero value is no place.
+// A Place is the number of a named type, or of a member of one, in a validator.
+// The zero value is not a place.
 type Place uint16
 
-// maxPlaces is how many places a revision may have.
+// maxPlaces is one more than the number of places that a revision may have.
 const maxPlaces = 384
 
-// Met is which places a message has, so that it is known of what something
-// can be said.
+// Met is the set of places that occur in a message, and so of the places that the
+// message says something about.
 type Met [maxPlaces / 64]uint64
 
 func (m *Met) add(p Place) { m[p/64] |= 1 << (p % 64) }
@@ -21,15 +21,15 @@ func (m *Met) join(other *Met) {
 	}
 }
 
-// Has reports whether a message has the place.
+// Has reports whether the place occurs in the message.
 func (m *Met) Has(p Place) bool { return p != 0 && m[p/64]&(1<<(p%64)) != 0 }
 
-// Place returns the number of a type, such as ImageContent, or of a member of
-// one, such as ImageContent.data; zero where the revision has no such place.
+// Place returns the number of a type, such as ImageContent, or of a member, such
+// as ImageContent.data. It returns zero if the revision has no such place.
 func (v *Validator) Place(name string) Place { return v.places[name] }
 
-// number gives a compiled type and its members their places. Types with the
-// same name share them.
+// number assigns places to a compiled type and its members. Types with the same
+// name share their places.
 func (v *Validator) number(t *typ) {
 	if t.name == "" {
 		return

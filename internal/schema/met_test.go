@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What came up is what a message has and the revision knows.
+// TestWhatIsMet checks that Met has the places in the message that the revision
+// defines.
 func TestWhatIsMet(t *testing.T) {
 	const message = `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"image","data":"","annotations":{"priority":2}}]}}`
 	v := For(spec.V20251125)
@@ -43,7 +44,7 @@ func TestWhatIsMet(t *testing.T) {
 	}
 }
 
-// A place is told by the innermost type with a name.
+// TestPlaces checks that a place is relative to the innermost named type.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct{ asked, message, want string }{
 		{spec.MethodToolsCall, `{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"x"}]}}`, "CallToolResult.content.*.type"},

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// InDraft07 says what Structured would say if the schema, which must name no
-// dialect of its own, were of draft-07; false where it names one.
+// InDraft07 returns what Structured would return if the schema were of draft-07.
+// It reports false if the schema names its own dialect.
 func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimmed(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
@@ -24,9 +24,9 @@ func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) 
 	return v.Structured(append(older, rest...), value), true
 }
 
-// BreaksModern reports whether a value does not fit a schema of 2020-12 that
-// names no dialect, for nothing but keywords that older dialects do not have.
-// What is merely too much of an object is left out: it does no harm.
+// BreaksModern reports whether a value violates a 2020-12 schema that names no
+// dialect only because of keywords that older dialects lack. It ignores
+// keywords against extra members, which do no harm.
 func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	if !v.revision.AtLeast(spec.V20251125) || valueOf(trimmed(schema), "$schema") != nil || len(v.Structured(schema, value)) == 0 {
 		return false
@@ -39,11 +39,11 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 	return err == nil && len(v.Structured(older, value)) == 0
 }
 
-// modern are the keywords that older dialects do not have. What items means
-// depends on prefixItems, so that both go.
+// modern are the keywords that older dialects lack. The meaning of items depends
+// on prefixItems, so strip removes both.
 var modern = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
-// strip takes the modern keywords out of a schema and reports whether there were
+// strip removes the modern keywords from a schema, and reports whether there were
 // any.
 func strip(schema any) bool {
 	s := membersOf(schema)

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Where the dialects differ, it is told which of them a value fits.
+// TestOlderDialects checks which dialects a value fits if they differ.
 func TestOlderDialects(t *testing.T) {
 	const point = `{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"}],"items":false}}}`
 	for _, c := range []struct {

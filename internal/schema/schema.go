@@ -1,11 +1,11 @@
-// Package schema says what a message of the Model Context Protocol must look
-// like in each revision. It holds its own source of the types, written by
-// hand in types_*.go: one definition a type, with marks for the revisions
-// that have it. A test holds it against the official schemas.
+// Package schema checks messages of the Model Context Protocol against the schema
+// of each revision. The types are written by hand in types_*.go: each is defined
+// once, and marks say which revisions have which parts. A test compares them with
+// the official schemas.
 //
-// Beside the types it checks what the official schemas do not assert: base64,
-// URIs and the like. Those violations differ in their Basis. They are
-// judged generously: what a standard can be read to allow is no violation.
+// The package also checks what the official schemas do not assert: base64, URIs
+// and so on. Such violations have the Basis Beside, and the checks are lenient:
+// anything that a standard can be read to permit is no violation.
 package schema
 
 import (
@@ -17,22 +17,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// MaxViolations is how many violations of one message are gathered.
+// MaxViolations is the maximum number of violations reported for one message.
 const MaxViolations = 20
 
-// Basis says what stands behind a violation.
+// A Basis says what a violation violates.
 type Basis string
 
 // The bases.
 const (
-	// Schema violations are refused by the official schema, too.
+	// Schema violations are refused by the official schema too.
 	Schema Basis = "schema"
-	// Beside violations are accepted by the official schema; what is amiss
-	// stands in its comments, in the pages or in a standard that they name.
+	// Beside violations are accepted by the official schema, but violate its
+	// comments, a page of the specification or a standard that these refer to.
 	Beside Basis = "beside"
 )
 
-// Kind names what is wrong.
+// A Kind classifies a violation.
 type Kind string
 
 // The kinds that the official schemas assert.
@@ -40,40 +40,40 @@ const (
 	WrongType  Kind = "wrong-type"
 	Missing    Kind = "missing"      // a required member; the pointer names it
 	WrongWord  Kind = "wrong-word"   // a string that is none of those permitted
-	OutOfRange Kind = "out-of-range" // a number
+	OutOfRange Kind = "out-of-range" // a string that is not one of the permitted values
 )
 
-// The kinds that stand beside the schemas; TooMany is asserted by the newest.
+// The kinds that the official schemas do not assert, except TooMany in the newest.
 const (
 	TooMany         Kind = "too-many" // elements of a list
 	NotBase64       Kind = "not-base64"
 	LooseBase64     Kind = "loose-base64" // with line breaks, or without padding
-	NotMIME         Kind = "not-mime"     // no type/subtype
-	OtherMIME       Kind = "other-mime"   // an image that says it is text
-	OtherBytes      Kind = "other-bytes"  // data of another format than its MIME type says
-	NotURI          Kind = "not-uri"      // no absolute URI
-	NotTemplate     Kind = "not-template" // no URI template by RFC 6570
-	NotDate         Kind = "not-date"     // no ISO 8601 date or time
+	NotMIME         Kind = "not-mime"     // not type/subtype
+	OtherMIME       Kind = "other-mime"   // such as text for an image
+	OtherBytes      Kind = "other-bytes"  // data in another format than its MIME type says
+	NotURI          Kind = "not-uri"      // not an absolute URI
+	NotTemplate     Kind = "not-template" // not a URI template of RFC 6570
+	NotDate         Kind = "not-date"     // not an ISO 8601 date or time
 	TextAndBlob     Kind = "text-and-blob"
-	Blank           Kind = "blank"          // a text for people that says nothing
+	Blank           Kind = "blank"          // a text for people that is empty or whitespace
 	IconScheme      Kind = "icon-scheme"    // neither http, https nor data
-	IconData        Kind = "icon-data"      // no data: URI with base64 image data
-	IconType        Kind = "icon-type"      // an image that clients need not show
+	IconData        Kind = "icon-data"      // not a data: URI with base64 image data
+	IconType        Kind = "icon-type"      // an image type that clients need not support
 	IconSize        Kind = "icon-size"      // neither 48x48 nor any
-	NotDialect      Kind = "not-dialect"    // no valid JSON Schema of its dialect
+	NotDialect      Kind = "not-dialect"    // not a valid JSON Schema of its dialect
 	NotStructured   Kind = "not-structured" // does not fit the output schema
 	NoInputRequired Kind = "no-input-required"
 )
 
-// Violation is one thing that is wrong with a message.
+// A Violation is one thing that is wrong with a message.
 type Violation struct {
-	Pointer   string // JSON pointer (RFC 6901) of the place
+	Pointer   string // the JSON pointer (RFC 6901) of the place
 	Kind      Kind
 	Basis     Basis
 	Type      string // the type that the place belongs to, such as ImageContent; may be empty
-	Place     string // the place seen from the type, such as ImageContent.data or CallToolResult.content.*.type
-	Permitted string // what may stand there, in words
-	Seen      string // what stands there, shortened, unescaped server output
+	Place     string // the path from the type, such as ImageContent.data or CallToolResult.content.*.type
+	Permitted string // what the place may contain, in words
+	Seen      string // what it contains, shortened; untrusted and not escaped
 }
 
 func (f Violation) String() string {
@@ -87,11 +87,11 @@ func (f Violation) String() string {
 	return where + ": permitted: " + f.Permitted + "; seen: " + f.Seen
 }
 
-// Validator judges the messages of one revision. It may be used by several
-// goroutines at once.
+// A Validator judges the messages of one revision. It is safe for concurrent use.
 //
-// The values that it judges must be JSON, as package wire reads it; of
-// anything else the verdict is of no use. Where a name occurs twice in an
+// The values that it judges must be JSON that package wire accepts; for anything
+// else the result is meaningless. If a name occurs twice in an object, the last
+// value counts.
 // object, the last value counts.
 type Validator struct {
 	revision      spec.Revision
@@ -104,10 +104,10 @@ type Validator struct {
 	schemas       schemaCache
 }
 
-// plainTypes are the types of what has no entry of its own.
+// plainTypes are the types of messages that have no specific type.
 type plainTypes struct{ result, err, notification, request *typ }
 
-// validators are made when they are first asked for.
+// validators are compiled when they are first used.
 var validators = func() map[spec.Revision]func() *Validator {
 	m := map[spec.Revision]func() *Validator{}
 	for _, r := range spec.Revisions() {
@@ -116,8 +116,8 @@ var validators = func() map[spec.Revision]func() *Validator {
 	return m
 }()
 
-// For returns the validator of a revision; of one that is not published, that
-// of the last published one before it, or of the first one.
+// For returns the validator of a revision. For a revision that is not published
+// it returns that of the newest older revision, or of the first.
 func For(r spec.Revision) *Validator {
 	known := spec.Revisions()[0]
 	for _, p := range spec.Revisions() {
@@ -128,13 +128,12 @@ func For(r spec.Revision) *Validator {
 	return validators[known]()
 }
 
-// Revision returns the revision that v judges by.
+// Revision returns the revision whose types v uses.
 func (v *Validator) Revision() spec.Revision { return v.revision }
 
-// Result judges the result member of the answer to a request for the method;
-// pointers begin at the result. The client's answers to a server are judged,
-// too. Of a method that the revision does not have, only what all results
-// have in common is judged.
+// Result judges the result of a request for the method, also one that the client
+// sends to the server. Pointers begin at the result. If the revision does not
+// have the method, only the common members of results are judged.
 func (v *Validator) Result(method string, result jsontext.Value) []Violation {
 	result = trimmed(result)
 	return violations(v.judge("", result, v.resultType(method, result)))
@@ -145,9 +144,9 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 	return violations(v.judge("", e, v.errorType(e)))
 }
 
-// Notification judges the params of a notification from the server, absent
-// ones included; pointers begin at the message. Of a method that the
-// revision does not have, only what all notifications have in common is judged.
+// Notification judges the params of a notification from the server, also if they
+// are absent; pointers begin at the message. If the revision does not have the
+// method, only the common members of notifications are judged.
 func (v *Validator) Notification(m *wire.Message) []Violation {
 	return violations(v.params(m, v.notifications, v.plain.notification))
 }
@@ -157,15 +156,15 @@ func (v *Validator) Request(m *wire.Message) []Violation {
 	return violations(v.params(m, v.requests, v.plain.request))
 }
 
-// Message judges what a server sent: the params, the result or the error of
-// the message, by its kind. A result is judged by the method that was asked.
-// Pointers begin at the message. The envelope (jsonrpc, id, which members
-// stand together) is no matter of the schemas here.
+// Message judges the params, the result or the error of a message from the server,
+// according to its kind. A result is judged by asked, the method of the request.
+// Pointers begin at the message. The envelope (jsonrpc, id, which members may
+// occur together) is not judged here.
 func (v *Validator) Message(m *wire.Message, asked string) []Violation {
 	return violations(v.Examine(m, asked))
 }
 
-// Examine judges as Message does, and tells what of the types came up.
+// Examine judges as Message does, and also returns the places that occurred.
 func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
 	switch m.Kind {
 	case wire.Request:
@@ -192,17 +191,17 @@ func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
 
 func violations(_ Met, out []Violation) []Violation { return out }
 
-// checkers are used again, for they are most of what judging a sound message
-// would take of the heap.
+// checkers is a pool: without it, they would cause most of the allocations for a
+// valid message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
-// walk returns what do meets and finds with a checker that begins at base.
+// walk calls do with a checker that begins at base, and returns what it collected.
 func (v *Validator) walk(base string, do func(*checker)) (Met, []Violation) {
 	c := checkers.Get().(*checker)
 	*c = checker{v: v, base: base, path: c.path[:0]}
 	do(c)
 	met, out := c.met, c.out
-	clear(c.path[:cap(c.path)]) // it refers to the message
+	clear(c.path[:cap(c.path)]) // drop the references to the message
 	checkers.Put(c)
 	if len(out) == 0 {
 		return met, nil
@@ -214,8 +213,8 @@ func (v *Validator) judge(base string, value jsontext.Value, t *typ) (Met, []Vio
 	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
 }
 
-// params judges the params as a member of the message, so that absent ones
-// are missed where they are required.
+// params judges the params as a member of the message, so that it reports missing
+// ones that are required.
 func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) (Met, []Violation) {
 	t, ok := types[m.Method]
 	if !ok {
@@ -232,7 +231,7 @@ func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) (
 	}
 }
 
-// resultType returns the first type that a result of the method chooses.
+// resultType returns the first type of the method's results whose condition holds.
 func (v *Validator) resultType(method string, result jsontext.Value) *typ {
 	for _, c := range v.results[method] {
 		if c.when == nil || c.when(result) {

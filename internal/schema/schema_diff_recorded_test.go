@@ -15,14 +15,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spoken is what a real server sent, with the method that it answers.
+// A spoken message is one that a real server sent, with the method of its request.
 type spoken struct {
 	message *wire.Message
 	asked   string
 	file    string
 }
 
-// recorded returns what the servers of all recorded sessions sent.
+// recorded returns the messages of the servers in all recorded sessions.
 func recorded(t *testing.T) []spoken {
 	files, err := fs.Glob(fixtures.Transcripts, "transcripts/recorded/*")
 	if err != nil || len(files) == 0 {
@@ -65,7 +65,7 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 	return out
 }
 
-// payload is what of a message is compared with a schema, and against which.
+// payload returns the part of a message to compare, and what to compare it with.
 func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
 	m := s.message
 	switch suffix := "Notification"; {
@@ -104,7 +104,7 @@ func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
 	}
 }
 
-// errorPath is where the official schema has the error of this code.
+// errorPath returns the path of the error with this code in the official schema.
 func (o *official) errorPath(v *Validator, raw []byte) string {
 	switch t := v.errorType(raw); {
 	case t != v.plain.err:
@@ -116,8 +116,9 @@ func (o *official) errorPath(v *Validator, raw []byte) string {
 	}
 }
 
-// What real servers sent, as it was and with one thing altered, is judged as
-// the official schemas judge it, in every revision.
+// TestAgreesOnRecordedSessions checks that messages of real servers, unchanged and
+// with one mutation, are judged as the official schemas judge them, in every
+// revision.
 func TestAgreesOnRecordedSessions(t *testing.T) {
 	folder := schemaFolder(t)
 	all := recorded(t)
@@ -162,12 +163,12 @@ func TestAgreesOnRecordedSessions(t *testing.T) {
 	}
 }
 
-// fataler is what tests and laws have in common.
+// A fataler is a *testing.T or a *rapid.T.
 type fataler interface {
 	Fatalf(format string, args ...any)
 }
 
-// memberNames are names that alterations give to members.
+// memberNames are the names that mutations use for members.
 var memberNames = []string{
 	"type", "text", "blob", "data", "mimeType", "uri", "name", "title", "content", "contents", "structuredContent", "isError", "role",
 	"annotations", "priority", "audience", "lastModified", "icons", "inputSchema", "outputSchema", "execution", "size", "nextCursor",

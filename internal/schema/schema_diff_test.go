@@ -18,19 +18,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// The schemas here are compared with the official ones, which are in the
-// folder that MCP_SPEC_SCHEMAS names, as <revision>.json or
-// <revision>/schema.json. Of each type that a server sends, instances are
-// drawn and damaged in one place; both must accept them or both refuse them.
+// These tests compare the types with the official schemas, which are in the folder
+// that MCP_SPEC_SCHEMAS names, as <revision>.json or <revision>/schema.json. They
+// draw instances of each type that a server sends, and mutate each in one place.
+// Both schemas must accept an instance, or both must refuse it.
 
-// comparisonsWanted is how many comparisons a revision has at least.
+// comparisonsWanted is the minimum number of comparisons for each revision.
 const comparisonsWanted = 20_000
 
-// mutationsEach is how many mutations of an instance are compared.
+// mutationsEach is how many mutations of each instance are compared.
 const mutationsEach = 15
 
-// exemptions are the disagreements that stand, all of them values that the
-// official schema refuses and that are let pass here.
+// exemptions are the accepted differences: values that the official schema refuses
+// and this package accepts.
 var exemptions = []struct {
 	reason    string
 	revisions []spec.Revision
@@ -50,19 +50,19 @@ var exemptions = []struct {
 	},
 }
 
-// subject is one type that is compared.
+// A subject is one type that is compared.
 type subject struct {
 	name     string
-	typ      *typ                               // what instances are drawn from
-	wrap     func(value any) any                // puts an instance where it belongs; may be nil
-	official func(value any) *jsonschema.Schema // what the official schema has for it
+	typ      *typ                               // the type that instances are drawn from
+	wrap     func(value any) any                // embeds an instance in its message; may be nil
+	official func(value any) *jsonschema.Schema // returns the official schema for the value
 	judge    func(v *Validator, raw []byte) []Violation
 }
 
 func TestAgreesWithTheOfficialSchemas(t *testing.T) {
 	folder := schemaFolder(t)
 	exempt := make([]int, len(exemptions))
-	whole := map[spec.Revision]bool{} // revisions of which -run left nothing out
+	whole := map[spec.Revision]bool{} // the revisions whose subtests all ran, despite -run
 	for _, r := range spec.Revisions() {
 		t.Run(string(r), func(t *testing.T) {
 			o := readOfficial(t, folder, r)
@@ -90,8 +90,8 @@ func TestAgreesWithTheOfficialSchemas(t *testing.T) {
 	}
 }
 
-// schemaFolder returns the folder of the official schemas, and skips the test
-// where there is none.
+// schemaFolder returns the folder of the official schemas. It skips the test if
+// none is configured.
 func schemaFolder(t *testing.T) string {
 	folder := os.Getenv("MCP_SPEC_SCHEMAS")
 	if folder == "" {
@@ -156,7 +156,7 @@ func anyCause(e *jsonschema.ValidationError, fits func(*jsonschema.ValidationErr
 	return fits(e) || slices.ContainsFunc(e.Causes, func(c *jsonschema.ValidationError) bool { return anyCause(c, fits) })
 }
 
-// official is one revision's official schema.
+// official is the official schema of one revision.
 type official struct {
 	revision spec.Revision
 	compiler *jsonschema.Compiler
@@ -205,7 +205,7 @@ func (o *official) at(path string) *jsonschema.Schema {
 	return o.compiled[path]
 }
 
-// both returns a schema that wants what two definitions want.
+// both returns a schema that requires two definitions.
 func (o *official) both(a, b string) *jsonschema.Schema {
 	o.used[b] = true
 	url := fmt.Sprintf("schema:%s-and-%s", a, b)
@@ -219,7 +219,7 @@ func (o *official) both(a, b string) *jsonschema.Schema {
 	return o.compiled[url]
 }
 
-// withMethod returns the definition of the message that has the method.
+// withMethod returns the name of the definition of the method's message.
 func (o *official) withMethod(method, suffix string) string {
 	for name, d := range o.all {
 		properties, _ := d.(map[string]any)["properties"].(map[string]any)
@@ -250,7 +250,7 @@ func (o *official) subjects(t *testing.T, v *Validator) []subject {
 	return append(append(out, o.errors(v)...), o.parts()...)
 }
 
-// resultTyped gives a result the resultType that its type is chosen by.
+// resultTyped sets the resultType by which the result's type is selected.
 func resultTyped(name string) func(any) any {
 	return func(value any) any {
 		if o, _ := value.(map[string]any); o != nil && o["resultType"] != nil {
@@ -265,7 +265,8 @@ func resultTyped(name string) func(any) any {
 	}
 }
 
-// messages are compared with their envelope, but only the params are damaged.
+// messages returns subjects for messages: they are compared with their envelope,
+// but only the params are mutated.
 func (o *official) messages(t *testing.T, types map[string]*typ, suffix string) []subject {
 	var out []subject
 	for _, method := range sorted(types) {
@@ -296,7 +297,7 @@ func (o *official) messages(t *testing.T, types map[string]*typ, suffix string) 
 	return out
 }
 
-// errors are compared by their codes.
+// errors returns a subject for the error of each code.
 func (o *official) errors(v *Validator) []subject {
 	plain := "Error"
 	if !o.revision.AtLeast(spec.V20251125) {
@@ -322,7 +323,7 @@ func (o *official) errors(v *Validator) []subject {
 	return out
 }
 
-// parts are compared by themselves, too, so that each is damaged often.
+// parts returns subjects for types inside messages, so that each is mutated often.
 func (o *official) parts() []subject {
 	var out []subject
 	add := func(t *typ, path string, first spec.Revision) {
@@ -363,8 +364,8 @@ func (o *official) parts() []subject {
 	return out
 }
 
-// allCompared wants all that the official schema says a server sends to have
-// been a subject.
+// allCompared checks that every message which the official schema lists for
+// servers was a subject.
 func (o *official) allCompared(t *testing.T) {
 	for _, union := range []string{"ServerResult", "ServerNotification", "ServerRequest"} {
 		u, _ := o.all[union].(map[string]any)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// says returns what the violations say, one a line.
+// says returns the violations as text, one on each line.
 func says(all []Violation) string {
 	var lines []string
 	for _, v := range all {
@@ -172,7 +172,7 @@ func TestManyViolationsAreBounded(t *testing.T) {
 	}
 }
 
-// asked are the methods that anything is judged by.
+// asked are the methods by which arbitrary values are judged.
 var asked = []string{
 	spec.MethodInitialize, spec.MethodToolsList, spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodResourcesList,
 	spec.MethodResourcesTemplates, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksGet, spec.MethodSampling, "other",
@@ -238,7 +238,7 @@ func TestAnyJSONIsJudged(t *testing.T) {
 				rt.Fatalf("%+v says nothing", f)
 			}
 		}
-		// Space means nothing.
+		// Whitespace must not change the result.
 		var spaced strings.Builder
 		enc := json.NewEncoder(&spaced)
 		enc.SetIndent(" ", "\t")

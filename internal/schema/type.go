@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// form is what a type asks of a value's JSON type.
+// A form is the JSON type that a type requires of a value.
 type form int
 
 const (
@@ -19,37 +19,37 @@ const (
 	isInteger
 	isBoolean
 	isNull
-	oneOfForms // the alternative that takes the value's JSON type
+	oneOfForms // the alternative that accepts the value's JSON type
 	oneOfTags  // the case that a member of the object names
 )
 
-// typ is a type of the specification: in the source with marks for revisions
-// on members, cases and bounds; compiled, without what its revision does not
-// have. Nothing alters a typ once it is made.
+// A typ is a type of the specification. In the source, marks on members, cases and
+// bounds say which revisions have them; a compiled typ has only those of its
+// revision. A typ is not modified after its creation.
 type typ struct {
 	form   form
-	name   string // of an object: how findings call it; may be empty
+	name   string // of an object: its name in findings; may be empty
 	place  Place  // compiled: of an object with a name
 	extras []extra
 
 	members []member // of an object
 	index   map[string]int
-	rest    *typ     // of an object: what other members must be; nil: anything
-	shapes  []member // of an object: it must have one of these shapes, too
+	rest    *typ     // of an object: the type of all other members; nil: anything
+	shapes  []member // of an object: it must also have one of these shapes
 
 	elem *typ   // of a list
-	most *bound // of a list: how many elements it may have
+	most *bound // of a list: the maximum number of elements
 
-	words    []string // of a text: the only ones; nil: any
+	words    []string // of a text: the permitted values; nil: any
 	min, max *float64 // of a number
 
 	alternatives []*typ // of oneOfForms
 	tag          string // of oneOfTags: the member that names the case
 	cases        []member
-	untagged     *typ // of oneOfTags: where there is no such member; may be nil
+	untagged     *typ // of oneOfTags: the type if that member is missing; may be nil
 }
 
-// member is a member of an object, or a case of oneOfTags.
+// A member is a member of an object, or a case of oneOfTags.
 type member struct {
 	name     string
 	typ      *typ
@@ -58,20 +58,20 @@ type member struct {
 	place    Place // compiled: of a member of an object with a name
 }
 
-// span is from the first to the last revision that has something; the zero
-// value is all of them.
+// A span is a range of revisions, from the first to the last. The zero value is
+// all revisions.
 type span struct{ first, last spec.Revision }
 
 func (s span) has(r spec.Revision) bool {
 	return r.AtLeast(s.first) && (s.last == "" || s.last.AtLeast(r))
 }
 
-// bound is a number of elements; the schema asserts it from a revision on,
-// and earlier ones only say it.
+// A bound is a maximum number of elements. The schema asserts it in some revisions;
+// in the others only the text has it.
 type bound struct {
 	count    int
 	asserted span
-	beside   bool // compiled: this revision only says it
+	beside   bool // compiled: only the text of this revision has it
 }
 
 var (
@@ -85,17 +85,17 @@ var (
 	record = &typ{form: isObject}
 )
 
-// part is what an object is made of: a member, or several that belong together.
+// A part is what an object is built from: a member, or a group of members.
 type part interface{ list() []member }
 
 func (m member) list() []member { return []member{m} }
 
-// group is members that several types share.
+// A group is a set of members that several types share.
 type group []member
 
 func (g group) list() []member { return g }
 
-// with puts several parts together.
+// with joins several parts to one group.
 func with(parts ...part) group {
 	var g group
 	for _, p := range parts {
@@ -104,16 +104,16 @@ func with(parts ...part) group {
 	return g
 }
 
-// req is a member that must be there, opt one that may.
+// req returns a required member, opt an optional one.
 func req(name string, t *typ) member { return member{name: name, typ: t, required: true} }
 func opt(name string, t *typ) member { return member{name: name, typ: t} }
 
-// since says that the revisions from r on have the member or case, until that
-// r is the last one that has it.
+// since marks that revisions from r on have the member or case; until marks r as
+// the last revision that has it.
 func (m member) since(r spec.Revision) member { m.span.first = r; return m }
 func (m member) until(r spec.Revision) member { m.span.last = r; return m }
 
-// ofTasks says that the revision that tried out tasks alone has the member.
+// ofTasks marks a member that only 2025-11-25, with experimental tasks, has.
 func (m member) ofTasks() member { m.span = span{spec.V20251125, spec.V20251125}; return m }
 
 // since marks all members of the group that have no later mark.
@@ -127,60 +127,61 @@ func (g group) since(r spec.Revision) group {
 	return marked
 }
 
-// object is an object that may have other members, too, as all objects of the
-// specification may. Its name is for the reader of a finding.
+// object returns an object type that permits other members, as all objects of the
+// specification do. Its name appears in findings.
 func object(name string, parts ...part) *typ {
 	return &typ{form: isObject, name: name, members: with(parts...)}
 }
 
-// table is an object whose members all have the same type.
+// table returns an object type whose members all have the same type.
 func table(t *typ) *typ { return &typ{form: isObject, rest: t} }
 
 func list(t *typ) *typ { return &typ{form: isList, elem: t} }
 
-// words is a text that is one of those given.
+// words returns a string type with the given values.
 func words(w ...string) *typ { return &typ{form: isText, words: w} }
 
-// either is a value of the first type that takes its JSON type.
+// either returns a type that uses the first of the types that accepts the value's
+// JSON type.
 func either(t ...*typ) *typ { return &typ{form: oneOfForms, alternatives: t} }
 
-// tagged is an object whose member tag names its type.
+// tagged returns an object type whose member tag selects the case.
 func tagged(tag string, cases ...part) *typ {
 	return &typ{form: oneOfTags, tag: tag, cases: with(cases...)}
 }
 
-// when is a case of tagged.
+// when returns a case of tagged.
 func when(name string, t *typ) member { return member{name: name, typ: t} }
 
-// orWithout is the type of objects that lack the tag.
+// orWithout sets the type of objects that lack the tag.
 func (t typ) orWithout(untagged *typ) *typ { t.untagged = untagged; return &t }
 
-// shaped says that an object must also have one of the shapes. They are the
-// one place where types are tried: the first that fits, or else the one whose
-// required members are there, is what counts.
+// shaped requires that an object also has one of the shapes. Only here are types
+// tried in turn: the first shape that fits counts, else the first whose required
+// members are present.
 func (t typ) shaped(shapes ...member) *typ { t.shapes = shapes; return &t }
 
-// shape is a shape of an object.
+// shape returns a shape of an object.
 func shape(name string, parts ...part) member { return when(name, object(name, parts...)) }
 
-// within bounds a number.
+// within bounds a number on both sides.
 func (t typ) within(low, high float64) *typ { t.min, t.max = &low, &high; return &t }
 
 func (t typ) atLeast(low float64) *typ { t.min = &low; return &t }
 
-// atMost bounds the length of a list; the schema asserts it since r.
+// atMost bounds the length of a list; the schema asserts the bound since r.
 func (t typ) atMost(count int, r spec.Revision) *typ {
 	t.most = &bound{count: count, asserted: span{first: r}}
 	return &t
 }
 
-// also adds checks that stand beside the schema.
+// also adds checks that the official schema does not make.
 func (t typ) also(e ...extra) *typ {
 	t.extras = append(slices.Clone(t.extras), e...)
 	return &t
 }
 
-// compile returns t as the revision has it.
+// compile returns t as it is in the revision.
 func (t *typ) compile(r spec.Revision, done map[*typ]*typ) *typ {
 	if t == nil {
 		return nil
@@ -222,8 +223,8 @@ func compileMembers(members []member, r spec.Revision, done map[*typ]*typ) ([]me
 	return out, index
 }
 
-// takes reports whether a value of the JSON type that begins with kind can be
-// of type t.
+// takes reports whether type t accepts values of a JSON type, which kind denotes by
+// its first byte.
 func (t *typ) takes(kind byte) bool {
 	switch t.form {
 	case anything:
@@ -245,7 +246,7 @@ func (t *typ) takes(kind byte) bool {
 	}
 }
 
-// permitted says in words what t is.
+// permitted describes t in words.
 func (t *typ) permitted() string {
 	switch t.form {
 	case anything:
@@ -290,7 +291,7 @@ func (t *typ) bounds() string {
 	}
 }
 
-// caseNames lists what the tag may say.
+// caseNames returns the permitted values of the tag.
 func (t *typ) caseNames() []string {
 	var names []string
 	for _, c := range t.cases {

@@ -2,17 +2,17 @@ package schema
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// What a server asks of its client: as requests, or from 2026-07-28 on inside
-// results that require input.
+// The types of the requests that a server sends to its client: as requests, or
+// since 2026-07-28 inside results that require input.
 
 var titled = with(opt("title", text), opt("description", text))
 
-// defaults is the default member, which most fields of a form got late.
+// defaults returns the default member, which most form fields have since 2025-11-25.
 func defaults(t *typ) member { return opt("default", t).since(spec.V20251125) }
 
 var titledWords = list(object("", req("const", text), req("title", text)))
 
-// field is one field of a form: a JSON Schema of few words.
+// field is one field of a form: a restricted JSON Schema.
 var field = tagged("type",
 	when("string", object("StringSchema", titled, defaults(text)).shaped(
 		shape("EnumSchema", req("enum", list(text))),
@@ -43,7 +43,7 @@ var numberField = object("NumberSchema", titled,
 	defaults(number),
 )
 
-// taskMember asks for an answer by way of a task.
+// taskMember requests that the response is delivered through a task.
 var taskMember = opt("task", object("TaskMetadata", opt("ttl", integer))).ofTasks()
 
 var elicitParams = tagged("mode",
@@ -58,7 +58,7 @@ var urlMembers = with(
 	req("elicitationId", text).until(spec.V20251125),
 )
 
-// elicitURLParams is the same where nothing has looked at the mode.
+// elicitURLParams is used in errors, where the mode has not selected the type.
 var elicitURLParams = object("ElicitRequestURLParams", req("mode", words("url")), urlMembers)
 
 var formParams = object("ElicitRequestFormParams",

@@ -2,10 +2,10 @@ package schema
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// What stands inside results: identities, content, and what a server offers.
+// The types inside results: implementations, content, and what a server offers.
 
 var (
-	// id is a request's id or a progress token.
+	// id is a request id or a progress token.
 	id       = either(text, integer)
 	role     = words("user", "assistant")
 	level    = words("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
@@ -26,7 +26,7 @@ var icon = object("Icon",
 	opt("theme", words("light", "dark")),
 )
 
-// named is what has a name for programs and a title for people.
+// named is the members of anything with a name for programs and a title for people.
 var named = with(
 	req("name", text),
 	opt("title", text).since(spec.V20250618),
@@ -47,7 +47,7 @@ var annotations = opt("annotations", object("Annotations",
 	opt("lastModified", isoTime).since(spec.V20250618),
 ))
 
-// resourceContents is what is read of a resource: text or a blob.
+// resourceContents is the content of a resource: text or a blob.
 var resourceContents = object("ResourceContents",
 	req("uri", uriText),
 	opt("mimeType", mimeType),
@@ -76,7 +76,7 @@ var resourceTemplate = object("ResourceTemplate",
 	annotations, meta,
 )
 
-// The blocks that content is made of.
+// The content blocks.
 var (
 	textContent  = object("TextContent", req("text", text), annotations, meta)
 	imageContent = object("ImageContent",
@@ -104,13 +104,13 @@ var contentBlock = tagged("type", media,
 	when("resource", embeddedResource),
 )
 
-// structured is a tool's result for programs.
+// structured is the structured part of a tool's result.
 var structured = with(
 	opt("structuredContent", record).since(spec.V20250618).until(spec.V20251125),
 	opt("structuredContent", whatever).since(spec.V20260728),
 )
 
-// toolResult is what a tool answers; in sampling it is a content block, too.
+// toolResult is a tool's result; in sampling it is also a content block.
 var toolResult = with(
 	req("content", list(contentBlock)),
 	structured,
@@ -133,8 +133,8 @@ var samplingMembers = with(
 	meta.since(spec.V20251125),
 )
 
-// argumentSchema is the JSON Schema of a tool's arguments or structured
-// result as far as the types go.
+// argumentSchema is the members of a tool's JSON Schemas that the official types
+// define.
 var argumentSchema = with(
 	opt("$schema", text).since(spec.V20251125),
 	opt("properties", table(record)).until(spec.V20251125),
@@ -190,7 +190,8 @@ var serverCapabilities = object("ServerCapabilities",
 	opt("extensions", table(record)).since(spec.V20260728),
 )
 
-// clientCapabilities stand in errors of 2026-07-28 only, so they are theirs.
+// clientCapabilities only occurs in errors of 2026-07-28, so it follows that
+// revision.
 var clientCapabilities = object("ClientCapabilities",
 	opt("experimental", table(record)),
 	opt("roots", record),

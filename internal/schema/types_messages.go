@@ -2,9 +2,9 @@ package schema
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// Messages: which type the params, the result or the error of one has.
+// The types of the params, the result or the error of each message.
 
-// row gives a method the type of its params or result, in some revisions.
+// A row assigns the type of params or result to a method, in some revisions.
 type row struct {
 	method string
 	typ    *typ
@@ -33,7 +33,7 @@ var (
 	serverInfoMeta = opt("io.modelcontextprotocol/serverInfo", implementation)
 )
 
-// result is what all results have in common.
+// result is the members that all results have.
 var result = with(
 	resultMeta,
 	req("resultType", text).since(spec.V20260728),
@@ -41,13 +41,13 @@ var result = with(
 
 var anyResult = object("Result", result)
 
-// cached is how long a result may be kept.
+// cached is the members that say how long a result may be cached.
 var cached = group{
 	req("ttlMs", integer.atLeast(0)),
 	req("cacheScope", words("public", "private")),
 }.since(spec.V20260728)
 
-// page is one page of a list.
+// page is the members of one page of a list.
 var page = with(result, cached, opt("nextCursor", text))
 
 var task = with(
@@ -70,7 +70,7 @@ var inputRequired = object("InputRequiredResult",
 	opt("requestState", text),
 ).also(asksSomething)
 
-// results holds the server's results, and the client's below.
+// results are the results of the server, followed by those of the client.
 var results = []row{
 	row{method: spec.MethodInitialize, typ: object("InitializeResult", result,
 		req("protocolVersion", text),
@@ -141,13 +141,13 @@ var results = []row{
 	)}.since(spec.V20250618),
 }
 
-// isTask tells a task that will have the result later from the result.
+// isTask reports whether a result is a task that will have the tool's result later.
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
-// wantsInput tells a result that asks for more from the result.
+// wantsInput reports whether a result requires input.
 func wantsInput(v []byte) bool { return string(inner(valueOf(v, "resultType"))) == "input_required" }
 
-// isExtension tells a result of a type that the revision does not know.
+// isExtension reports whether a result has a type that the revision does not define.
 func isExtension(v []byte) bool {
 	t := valueOf(v, "resultType")
 	return kindOf(t) == '"' && string(inner(t)) != "complete"
@@ -158,14 +158,14 @@ const (
 	methodAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// params makes the params of a message that needs them, and perhapsParams
-// those of one that does not.
+// params returns the type of a message with required params, perhapsParams that of
+// a message with optional params.
 func params(name string, parts ...part) *typ {
 	return object("", req("params", object(name, parts...)))
 }
 func perhapsParams(parts ...part) *typ { return object("", opt("params", object("", parts...))) }
 
-// notifications holds those that a server may send.
+// notifications are those that a server may send.
 var notifications = []row{
 	{method: spec.MethodCancelled, typ: params("CancelledNotification", notificationMeta,
 		req("requestId", id).until(spec.V20250618),
@@ -202,7 +202,7 @@ var notifications = []row{
 	)}.since(spec.V20260728),
 }
 
-// requests holds those that a server may send; from 2026-07-28 on there are none.
+// requests are those that a server may send; since 2026-07-28 there are none.
 var requests = []row{
 	row{method: spec.MethodPing, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
 	row{method: spec.MethodRootsList, typ: perhapsParams(requestMeta)}.until(spec.V20251125),
@@ -218,12 +218,12 @@ var requests = []row{
 
 var taskParams = params("", req("taskId", text))
 
-// rpcError is what all errors have in common.
+// rpcError is the members that all errors have.
 var rpcError = with(req("code", integer), req("message", text))
 
 var anyError = object("Error", rpcError)
 
-// errorData gives the errors of some codes the type of their data.
+// errorData are the error codes whose data has a type.
 var errorData = []struct {
 	code spec.Code
 	typ  *typ
@@ -240,7 +240,7 @@ var errorData = []struct {
 	), span{first: spec.V20260728}},
 }
 
-// The types of what has no row: extensions, or another revision's methods.
+// The types of messages without a row: extensions, and methods of other revisions.
 var (
 	otherNotification = []row{
 		row{typ: perhapsParams(opt("_meta", record))}.until(spec.V20250618),

@@ -9,10 +9,10 @@ import (
 // maxExcerpt is how many bytes of a value a finding shows.
 const maxExcerpt = 80
 
-// excerpt shows the beginning of a value.
+// excerpt returns the beginning of a value.
 func excerpt(v []byte) string { return clip(v, maxExcerpt) }
 
-// clip shows the beginning of v, some length of bytes.
+// clip returns the beginning of v, at most length bytes, and the size if cut.
 func clip(v []byte, length int) string {
 	s := string(v[:min(len(v), length+utf8.UTFMax)])
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -26,7 +26,7 @@ func clip(v []byte, length int) string {
 	return s[:cut] + "… (" + strconv.Itoa(len(v)) + " bytes)"
 }
 
-// oneOf lists words as a reader expects them.
+// oneOf returns the words as text for a reader.
 func oneOf(words []string) string {
 	quoted := make([]string, 0, len(words))
 	for _, w := range words {
@@ -38,5 +38,5 @@ func oneOf(words []string) string {
 	return "one of " + strings.Join(quoted, ", ")
 }
 
-// plain writes a bound without exponent.
+// plain formats a bound without an exponent.
 func plain(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
