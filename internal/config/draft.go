@@ -10,24 +10,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// Draft is what a first file is written from.
+// A Draft is the input of a first configuration file.
 type Draft struct {
-	Server   string   // its name and version
-	Revision string   // in which it was asked what it offers
-	Target   []string // the flags and words that name the server, as a command line has them
+	Server   string   // the server's name and version
+	Revision string   // the revision in which the inventory was read
+	Target   []string // the flags and arguments that name the server, as on a command line
 	Offer    *inventory.Inventory
 }
 
-// Bounds on what is listed.
+// Limits on what a draft lists.
 const (
 	maxListed = 100
 	maxText   = 120
 )
 
-// Repository is where the documentation stands.
+// Repository is the URL of the repository, which contains the documentation.
 const Repository = "https://github.com/mcp-conform/mcp-conform"
 
-// Write returns the text of a file. What the server says stands in it quoted.
+// Write returns the text of a configuration file. It quotes the server's own text.
 func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
@@ -53,8 +53,8 @@ var (
 	reserved  = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null|\.nan|[+-]?\.inf|[.0-9+-]*)$`)
 )
 
-// word writes a text as YAML has it in a flow: bare, or in quotes and in ASCII
-// alone.
+// word formats a string for YAML flow style: plain if possible, else in quotes and
+// as ASCII.
 func word(s string) string {
 	if plainWord.MatchString(s) && !reserved.MatchString(s) {
 		return s
@@ -70,10 +70,10 @@ func wordList(all []string) string {
 	return "[" + strings.Join(words, ", ") + "]"
 }
 
-// short reports whether a name is fit to be listed.
+// short reports whether a name is short enough to be listed.
 func short(s string) bool { return s != "" && len(s) <= maxText }
 
-// Target reads the flags and words that name a server.
+// words parses the flags and arguments that name a server.
 func (d *Draft) words() (flags map[string][]string, command []string, url string) {
 	flags = map[string][]string{}
 	for i := 0; i < len(d.Target); i++ {
@@ -93,8 +93,8 @@ func (d *Draft) words() (flags map[string][]string, command []string, url string
 	return flags, nil, ""
 }
 
-// target writes how the server is reached. What a client's configuration names
-// can't be named here.
+// target writes how to reach the server. The file can't express a target from a
+// client's configuration, so that becomes a comment.
 func (w *writer) target(words []string) {
 	d := &Draft{Target: words}
 	flags, command, url := d.words()
@@ -128,7 +128,7 @@ func (w *writer) target(words []string) {
 	}
 }
 
-// pair writes a variable or a header. A variable without a value is passed on.
+// pair writes a variable or a header. A variable without a value is inherited.
 func (w *writer) pair(flag, text string) {
 	separator := "="
 	if flag == "header" {
@@ -142,11 +142,11 @@ func (w *writer) pair(flag, text string) {
 	w.line("    %s: %s", word(name), word(strings.TrimSpace(value)))
 }
 
-// tools lists what is called and what is not.
+// tools lists which tools are called and which are not.
 func (w *writer) tools(v *inventory.Inventory) {
 	called, not := []string{}, []string{}
 	for _, t := range v.Tools {
-		if !short(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may have it twice
+		if !short(t.Name) || slices.Contains(called, t.Name) || slices.Contains(not, t.Name) { // a list may contain a tool twice
 			continue
 		}
 		if _, ok := v.Tool(t.Name); ok {
@@ -232,7 +232,7 @@ func (w *writer) templates(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
-// fixtures writes for each role the tool that is known to play it, or how to name one.
+// fixtures writes, for each role, the tool that is known to play it, or an example.
 func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("")
 	w.line("# Calls that are known to do something. Name what the server has: the tools that are named")
@@ -248,5 +248,5 @@ func (w *writer) fixtures(v *inventory.Inventory) {
 	}
 }
 
-// Quote returns a text as YAML has it, bare or in quotes, in ASCII alone.
+// Quote formats a string for YAML: plain or quoted, as ASCII.
 func Quote(s string) string { return word(s) }

@@ -12,8 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// uncommented returns the text with the marks of comments taken away from the
-// lines that hold keys.
+// uncommented returns the text with the lines that hold keys uncommented.
 func uncommented(text string) string {
 	key := regexp.MustCompile(`(?m)^# ( *(?:"[^ ]*"|[a-z-]+):)`)
 	return key.ReplaceAllString(strings.Replace(text, "# yaml-language-server:", "#", 1), "$1")
@@ -52,7 +51,7 @@ func TestDraft(t *testing.T) {
 	if f.Calls.Policy != inventory.CallSafe {
 		t.Errorf("the policy is %q", f.Calls.Policy)
 	}
-	// What is commented out can be taken in by taking the marks away, and filling it in.
+	// A user can uncomment the suggestions and fill them in.
 	f, err = Parse("f.yaml", []byte(filled.Replace(uncommented(text))))
 	if err != nil {
 		t.Fatalf("%v\n%s", err, uncommented(text))
@@ -62,7 +61,7 @@ func TestDraft(t *testing.T) {
 	}
 }
 
-// TestDraftNamesEachToolOnce: a list whose pages repeat has a tool several times.
+// TestDraftNamesEachToolOnce checks a tools/list whose pages repeat tools.
 func TestDraftNamesEachToolOnce(t *testing.T) {
 	var tools []inventory.Tool
 	for range 2 {

@@ -12,33 +12,33 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// File is what a file says.
+// A File is the content of a configuration file.
 type File struct {
-	Shown  string // its path as the user knows it
-	Folder string // in which it is
-	// Command and URL: how the server is reached; at most one of them is there.
+	Shown  string // its path as shown to the user
+	Folder string // the folder that contains it
+	// Command and URL say how to reach the server; at most one of them is set.
 	Command []string
 	URL     string
-	// Calls says what may be called, and how.
+	// Calls says which tools may be called, and how.
 	Calls inventory.Config
-	// Settings are the values of flags, in the order of the table of keys.
+	// Settings are the values for flags, in the order of Keys.
 	Settings []Setting
 }
 
-// Setting is a flag that the file sets.
+// A Setting is a flag that the file sets.
 type Setting struct {
 	Flag     string
-	Values   []string // one after the other, where a flag may be repeated
-	Variable string   // of the environment that outweighs it; may be ""
-	Target   bool     // it is about the server in the file alone
-	Path     bool     // it names a file or a folder, seen from that of the file
-	Where    string   // file:line:column
+	Values   []string // one for each occurrence of a repeatable flag
+	Variable string   // the environment variable that overrides it; may be ""
+	Target   bool     // it only applies to the server that the file names
+	Path     bool     // it is a path, relative to the folder of the file
+	Where    string   // file:line:column of the value
 }
 
 // Named reports whether the file names a server.
 func (f *File) Named() bool { return len(f.Command) > 0 || f.URL != "" }
 
-// Absolute returns a path of the file seen from where we are.
+// Absolute resolves a path of the file against the file's folder.
 func (f *File) Absolute(path string) string {
 	if filepath.IsAbs(path) || f.Folder == "" {
 		return path
@@ -46,7 +46,7 @@ func (f *File) Absolute(path string) string {
 	return filepath.Join(f.Folder, path)
 }
 
-// file takes what a checked document says.
+// file builds a File from a checked document.
 func (r *reader) file(root *yaml.Node) (*File, error) {
 	f := &File{Shown: r.shown}
 	top := Keys()
@@ -86,7 +86,7 @@ func (r *reader) revisions(n *yaml.Node) error {
 	return nil
 }
 
-// settings collects what flags say, too.
+// settings collects the values of keys that are also flags.
 func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	for i := range k.Keys {
 		key := &k.Keys[i]
@@ -103,10 +103,10 @@ func (f *File) settings(r *reader, n *yaml.Node, k *Key, ofTarget bool) {
 	}
 }
 
-// callFlag is read with what else stands below tools.
+// callFlag is the flag of tools.call, which calls reads.
 const callFlag = "call-tools"
 
-// words returns a value as the words that a flag takes.
+// words returns a value in the form that the flag takes.
 func words(n *yaml.Node, k *Key) []string {
 	if k.Kind != Scalars {
 		return texts(n)
@@ -126,7 +126,7 @@ func words(n *yaml.Node, k *Key) []string {
 	return out
 }
 
-// calls takes what is said of tools, prompts, templates and fixtures.
+// calls reads tools, prompts, templates and fixtures.
 func (r *reader) calls(root *yaml.Node, c *inventory.Config) error {
 	tools := get(root, "tools")
 	if err := r.policy(get(tools, "call"), c); err != nil {
@@ -183,8 +183,7 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 	return nil
 }
 
-// fixtures reads the calls that are known to do something. Who names a tool
-// there lets it be called.
+// fixtures reads the fixtures. A tool that is named in a fixture may be called.
 func (r *reader) fixtures(n *yaml.Node, c *inventory.Config) error {
 	var err error
 	each(n, func(role, value *yaml.Node) {
@@ -215,7 +214,7 @@ func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yam
 	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.at(n)})
 }
 
-// get returns the value of a key, nil where it or the mapping is not there.
+// get returns the value of a key, nil if the key or the mapping is missing.
 func get(n *yaml.Node, name string) *yaml.Node {
 	var out *yaml.Node
 	each(n, func(key, value *yaml.Node) {
@@ -235,7 +234,7 @@ func each(n *yaml.Node, f func(key, value *yaml.Node)) {
 	}
 }
 
-// elements returns those of a list, or the one value that stands in its place.
+// elements returns the elements of a list, or a single value as one element.
 func elements(n *yaml.Node) []*yaml.Node {
 	switch {
 	case n == nil:
@@ -261,7 +260,7 @@ func object(n *yaml.Node) map[string]any {
 	return out
 }
 
-// data returns a checked value as JSON has it.
+// data returns a checked value as encoding/json represents it.
 func data(n *yaml.Node) any {
 	switch n.Kind {
 	case yaml.MappingNode:

@@ -7,43 +7,43 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Kind is what a key takes.
+// A Kind is the kind of value that a key takes.
 type Kind int
 
 // The kinds.
 const (
 	Text     Kind = iota
 	Choice        // one of Values
-	Duration      // as 10s
-	Number        // from 1 on
+	Duration      // such as 10s
+	Number        // an integer of at least 1
 	Switch        // true or false
-	Texts         // a list of texts; one may stand by itself
-	Scalars       // a mapping of any names to texts, numbers, true and false, as they are written
-	Object        // a mapping of any names to anything
+	Texts         // a list of texts, or a single text
+	Scalars       // a mapping from any names to texts, numbers, true and false, all kept as written
+	Object        // a mapping from any names to any values
 	Mapping       // a mapping with Keys
-	Named         // a mapping of any names to what Of is
-	Several       // a list of what Of is; one may stand by itself
+	Named         // a mapping from any names to values of Of
+	Several       // a list of values of Of, or a single one
 )
 
-// Key is one key of the file. The table of keys is what the reader, the JSON
-// Schema and the page of the documentation are made of.
+// A Key is one key of the file. The reader, the JSON Schema and the documentation
+// page are all generated from the table of keys.
 type Key struct {
 	Name  string
-	About string // a sentence
+	About string // one sentence
 	Kind  Kind
-	// Values are those of a Choice, and of Texts those that mean something of
-	// their own.
+	// Values are the permitted values of a Choice, and the values of Texts with a
+	// special meaning.
 	Values []string
 	Keys   []Key
 	Of     *Key
-	Must   bool // it must be there
-	// Flag and Variable outweigh the key; neither has to be there.
+	Must   bool // the key is required
+	// Flag and Variable override the key; both may be "".
 	Flag, Variable string
-	Path           bool // it names a file or folder, seen from the folder of the file
+	Path           bool // it is a path, relative to the folder of the file
 	Example        string
 }
 
-// Keys returns all keys, those of the outermost mapping first.
+// Keys returns the whole table of keys, as one outermost mapping.
 func Keys() Key {
 	return Key{Kind: Mapping, About: "What mcp-conform has to know of a server, and how it is to be judged.", Keys: []Key{
 		targetKey(),
@@ -88,7 +88,7 @@ func targetKey() Key {
 	}}
 }
 
-// Words of tools.call that are no names of tools.
+// policies are the values of tools.call that are not names of tools.
 var policies = []string{string(inventory.CallSafe), string(inventory.CallAll), string(inventory.CallNone)}
 
 func toolsKey() Key {
@@ -105,7 +105,7 @@ func toolsKey() Key {
 	}}
 }
 
-// roles say what the call of each role does, and have an example of its own.
+// roles describe the call of each role.
 var roles = map[inventory.Role]string{
 	inventory.Slow: "A call that takes a second or less and reports progress meanwhile. The texts {seconds}, {milliseconds} and {steps} " +
 		"in its arguments stand for how long it is to take, and in how many steps.",
@@ -127,10 +127,10 @@ var roles = map[inventory.Role]string{
 	inventory.GivesLink:        "A call whose result has a link to a resource.",
 }
 
-// levels are those of log messages.
+// levels are the levels of log messages.
 var levels = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
-// fixturesKey has a key for each role, of its name.
+// fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
 	k := Key{Name: "fixtures", Kind: Mapping, About: "Calls that are known to do something, so that what it is about can be judged. " +
 		"The tools that are named here may be called. Of each a list may be given."}
@@ -150,7 +150,7 @@ func fixturesKey() Key {
 	return k
 }
 
-// WithVariables returns the keys that a variable of the environment outweighs.
+// WithVariables returns the keys that an environment variable overrides.
 func WithVariables() []Key {
 	var out []Key
 	var look func(k Key)

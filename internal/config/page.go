@@ -44,7 +44,7 @@ changes something. A fixture is surer, and what it says is judged.
 ## Keys
 `
 
-// Page returns the page of the documentation on the file.
+// Page returns the documentation page of the file.
 func Page() string {
 	var b strings.Builder
 	b.WriteString(pageHead)
@@ -77,7 +77,7 @@ func (k *Key) describe(b *strings.Builder, path string) {
 	}
 }
 
-// takes says in words what the key takes.
+// takes describes the values that the key takes.
 func (k *Key) takes() string {
 	switch k.Kind {
 	case Choice:
@@ -95,7 +95,7 @@ func (k *Key) takes() string {
 	case Object:
 		return "a mapping"
 	case Mapping:
-		if k.Name == "" { // an element, which has no heading of its own
+		if k.Name == "" { // an element, which has no heading
 			return "a mapping of " + k.names()
 		}
 		return "a mapping"

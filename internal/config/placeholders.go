@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// What is written where the user's own words are to stand. A line that was
-// copied with them says nothing of the server.
+// These placeholders stand for the user's own values in suggested lines. A line
+// that was copied with them gives no information about the server.
 const (
 	anyName  = "NAME"
 	anyValue = "VALUE"
@@ -17,7 +17,7 @@ const (
 	anything = "…"
 )
 
-// placeholders refuses what was left in the file of the lines that the
+// placeholders refuses placeholders that were copied from lines which the
 // documentation, a report or mcp-conform init suggest.
 func (r *reader) placeholders(root *yaml.Node) error {
 	tools := get(root, "tools")
@@ -57,7 +57,7 @@ func (r *reader) placeholders(root *yaml.Node) error {
 	return nil
 }
 
-// leftIn returns a key or a value below n that is a placeholder, or nil.
+// leftIn returns a key or a value in n that is a placeholder, or nil.
 func leftIn(n *yaml.Node) *yaml.Node {
 	if n == nil {
 		return nil

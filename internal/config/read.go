@@ -1,5 +1,5 @@
-// Package config reads mcp-conform.yaml: how a server is reached, which of its
-// tools may be called, and which calls are known to do something.
+// Package config reads mcp-conform.yaml, which says how to reach a server, which
+// of its tools may be called, and which calls are fixtures.
 package config
 
 import (
@@ -19,19 +19,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// Name is that of the file.
+// Name is the name of the file.
 const Name = "mcp-conform.yaml"
 
-// names are those under which it is found in the current folder.
+// names are the names under which the file is found in the current folder.
 var names = []string{Name, "mcp-conform.yml"}
 
-// Bounds on what is read.
+// Limits on the file.
 const (
 	maxSize  = 1 << 20
 	maxDepth = 64
 )
 
-// Find returns the path of the file in the folder, "" where there is none.
+// Find returns the path of the file in the folder, "" if there is none.
 func Find(folder string) (string, error) {
 	var found []string
 	for _, name := range names {
@@ -49,7 +49,7 @@ func Find(folder string) (string, error) {
 	}
 }
 
-// Ours reports whether a file is one of ours and not a client's, by its name.
+// Ours reports, by its name, whether a file is one of ours and not a client's.
 func Ours(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
@@ -59,14 +59,14 @@ func Ours(path string) bool {
 	}
 }
 
-// Read reads the file; shown is its path as the user knows it. Errors are of
-// type *target.UsageError.
+// Read reads the file; shown is its path as shown to the user. Errors are of type
+// *target.UsageError.
 func Read(path, shown string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage("", "the file "+quote(shown)+" can't be read ("+reason(err)+")", "name an mcp-conform.yaml, or let mcp-conform init write one")
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, usage("", quote(shown)+" is a folder, not a file", "name the file in it")
 	}
@@ -82,7 +82,7 @@ func Read(path, shown string) (*File, error) {
 	return file, nil
 }
 
-// Parse reads the text of a file; shown is its path as the user knows it.
+// Parse parses the text of a file; shown is its path as shown to the user.
 func Parse(shown string, text []byte) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
@@ -105,7 +105,7 @@ func Parse(shown string, text []byte) (*File, error) {
 	return r.file(root)
 }
 
-// document returns the one value of the file.
+// document returns the root value of the file, which must be a single document.
 func document(shown string, text []byte) (*yaml.Node, error) {
 	var first, second yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -131,13 +131,13 @@ func document(shown string, text []byte) (*yaml.Node, error) {
 	return nil, usage(where, "this is not YAML: "+what, "correct the file there; values with : or # or { in them need quotes, and indents are spaces")
 }
 
-// reader checks a file against the table of keys.
+// A reader checks a file against the table of keys.
 type reader struct{ shown string }
 
 func (r *reader) at(n *yaml.Node) string { return at(r.shown, n) }
 
-// check tells what is wrong with a value. Path is how the key is called from
-// the top, as tools.call.
+// check returns what is wrong with a value. path is the full name of its key, such
+// as tools.call.
 func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
@@ -171,7 +171,7 @@ func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	}
 }
 
-// mapping checks a mapping whose keys are known.
+// mapping checks a mapping with a fixed set of keys.
 func (r *reader) mapping(n *yaml.Node, k *Key, path string) error {
 	have := map[string]bool{}
 	err := r.members(n, path, func(name string, key, value *yaml.Node) error {
@@ -193,7 +193,7 @@ func (r *reader) mapping(n *yaml.Node, k *Key, path string) error {
 	return nil
 }
 
-// members goes through a mapping. A name that comes twice is an error.
+// members iterates over a mapping. A duplicate name is an error.
 func (r *reader) members(n *yaml.Node, path string, each func(name string, key, value *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return r.wrong(n, path, "a mapping", "write its keys below it, each as name: value")
@@ -258,7 +258,7 @@ func (r *reader) anything(n *yaml.Node, path string, depth int) error {
 	return nil
 }
 
-// unknown refuses a key, and says which one was probably meant.
+// unknown refuses a key, and suggests the one that was probably meant.
 func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	var known []string
 	for i := range k.Keys {
@@ -279,7 +279,8 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	return usage(r.at(key), place+quote(key.Value), advice)
 }
 
-// find returns the path of a key of that name, "" where it is not the only one.
+// find returns the path of the only key with that name, "" if there are none or
+// several.
 func find(name string) string {
 	found, n := "", 0
 	var look func(k *Key, path string)
@@ -308,7 +309,7 @@ func (k *Key) key(name string) *Key {
 	return nil
 }
 
-// wrong says that a value is of another sort than it should be.
+// wrong returns the error for a value of the wrong kind.
 func (r *reader) wrong(n *yaml.Node, path, want, advice string) error {
 	if path == "" {
 		path = "the file"
@@ -327,7 +328,7 @@ func join(path, name string) string {
 
 func at(shown string, n *yaml.Node) string { return fmt.Sprintf("%s:%d:%d", shown, n.Line, n.Column) }
 
-// kindOf says what a value is.
+// kindOf describes a value.
 func kindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -347,7 +348,7 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// shortest is how much of a text is shown in an error.
+// shortest is how many characters of a text an error shows.
 const shortest = 80
 
 func quote(s string) string {

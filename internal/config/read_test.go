@@ -121,7 +121,7 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// Each bad input has an error that says where, what, and what to do.
+// TestErrors checks that each error says where, what, and what to do.
 func TestErrors(t *testing.T) {
 	const noAnchors = "anchors (&) and aliases (*) are not read"
 	for _, c := range []struct{ name, text, want, advice string }{
@@ -210,7 +210,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// An alias that would grow to millions of values is refused before it grows.
+// TestBomb checks that an alias bomb is refused before it is expanded.
 func TestBomb(t *testing.T) {
 	text := "tools:\n  arguments:\n    t:\n      a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 30; i++ {
@@ -262,10 +262,10 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// filled puts words of a user in the place of those that stand for them.
+// filled replaces the placeholders with a user's values.
 var filled = strings.NewReplacer("NAME", "work", "VALUE", "one", "{…}", "{}", "URI", "a:b")
 
-// Each example of the table is one.
+// TestExamples checks that each example in the table is valid.
 func TestExamples(t *testing.T) {
 	var look func(k *Key, path []string)
 	look = func(k *Key, path []string) {
@@ -286,7 +286,8 @@ func TestExamples(t *testing.T) {
 	look(&top, nil)
 }
 
-// Whatever a file says, it is read or refused in words, and never twice otherwise.
+// FuzzConfig checks that every text is either refused with a message or read, each
+// time with the same result.
 func FuzzConfig(f *testing.F) {
 	f.Add(whole)
 	f.Add("a: &a [*a]")

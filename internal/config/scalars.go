@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// scalar checks a value that is no mapping and no list.
+// scalar checks a value that is neither a mapping nor a list.
 func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 	switch k.Kind {
 	case Choice:
@@ -50,7 +50,7 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 	return nil
 }
 
-// text checks a text. Dates are texts, for so the revisions are written.
+// text checks a text. Dates count as texts, because revisions look like dates.
 func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
 	if n.Kind != yaml.ScalarNode {
 		return r.wrong(n, path, want, "")
@@ -79,7 +79,8 @@ var (
 	errTag    = errors.New("has a tag that is not read")
 )
 
-// plain returns a scalar as JSON has it. Dates are texts, as they are written.
+// plain returns a scalar as encoding/json represents it. Dates stay texts, as
+// written.
 func plain(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":

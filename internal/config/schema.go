@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 )
 
-// SchemaFile is the name of the JSON Schema of the file, in docs/.
+// SchemaFile is the name, in docs/, of the JSON Schema of the configuration file.
 const SchemaFile = "mcp-conform.schema.json"
 
-// object2020 is a JSON object whose members come in the order of encoding/json.
+// An object2020 is a JSON object; encoding/json sorts its members.
 type object2020 = map[string]any
 
-// Schema returns the JSON Schema of the file, for editors.
+// Schema returns the JSON Schema of the configuration file, for editors.
 func Schema() ([]byte, error) {
 	top := Keys()
 	s := top.schema()
@@ -25,7 +25,7 @@ func Schema() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// duration is the form of a time that Go reads, above zero.
+// duration matches durations that time.ParseDuration accepts, without a sign.
 const duration = `^([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))*$`
 
 func (k *Key) schema() object2020 {

@@ -9,8 +9,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// The schema permits what the reader reads, and refuses what it refuses, as far
-// as a schema can tell.
+// TestSchemaAgreesWithReader checks that the schema accepts what the reader
+// accepts, as far as a schema can express it.
 func TestSchemaAgreesWithReader(t *testing.T) {
 	text, err := Schema()
 	if err != nil {
@@ -67,7 +67,7 @@ func TestSchemaAgreesWithReader(t *testing.T) {
 			t.Fatal(err)
 		}
 		if m, ok := value.(map[string]any); ok && m["revisions"] != nil {
-			m["revisions"] = []any{"2025-06-18"} // an editor's YAML has no dates
+			m["revisions"] = []any{"2025-06-18"} // editors parse YAML without dates
 		}
 		if err := schema.Validate(value); (err == nil) != c.fine {
 			t.Errorf("%s\nthe schema says %v", c.text, err)
@@ -78,7 +78,7 @@ func TestSchemaAgreesWithReader(t *testing.T) {
 	}
 }
 
-// The page and the schema have every key.
+// TestPageHasEveryKey checks that the page has every key.
 func TestPageHasEveryKey(t *testing.T) {
 	page := Page()
 	var look func(k *Key, path string)

@@ -39,8 +39,8 @@ func (r *resolver) fromArgs() (Target, error) {
 	return r.single(args[0])
 }
 
-// noCommand tells an empty target from a command that was forgotten or
-// swallowed before its arguments.
+// noCommand returns the error for an empty target. It distinguishes a missing
+// command from one that is empty although its arguments are there.
 func (r *resolver) noCommand() *UsageError {
 	if r.Start != nil && len(r.Args) == 0 {
 		return usage("", "--start starts a server, and nothing says where it listens", "add the URL:", startExample)
@@ -55,7 +55,7 @@ func (r *resolver) noCommand() *UsageError {
 	return noTarget()
 }
 
-// hostAndPort is what a URL without its scheme begins with.
+// hostAndPort matches the beginning of a URL without a scheme.
 var hostAndPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
 
 // single reads one argument without `--`: a path, or a name in PATH.
@@ -84,7 +84,7 @@ func (r *resolver) single(arg string) (Target, error) {
 	return r.command([]string{arg})
 }
 
-// command reads a whole argv, which stays as it is.
+// command reads a complete argv, which it does not change.
 func (r *resolver) command(argv []string) (Target, error) {
 	if err := r.onlyRemote(); err != nil {
 		return Target{}, err
@@ -126,8 +126,8 @@ func (r *resolver) dir() string {
 	return r.here
 }
 
-// elsewhere refuses a relative path that is not in --cwd but in the folder
-// that the user is in: it was completed there.
+// elsewhere refuses a relative path that is not in --cwd but in the current
+// folder, where the user's shell completed it.
 func (r *resolver) elsewhere(name string) error {
 	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
 		return nil
@@ -174,13 +174,13 @@ func (r *resolver) checkURL(where, raw string) error {
 	return nil
 }
 
-// problem is why a command can't work, and the command that would.
+// A problem says why a command can't work, and which command would.
 type problem struct {
 	what    string
-	instead []string // in place of argv[0]; nil when that can't be guessed
+	instead []string // replaces argv[0]; nil if it can't be guessed
 }
 
-// runners says what usually runs a kind of file that is seldom executable.
+// runners are the usual programs for files that are rarely executable.
 var runners = map[string][]string{
 	".js": {"node"}, ".mjs": {"node"}, ".cjs": {"node"},
 	".ts": {"npx", "tsx"}, ".mts": {"npx", "tsx"}, ".cts": {"npx", "tsx"},
@@ -188,9 +188,9 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as it is written: it is a
-// folder, it stands in the folder and not in PATH, or it is a script without
-// what makes a script a program. Everything else is left to the start itself.
+// inspect returns why a command can't be started as written: it is a folder, it
+// is in the current folder but not in PATH, or it is a script without execute
+// permission or #! line. Other errors are left to the start itself.
 func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)
@@ -213,7 +213,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	instead := append(slices.Clone(runner), name)
 	switch {
 	case bare && !script && r.goos == "windows":
-		return nil // there PATHEXT decides what is executable
+		return nil // PATHEXT decides there what is executable
 	case bare && !script:
 		return &problem{quote(name) + " is in the folder, and a command without a slash is looked up in PATH", []string{"./" + name}}
 	case bare:
@@ -230,14 +230,14 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	return nil
 }
 
-// hasShebang also says yes when the file can't be read: then its start will
-// tell more than we could.
+// hasShebang reports whether the file begins with #!. It returns true if the file
+// can't be read: the error of its start then says more.
 func hasShebang(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return true
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // opened for reading only
 	start := make([]byte, 2)
 	if _, err := io.ReadFull(f, start); err != nil {
 		return false

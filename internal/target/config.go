@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// wellKnown are the files looked for in the current folder when --server is
+// wellKnown are the files that are searched in the current folder if --server is
 // given without --config.
 var wellKnown = []string{".mcp.json", filepath.Join(".cursor", "mcp.json"), filepath.Join(".vscode", "mcp.json")}
 
-// entry is one server that a file configures.
+// An entry is one server that a file configures.
 type entry struct {
 	name   string
 	doc    *document
 	node   *node
 	inputs []input
-	editor bool // VS Code's rules hold: the file has "servers", not "mcpServers"
+	editor bool // VS Code's rules apply: the file has "servers", not "mcpServers"
 }
 
 func (r *resolver) fromConfig() (Target, error) {
@@ -44,7 +44,7 @@ func (r *resolver) fromConfig() (Target, error) {
 	return r.server(e, "server "+quote(e.name)+" in "+shown)
 }
 
-// fromWellKnown looks for the server in the files of the current folder.
+// fromWellKnown searches the files of the current folder for the server.
 func (r *resolver) fromWellKnown() (Target, error) {
 	var all []entry
 	var files []string
@@ -75,7 +75,7 @@ func (r *resolver) fromWellKnown() (Target, error) {
 	return r.server(e, "server "+quote(e.name)+" in "+e.doc.path+" (found in the current folder)")
 }
 
-// configFlags names the configuration file and what belongs to it.
+// configFlags returns the flags for the configuration file and the server in it.
 func (r *resolver) configFlags() []string {
 	var flags []string
 	if r.ConfigFile != "" {
@@ -87,7 +87,7 @@ func (r *resolver) configFlags() []string {
 	return flags
 }
 
-// servers returns what the file configures, wherever the clients put it.
+// servers returns the servers that the file configures, in any client's format.
 func (d *document) servers() ([]entry, error) {
 	if !d.root.object() {
 		return nil, usage(d.at(d.root.offset), "a configuration file holds an object, and this is "+d.root.kind(),
@@ -141,11 +141,11 @@ func (d *document) noServers() error {
 	return usage(d.at(d.root.offset), "the file configures no servers", advice...)
 }
 
-// has is get for a node that may be no object.
+// has is like get, but n need not be an object.
 func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
 
-// pick returns the server of that name; without a name, the only one. Of two
-// with one name the first stands.
+// pick returns the server of that name, or the only server if name is "". If two
+// servers have the same name, the first counts.
 func pick(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
 		return entry{}, usage(files, "the file configures no servers: the list is empty",
@@ -178,7 +178,7 @@ func pick(entries []entry, name, files string) (entry, error) {
 	return entry{}, usage(files, "there is no server "+quote(name), advice)
 }
 
-// Nearest returns the name that was probably meant, or nothing.
+// Nearest returns the name that was probably meant, or "".
 func Nearest(name string, names []string) string {
 	best, least := "", max(2, len([]rune(name))/3)+1
 	for _, n := range names {
@@ -189,7 +189,7 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// distance counts the characters to add, drop or change between two words.
+// distance returns the Levenshtein distance of two words.
 func distance(a, b string) int {
 	from, to := []rune(a), []rune(b)
 	row := make([]int, len(to)+1)

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Display returns the target on one line for people. It has no values of
-// variables, no headers, and no argument that looks like a secret.
+// Display returns the target on one line for people, without values of variables,
+// headers, and arguments that look like secrets.
 func (t Target) Display() string {
 	switch {
 	case t.Start != nil:
@@ -19,10 +19,10 @@ func (t Target) Display() string {
 	return quoteAll(t.secrets.Args(t.Argv))
 }
 
-// Args returns the part of a command line of mcp-conform that names this
-// target again. Values of variables are left out (`--env K` takes K from the
-// environment), and what looks like a secret in an argument is replaced, so
-// that a line with one has to be completed before it works.
+// Args returns the arguments for mcp-conform that name this target again. It
+// omits values of variables (`--env K` takes K from the environment), and replaces
+// likely secrets in arguments, so that the user has to fill those in before the
+// line works.
 func (t Target) Args() []string {
 	switch {
 	case t.configured:
@@ -33,14 +33,14 @@ func (t Target) Args() []string {
 	return slices.Concat(t.flags, []string{"--"}, t.secrets.Args(t.Argv))
 }
 
-// Secrets returns the secret values that the target was given, longest
-// first, for whoever has to keep them out of a record.
+// Secrets returns the target's secret values, longest first, for callers that must
+// keep them out of a record.
 func (t Target) Secrets() []string { return t.secrets.List() }
 
 var plainArg = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./\-]+$`)
 
-// quoteAll writes arguments as a POSIX shell would read them back, on one
-// line and without control characters.
+// quoteAll quotes arguments for a POSIX shell, on one line and without control
+// characters.
 func quoteAll(args []string) string {
 	parts := make([]string, len(args))
 	for i, arg := range args {
@@ -54,11 +54,11 @@ func shellQuote(arg string) string {
 	case plainArg.MatchString(arg):
 		return arg
 	case strings.ContainsFunc(arg, func(c rune) bool { return !strconv.IsPrint(c) }):
-		// $'…' is not in every shell, and the only form that can be shown.
+		// Not every shell has $'…', but no other form is printable.
 		return "$'" + strings.ReplaceAll(plainName(arg), "'", `\'`) + "'"
 	}
 	return "'" + strings.ReplaceAll(arg, "'", `'\''`) + "'"
 }
 
-// quote writes a name or value within a sentence.
+// quote quotes a name or value for a sentence.
 func quote(s string) string { return strconv.Quote(s) }

@@ -11,33 +11,33 @@ import (
 	"unicode/utf8"
 )
 
-// maxConfig bounds what is read of a configuration file, in bytes.
+// maxConfig is the maximum size of a configuration file, in bytes.
 const maxConfig = 16 << 20
 
-// document is a configuration file with the places of what it says.
+// A document is a configuration file, with the positions of its values.
 type document struct {
 	path string // as the user gave it
 	text []byte
 	root *node
 }
 
-// node is one JSON value.
+// A node is one JSON value.
 type node struct {
-	offset  int      // of its first byte
-	value   any      // string, json.Number, bool or nil; for the others '{' or '['
-	names   []string // of an object, in the order of the file, each once
+	offset  int      // the offset of its first byte
+	value   any      // string, json.Number, bool or nil; '{' or '[' for objects and arrays
+	names   []string // of an object: unique, in the order of the file
 	members map[string]*node
 	items   []*node
 }
 
-// readDocument reads a file; shown is its path as the user knows it.
+// readDocument reads a file; shown is its path as shown to the user.
 func readDocument(path, shown string) (*document, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, usage("", "the configuration file "+quote(shown)+" can't be read ("+reason(err)+")",
 			"name a file like .mcp.json, .cursor/mcp.json, .vscode/mcp.json or claude_desktop_config.json")
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // opened for reading only
 	if info, err := f.Stat(); err == nil && info.IsDir() {
 		return nil, usage("", "the configuration file "+quote(shown)+" is a folder",
 			"name the file in it, like "+strings.TrimRight(shown, `/\`)+"/.mcp.json")
@@ -121,7 +121,7 @@ func readNode(reader *json.Decoder, text []byte) (*node, error) {
 			if n.members[name] == nil {
 				n.names = append(n.names, name)
 			}
-			n.members[name] = member // the last of two stands, as it does for clients
+			n.members[name] = member // of duplicates the last counts, as for clients
 		}
 	default:
 		return n, nil
@@ -130,8 +130,8 @@ func readNode(reader *json.Decoder, text []byte) (*node, error) {
 	return n, err
 }
 
-// at returns a place as file:line:column, both counted from one and the
-// column in characters, as editors do.
+// at returns a position as file:line:column. Line and column count from 1, and the
+// column counts characters, as in editors.
 func (d *document) at(offset int) string {
 	before := d.text[:min(max(offset, 0), len(d.text))]
 	line := bytes.Count(before, []byte("\n")) + 1
@@ -139,7 +139,7 @@ func (d *document) at(offset int) string {
 	return fmt.Sprintf("%s:%d:%d", d.path, line, utf8.RuneCount(before[start:])+1)
 }
 
-// kind names what a value is, for people.
+// kind describes the type of a value for people.
 func (n *node) kind() string {
 	switch v := n.value.(type) {
 	case string:
@@ -159,7 +159,7 @@ func (n *node) kind() string {
 
 func (n *node) object() bool { return n != nil && n.members != nil }
 
-// get returns a member that is there and not null.
+// get returns a member that exists and is not null.
 func (n *node) get(name string) *node {
 	if m := n.members[name]; m != nil && m.value != nil {
 		return m

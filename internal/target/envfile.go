@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// envFile reads the variables of an env file as VS Code does. They are laid
-// under those of the field "env".
+// envFile reads the variables of an env file as VS Code does. Variables of the
+// field "env" override them.
 func (x *expander) envFile(path string) ([]setting, error) {
 	f, err := os.Open(x.absolute(x.untilde(path), x.workspace))
 	if err != nil {
 		return nil, usage(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
 			"a relative path is looked up in "+x.workspace)
 	}
-	defer func() { _ = f.Close() }() // only read from
+	defer func() { _ = f.Close() }() // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxConfig))
 	if err != nil {
 		return nil, usage(x.at("envFile"), `"envFile" can't be read: `+quote(path)+" ("+reason(err)+")",
@@ -23,13 +23,13 @@ func (x *expander) envFile(path string) ([]setting, error) {
 	return parseEnvFile(string(text)), nil
 }
 
-// parseEnvFile reads lines of NAME=value (or NAME: value), with `export`
-// before, quotes around and comments behind; what is none is passed over, as
-// by the clients.
+// parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export
+// prefix, quotes and comments. It ignores other lines, as the clients do.
 //
-// joho/godotenv reads other values than they do: it expands variables, so that
-// PASSWORD=p$5word is "pword", leaves backticks in values, and refuses the whole
-// file for one line that sets nothing, or a name such as A-B.
+// It does not use joho/godotenv, which reads other values than the clients: that
+// package expands variables, so that PASSWORD=p$5word becomes "pword", leaves
+// backticks in values, and refuses the whole file because of one line that sets
+// nothing, or a name such as A-B.
 func parseEnvFile(text string) []setting {
 	var settings []setting
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\uFEFF"))
@@ -58,8 +58,8 @@ func parseEnvFile(text string) []setting {
 	return settings
 }
 
-// outsideQuotes returns the place of the first of those characters that no
-// quotes enclose, or -1.
+// outsideQuotes returns the index of the first of those characters outside quotes,
+// or -1.
 func outsideQuotes(s, any string) int {
 	var open byte
 	for i := 0; i < len(s); i++ {

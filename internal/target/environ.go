@@ -10,16 +10,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// setting is one variable; unset takes it away.
+// A setting is one variable; unset removes it.
 type setting struct {
 	name, value string
 	unset       bool
-	join        bool // append to a value that is there already, as a list of paths
+	join        bool // append it to an existing value, as for a list of paths
 }
 
-// environ is an environment in which each name stands once.
+// An environ is an environment with unique names.
 type environ struct {
-	names  []string          // in the order in which they came, as written
+	names  []string          // in the order of their first occurrence, as written
 	values map[string]string // by key
 	goos   string
 }
@@ -27,7 +27,7 @@ type environ struct {
 func newEnviron(list []string, goos string) environ {
 	e := environ{values: map[string]string{}, goos: goos}
 	for _, kv := range list {
-		// Windows keeps the current folder of each drive in names like "=C:".
+		// Windows stores the current folder of each drive in names like "=C:".
 		i := strings.IndexByte(kv[min(1, len(kv)):], '=') + 1
 		if i <= 0 {
 			continue
@@ -41,8 +41,7 @@ func (e *environ) clone() environ {
 	return environ{names: slices.Clone(e.names), values: maps.Clone(e.values), goos: e.goos}
 }
 
-// key returns the name by which a variable is found: Windows does not tell
-// upper from lower case.
+// key returns the key of a variable: on Windows, names are case-insensitive.
 func (e *environ) key(name string) string {
 	if e.goos == "windows" {
 		return strings.ToUpper(name)
@@ -91,7 +90,7 @@ func (e *environ) list() []string {
 	return list
 }
 
-// inPath says whether a file of that name is in one of the folders of PATH.
+// inPath reports whether a file of that name is in one of the folders of PATH.
 func (e *environ) inPath(name string) bool {
 	path, _ := e.get("PATH")
 	for dir := range strings.SplitSeq(path, e.listSeparator()) {
@@ -102,8 +101,8 @@ func (e *environ) inPath(name string) bool {
 	return false
 }
 
-// What a program needs to start at all and to find others: node and npx need
-// HOME for their cache, and Windows programs fail in odd ways without
+// Programs need these variables to start and to find other programs: node and npx
+// need HOME for their cache, and Windows programs fail in odd ways without
 // SystemRoot.
 var (
 	cleanUnix    = []string{"PATH", "HOME"}
@@ -113,7 +112,7 @@ var (
 	}
 )
 
-// clean returns only what a program needs to start.
+// clean returns only the variables that programs need to start.
 func (e *environ) clean() environ {
 	keep := cleanUnix
 	if e.goos == "windows" {
@@ -128,7 +127,7 @@ func (e *environ) clean() environ {
 	return c
 }
 
-// parseEnvFlags reads every --env; of two with one name the later stands.
+// parseEnvFlags parses all --env flags; the last one for a name counts.
 func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 	given := newEnviron(nil, outer.goos)
 	for _, flag := range flags {

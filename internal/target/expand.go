@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// expander replaces the variables in a file's entry for one server. What is
-// missing is collected, so that the user hears of all of it at once.
+// An expander replaces the variables in a file's entry for one server. It collects
+// all missing values, so that one error can list them.
 type expander struct {
 	*resolver
 	entry     entry
 	workspace string // the folder that the file belongs to
 	given     inputFlags
 	asked     []string // ids of the inputs that the server refers to
-	missing   []string // one sentence each, with its place
-	known     []string // what the sentences are about
+	missing   []string // one sentence for each, with its position
+	known     []string // the values that the sentences are about
 }
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// expand replaces each ${…} in a string of the file. What is put in is not
-// looked through again.
+// expand replaces each ${…} in a string of the file. It does not expand inserted
+// values again.
 func (x *expander) expand(n *node, s string) string {
 	var out strings.Builder
 	for {
@@ -47,8 +47,8 @@ func (x *expander) expand(n *node, s string) string {
 	return out.String()
 }
 
-// variable returns what stands for ${name}, and false when it stays as it is
-// written: what no client would replace belongs to the server or its shell.
+// variable returns the value of ${name}. It reports false if the text must stay
+// unchanged: a variable that no client replaces is for the server or its shell.
 func (x *expander) variable(n *node, name string) (string, bool) {
 	prefix, rest, hasPrefix := strings.Cut(name, ":")
 	switch {
@@ -92,7 +92,7 @@ func (x *expander) environment(n *node, name string) (string, bool) {
 	return x.miss(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
 }
 
-// lookup finds a variable among --env, then in our own environment.
+// lookup finds a variable in the --env flags, then in our own environment.
 func (x *expander) lookup(name string) (string, bool) {
 	for _, s := range x.resolver.given {
 		if x.outer.key(s.name) == x.outer.key(name) {
@@ -102,7 +102,7 @@ func (x *expander) lookup(name string) (string, bool) {
 	return x.outer.get(name)
 }
 
-// seen remembers a value as a secret when its name says so.
+// seen records a value as a secret if its name or form says so.
 func (x *expander) seen(name, value string) string {
 	x.secrets.AddNamed(name, value)
 	return value
@@ -141,7 +141,7 @@ func (x *expander) input(n *node, id string) (string, bool) {
 	return x.miss(n, "input:"+id, label+" is not given: add --input "+shellQuote(id)+"=value, or set "+inputVariable(id))
 }
 
-// miss notes once what is missing.
+// miss records a missing value, once.
 func (x *expander) miss(n *node, what, sentence string) (string, bool) {
 	if !slices.Contains(x.known, what) {
 		x.known = append(x.known, what)
@@ -150,7 +150,7 @@ func (x *expander) miss(n *node, what, sentence string) (string, bool) {
 	return "", true
 }
 
-// problem returns the error that names all that is missing.
+// problem returns the error that lists everything that is missing.
 func (x *expander) problem() error {
 	if len(x.missing) == 0 {
 		return nil
@@ -171,7 +171,7 @@ func (r *resolver) home() string {
 	return ""
 }
 
-// untilde replaces a leading ~ by the user's home.
+// untilde replaces a leading ~ with the user's home directory.
 func (r *resolver) untilde(path string) string {
 	if home := r.home(); home != "" && (path == "~" || strings.HasPrefix(path, "~/") || strings.HasPrefix(path, `~\`)) {
 		return home + path[1:]

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Commands that may have to download the server first, and those that only look
-// like it.
+// TestFetches checks commands that may have to download the server first, and
+// others that resemble them.
 func TestFetches(t *testing.T) {
 	for _, c := range []struct {
 		command string

@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// world is a folder with files in it and what a user typed there. HERE stands
-// for the folder, in the files, the words and the environment.
+// A world is a folder with files, and a command line that is typed there. HERE
+// stands for the folder, in the files, the arguments and the environment.
 type world struct {
 	files   map[string]string // by path: "dir/" is a folder, "x:file" an executable file
-	typed   []string          // what follows `mcp-conform run`
-	environ []string          // PATH and HOME when nil
-	goos    string            // linux when empty
+	typed   []string          // the arguments after `mcp-conform run`
+	environ []string          // PATH and HOME if nil
+	goos    string            // linux if empty
 }
 
-// resolve makes the folder and resolves what was typed.
+// resolve creates the folder and resolves the command line.
 func (w world) resolve(t *testing.T) (Target, string, error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -68,7 +68,7 @@ func fill(list []string, here string) []string {
 	return filled
 }
 
-// options reads words as the command line does.
+// options parses arguments as the command line does.
 func options(words []string) Options {
 	o := Options{Dash: -1}
 	for len(words) > 0 {
@@ -112,8 +112,8 @@ func options(words []string) Options {
 	return o
 }
 
-// words splits at spaces.
+// words splits a text at spaces.
 func words(s string) []string { return strings.Fields(s) }
 
-// config is a world with one configuration file, .mcp.json.
+// config returns the files of a world with one configuration file, .mcp.json.
 func config(text string) map[string]string { return map[string]string{".mcp.json": text} }

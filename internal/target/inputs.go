@@ -7,16 +7,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// input is a value that VS Code would ask its user for.
+// An input is a value that VS Code would ask its user for.
 type input struct {
 	id, description string
 	fallback        string
 	hasFallback     bool
-	options         []string // those to pick from; empty when any value will do
+	options         []string // the permitted values; empty for any
 	password        bool
 }
 
-// readInputs reads the list of inputs; what is no input there is passed over.
+// readInputs reads the list of inputs, and ignores elements that are not inputs.
 func readInputs(list *node) []input {
 	if list == nil {
 		return nil
@@ -47,7 +47,7 @@ func readInputs(list *node) []input {
 	return inputs
 }
 
-// text returns a member that is a string, or nothing.
+// text returns a member that is a string, or "".
 func (n *node) text(name string) string {
 	if m := n.get(name); m != nil {
 		s, _ := m.value.(string)
@@ -56,7 +56,7 @@ func (n *node) text(name string) string {
 	return ""
 }
 
-// inputVariable returns the environment variable that gives an input.
+// inputVariable returns the environment variable that sets an input.
 func inputVariable(id string) string {
 	return "MCP_CONFORM_INPUT_" + strings.Map(func(c rune) rune {
 		switch {
@@ -69,7 +69,7 @@ func inputVariable(id string) string {
 	}, id)
 }
 
-// inputFlags are the values that --input gives, by id.
+// inputFlags are the values of --input, by id.
 type inputFlags struct {
 	ids    []string
 	values map[string]string
@@ -98,8 +98,8 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	return given, nil
 }
 
-// checkIDs refuses a given input that the server has no use for: it is
-// misspelt, and the one that was meant would be missing.
+// checkIDs refuses an --input that the server does not use: its id is probably
+// misspelt, and the intended input would be missing.
 func (x *expander) checkIDs() error {
 	known := slices.Clone(x.asked)
 	for _, in := range x.entry.inputs {

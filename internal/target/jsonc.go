@@ -1,20 +1,20 @@
 package target
 
-// plainJSON returns text with comments and trailing commas replaced by
-// spaces, so that every byte that stays keeps its place. What is not
-// well-formed stays as it is, for the JSON reader to complain about.
+// plainJSON returns text with comments and trailing commas replaced by spaces, so
+// that the other bytes keep their offsets. It leaves malformed text unchanged, for
+// the JSON parser to report.
 //
-// tailscale/hujson does the same for what is well-formed, but refuses a comment
-// behind which the file ends without a newline (`{} // end`) and a byte order mark,
-// has the place of an error in words only, and dies of a stack overflow, which
-// nothing can catch, of 2 MB of brackets: encoding/json refuses those.
+// It does not use tailscale/hujson, which does the same for well-formed text, but
+// refuses a byte order mark and a comment at the end of the file without a newline
+// (`{} // end`), gives the position of an error only as text, and crashes with an
+// unrecoverable stack overflow on 2 MB of brackets, which encoding/json refuses.
 func plainJSON(text []byte) []byte {
 	out := append([]byte(nil), text...)
 	if len(out) >= 3 && out[0] == 0xEF && out[1] == 0xBB && out[2] == 0xBF {
 		blankOut(out[:3]) // the byte order mark that some editors write
 	}
-	comma := -1       // place of a comma that nothing followed yet
-	before := byte(0) // last byte of meaning
+	comma := -1       // the index of a comma that may be a trailing one, or -1
+	before := byte(0) // the last byte that is neither space nor comment
 	for i := 0; i < len(out); {
 		c := out[i]
 		if end := commentEnd(out, i); end > i {
@@ -49,7 +49,7 @@ func plainJSON(text []byte) []byte {
 	return out
 }
 
-// blankOut leaves line ends, by which places are counted.
+// blankOut replaces bytes with spaces, except line ends, to keep line numbers.
 func blankOut(b []byte) {
 	for i, c := range b {
 		if c != '\n' && c != '\r' {
@@ -58,8 +58,8 @@ func blankOut(b []byte) {
 	}
 }
 
-// commentEnd returns where the comment that begins at i ends, or i when none
-// begins there or it is never closed.
+// commentEnd returns the end of the comment that begins at i, or i if there is
+// none or it is not closed.
 func commentEnd(b []byte, i int) int {
 	if b[i] != '/' || i+1 >= len(b) {
 		return i
@@ -80,7 +80,7 @@ func commentEnd(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the place behind the string that begins at i.
+// stringEnd returns the index after the string that begins at i.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		switch b[i] {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// value draws a JSON value whose strings are full of what JSONC gives meaning.
+// value draws a JSON value whose strings contain the syntax characters of JSONC.
 func value(depth int) *rapid.Generator[any] {
 	text := rapid.StringOfN(rapid.SampledFrom([]rune(`/*,]}[{:"\ ä`+"\n")), 0, 8, -1)
 	leaf := rapid.OneOf(rapid.Just(any(nil)), rapid.Map(rapid.Bool(), toAny), rapid.Map(rapid.Float64Range(-1e6, 1e6), toAny), rapid.Map(text, toAny))
@@ -39,8 +39,8 @@ func TestPlainJSONLeavesJSONAlone(t *testing.T) {
 	})
 }
 
-// TestPlainJSONKeepsMeaning writes comments and trailing commas into JSON and
-// takes them out again.
+// TestPlainJSONKeepsMeaning inserts comments and trailing commas into JSON, and
+// checks that plainJSON removes them without changing the value.
 func TestPlainJSONKeepsMeaning(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := value(3).Draw(t, "value")
@@ -99,8 +99,8 @@ func marshal(v any) string {
 	return string(text)
 }
 
-// TestSecretsStayHidden puts one secret wherever it may stand and looks for it
-// in everything that people see.
+// TestSecretsStayHidden puts a secret in every place where one may be, and checks
+// that no output for people contains it.
 func TestSecretsStayHidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z][A-Za-z0-9]{10,20}9`).Draw(t, "secret")
@@ -133,8 +133,8 @@ func TestSecretsStayHidden(t *testing.T) {
 	})
 }
 
-// TestInnocentArgumentsStay guards replay lines: what is replaced has to be
-// typed again.
+// TestInnocentArgumentsStay checks that replay commands keep ordinary arguments:
+// the user has to type again whatever is redacted.
 func TestInnocentArgumentsStay(t *testing.T) {
 	args := []string{
 		"-y", "@scope/sk-learn-mcp-server", "@modelcontextprotocol/server-everything", "npx", "--max-token-count=5", "--no-token", "x", "--port", "8080",
@@ -146,11 +146,11 @@ func TestInnocentArgumentsStay(t *testing.T) {
 	}
 }
 
-// TestNamedAgain resolves what Args returns and gets the same target.
+// TestNamedAgain checks that resolving the result of Args gives the same target.
 func TestNamedAgain(t *testing.T) {
 	word := rapid.OneOf(rapid.SampledFrom([]string{"--", "--env", "--config", "-y", "a b", "", "$X", "'", "https://h/x"}), rapid.StringMatching(`[ -~ä]{1,6}`))
 	environ := []string{"PATH=/bin", "A=1", "B=2"}
-	// What is redacted can't come back.
+	// Redacted arguments can't be resolved again.
 	words := rapid.SliceOfN(word, 0, 5).Filter(func(argv []string) bool {
 		return slices.Equal(new(redact.Secrets).Args(argv), argv)
 	})
@@ -174,8 +174,8 @@ func TestNamedAgain(t *testing.T) {
 	})
 }
 
-// TestDamagedFiles cuts and changes a good file anywhere: whatever results from
-// it is a target or an error for the user.
+// TestDamagedFiles changes a valid file at any position, and checks that the result
+// is a target or an error for the user.
 func TestDamagedFiles(t *testing.T) {
 	good := `{"inputs": [{"id": "a", "default": "b", "options": ["b"]}], /* c */ "mcp": {"servers": {"s": {"command": "s"}}},
 		"servers": {"s": {"type": "stdio", "command": "s", "args": ["${input:a}", "${env:A}"], "env": {"A": null, "B": 1, "C": "${userHome}"}, "cwd": "/",},},} // end`

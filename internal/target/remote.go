@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// overURL completes a target that is reached by its URL with what the flags
-// for those say.
+// overURL completes a target with a URL from the flags that apply to URLs.
 func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {
@@ -42,7 +41,7 @@ func (r *resolver) overURL(where string, t Target) (Target, error) {
 	return t, nil
 }
 
-// headers returns those that --header and --bearer-env give.
+// headers returns the headers of --header and --bearer-env.
 func (r *resolver) headers() ([]setting, error) {
 	var out []setting
 	for _, text := range r.Headers {
@@ -64,12 +63,12 @@ func (r *resolver) headers() ([]setting, error) {
 	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
 }
 
-// notInName reports whether a character can't stand in the name of a header.
+// notInName reports whether a character can't occur in the name of a header.
 func notInName(c rune) bool {
 	return c <= ' ' || c >= 0x7f || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, c)
 }
 
-// remoteFlags are the flags that name the server again, without secrets.
+// remoteFlags returns the flags that name the server again, without secrets.
 func (r *resolver) remoteFlags() []string {
 	var flags []string
 	if r.Transport != "" {
@@ -84,7 +83,7 @@ func (r *resolver) remoteFlags() []string {
 	return flags
 }
 
-// onlyRemote refuses the flags for a URL where a server is started.
+// onlyRemote refuses the flags for URLs if the target is a command.
 func (r *resolver) onlyRemote() error {
 	for _, f := range []struct {
 		name  string

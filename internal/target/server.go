@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// httpTypes are the names by which clients call the HTTP transports.
+// httpTypes are the names that clients use for the HTTP transports.
 var httpTypes = map[string]spec.Transport{
 	"http": spec.StreamableHTTP, "streamable-http": spec.StreamableHTTP,
 	"streamableHttp": spec.StreamableHTTP, "streamable_http": spec.StreamableHTTP,
@@ -59,8 +59,8 @@ func (r *resolver) server(e entry, source string) (Target, error) {
 	return t, nil
 }
 
-// workspaceOf returns the folder that a configuration file belongs to: the
-// one it stands in, or the one above a client's own folder.
+// workspaceOf returns the folder that a configuration file belongs to: the one that
+// contains it, or the parent of a client's own folder.
 func (r *resolver) workspaceOf(path string) string {
 	dir := filepath.Dir(r.absolute(r.untilde(path), r.here))
 	if base := filepath.Base(dir); base == ".vscode" || base == ".cursor" {
@@ -69,7 +69,7 @@ func (r *resolver) workspaceOf(path string) string {
 	return dir
 }
 
-// remote says whether the server is reached by a URL rather than started.
+// remote reports whether the server is reached by a URL, not started as a command.
 func (x *expander) remote(t *Target) (bool, error) {
 	n := x.entry.node
 	kind, err := x.str("type")
@@ -153,7 +153,7 @@ func (x *expander) stdio(t *Target) error {
 		return err
 	}
 	if x.entry.editor {
-		// VS Code knows ~ here; other clients hand it on as it is.
+		// VS Code expands ~ here; other clients pass it on unchanged.
 		command = x.untilde(command)
 		for i := range args {
 			args[i] = x.untilde(args[i])
@@ -182,8 +182,8 @@ func (x *expander) stdio(t *Target) error {
 	return nil
 }
 
-// startFolder returns where the server starts: --cwd, else what the file
-// says, else the folder that the file belongs to.
+// startFolder returns where the server starts: --cwd, else the "cwd" of the file,
+// else the folder that the file belongs to.
 func (x *expander) startFolder(cwd string) (string, error) {
 	switch {
 	case x.cwd != "":
@@ -226,7 +226,7 @@ func jsonCommand(argv []string) string {
 	return fmt.Sprintf(`"command": %s, "args": [%s]`, quote(argv[0]), strings.Join(args, ", "))
 }
 
-// at returns the place of a field, or of the server when it has none.
+// at returns the position of a field, or of the server if the field is missing.
 func (x *expander) at(field string) string {
 	if n := x.entry.node.get(field); n != nil {
 		return x.entry.doc.at(n.offset)
@@ -234,7 +234,7 @@ func (x *expander) at(field string) string {
 	return x.entry.doc.at(x.entry.node.offset)
 }
 
-// str reads a field that is a string; a missing one is empty.
+// str reads a field that is a string; a missing one is "".
 func (x *expander) str(field string) (string, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
@@ -273,8 +273,8 @@ func (x *expander) list(field string) ([]string, error) {
 	return list, nil
 }
 
-// table reads a field that is an object of strings. Numbers and booleans are
-// taken as they are written, null takes a variable away.
+// table reads a field that is an object of strings. Numbers and booleans are used as
+// written; null removes a variable.
 func (x *expander) table(field string) ([]setting, error) {
 	n := x.entry.node.get(field)
 	if n == nil {
@@ -309,13 +309,13 @@ func (x *expander) table(field string) ([]setting, error) {
 	return settings, nil
 }
 
-// truth says whether a field is true.
+// truth reports whether a field is true.
 func (n *node) truth(field string) bool {
 	m := n.get(field)
 	return m != nil && m.value == true
 }
 
-// plainName returns a name without characters that a terminal would obey.
+// plainName returns a name with control characters escaped, for a terminal.
 func plainName(name string) string {
 	quoted := quote(name)
 	return quoted[1 : len(quoted)-1]

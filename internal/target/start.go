@@ -7,27 +7,27 @@ import (
 	"time"
 )
 
-// PortMark stands for the port that is picked for a server that is started.
+// PortMark is the placeholder for the port that is picked for a started server.
 const PortMark = "{port}"
 
-// DefaultReady is how long a started server has to begin to listen.
+// DefaultReady is how long a started server may take until it listens.
 const DefaultReady = time.Minute
 
-// Start is the command that serves the URL of a target.
+// A Start is the command that serves the URL of a target.
 type Start struct {
-	Ready time.Duration // how long it has to begin to listen at the URL
+	Ready time.Duration // how long the server may take until it listens at the URL
 
 	argv []string
 	dir  string
-	env  []string // without what marked sets
-	// marked are the variables whose values tell the port, as K=V.
+	env  []string // without the variables in marked
+	// marked are the variables with the port in their values, as K=V.
 	marked []string
-	text   string   // as it was given
-	words  []string // of it, the assignments before the command among them
+	text   string   // the command as given
+	words  []string // the words of text, including assignments before the command
 }
 
-// Command returns how the server is started that is to listen on the port:
-// its command, the folder, and the complete environment.
+// Command returns how to start a server that listens on the port: the command, its
+// folder, and the complete environment.
 func (s *Start) Command(port string) (argv []string, dir string, env []string) {
 	return withPort(s.argv, port), s.dir, append(slices.Clone(s.env), withPort(s.marked, port)...)
 }
@@ -48,7 +48,7 @@ func withPort(list []string, port string) []string {
 
 const startExample = "  mcp-conform run --start 'npm start' http://localhost:3000/mcp"
 
-// started reads --start and --ready for the server at raw.
+// started reads --start and --ready for the server at the URL raw.
 func (r *resolver) started(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
@@ -106,9 +106,9 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	return s, nil
 }
 
-// environment sets the variables of the command: the assignments before it
-// stand over --env, as in a shell. Only values that were given may hold the
-// mark; what is inherited stays as it is.
+// environment sets the variables of the command. As in a shell, assignments before
+// it override --env. Only values that the user gave may contain PortMark; inherited
+// ones are left unchanged.
 func (s *Start) environment(r *resolver, set []setting) {
 	env := r.child()
 	for _, v := range set {
@@ -130,7 +130,7 @@ func (s *Start) environment(r *resolver, set []setting) {
 	s.env = env.list()
 }
 
-// portKnown checks that the port is given to both the server and the client, or to neither.
+// portKnown checks that both the server and the URL use PortMark, or neither.
 func (r *resolver) portKnown(where, raw string, s *Start) error {
 	told := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
 	ported := strings.Contains(raw, PortMark)
@@ -150,10 +150,10 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 	return nil
 }
 
-// dummyPort stands for the mark where a URL is only looked at.
+// dummyPort replaces PortMark when a URL is only parsed.
 const dummyPort = "65535"
 
-// flagsAgain are the flags that start the server again, without secrets.
+// flagsAgain returns the flags that start the server again, without secrets.
 func (s *Start) flagsAgain(r *resolver) []string {
 	text := s.text
 	if shown := r.secrets.Args(s.words); !slices.Equal(shown, s.words) {

@@ -40,7 +40,7 @@ func TestSplitCommand(t *testing.T) {
 	}
 }
 
-// TestSplitCommandReadsWhatIsQuoted: what we print is what we read.
+// TestSplitCommandReadsWhatIsQuoted checks that splitCommand reverses quoteAll.
 func TestSplitCommandReadsWhatIsQuoted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		argv := rapid.SliceOfN(rapid.StringMatching(`[ -~]{0,8}`), 1, 4).Draw(t, "argv")
@@ -63,7 +63,7 @@ func TestStart(t *testing.T) {
 		name string
 		world
 		argv    []string
-		set     []string // of the environment
+		set     []string // variables of the environment
 		unset   string
 		display string
 		args    []string

@@ -1,7 +1,7 @@
-// Package target turns what a user gives on the command line into how to
-// reach the server: a command with its folder and environment, or a URL. It
-// reads the configuration files that users already have for their clients.
-// It starts nothing.
+// Package target turns the user's command line into a description of how to reach
+// the server: a command with its folder and environment, or a URL. It reads the
+// configuration files that users already have for their clients. It starts no
+// server.
 package target
 
 import (
@@ -17,32 +17,32 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// Target is how to reach one server. Either Argv or URL is set.
+// A Target is how to reach one server. Either Argv or URL is set.
 type Target struct {
-	Argv []string // the command and its arguments, never through a shell
-	Dir  string   // absolute folder in which the command starts
-	Env  []string // complete environment of the child, as K=V
+	Argv []string // the command and its arguments; no shell is involved
+	Dir  string   // the absolute path of the folder in which the command starts
+	Env  []string // the complete environment of the command, as K=V
 
 	URL     string
 	Headers map[string]string // sent with every HTTP request
-	// Start is the command that serves the URL; nil where the server runs
-	// already. Where the URL says {port}, a free one is picked for each start.
+	// Start is the command that serves the URL; nil if the server already runs.
+	// For {port} in the URL a free port is picked for each start.
 	Start *Start
-	// Transport is the HTTP transport that a configuration file names; empty
-	// when it names none, so that it has to be probed.
+	// Transport is the HTTP transport that a configuration file names. If it is
+	// empty, the transport has to be probed.
 	Transport spec.Transport
 
-	Name    string   // short, for people: the name in a configuration file, else like Display
+	Name    string   // a short name for people: that in a configuration file, else as Display
 	Source  string   // where the target was named
-	Notices []string // what the user should know of how the target was understood
+	Notices []string // what the user should know about how the target was interpreted
 
-	flags      []string // the flags that name it again, before Argv or URL
-	configured bool     // the flags alone name it
+	flags      []string // the flags that name the target again, before Argv or URL
+	configured bool     // flags alone name the target
 	secrets    *redact.Secrets
 }
 
 // Command returns the command that starts the server, and the folder in which it
-// starts; none where the server is not started.
+// starts; both are empty if the server is not started.
 func (t *Target) Command() (argv []string, dir string) {
 	if t.Start != nil {
 		return t.Start.argv, t.Start.dir
@@ -50,19 +50,19 @@ func (t *Target) Command() (argv []string, dir string) {
 	return t.Argv, t.Dir
 }
 
-// fetchers are programs that may have to download what they start; those with
-// subcommands name the ones that do.
+// fetchers are programs that may download what they start; for those with
+// subcommands, it lists the ones that may.
 var fetchers = map[string][]string{
 	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
 	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
 	"deno": {"run"}, "go": {"run"}, "docker": {"run"}, "podman": {"run"},
 }
 
-// Fetches reports whether the command may have to download, or build, the server
-// before it starts it.
+// Fetches reports whether the command may download or build the server before it
+// starts.
 func (t *Target) Fetches() bool {
 	argv := t.Argv
-	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as on Windows npx has to be started
+	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // how npx has to be started on Windows
 		argv = argv[2:]
 	}
 	if len(argv) == 0 {
@@ -80,7 +80,7 @@ func (t *Target) Fetches() bool {
 	return false
 }
 
-// program is the name of a program without its folder and what Windows adds.
+// program returns the name of a program without its folder and Windows extension.
 func program(path string) string {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	for _, extension := range []string{".exe", ".cmd", ".ps1"} {
@@ -89,10 +89,10 @@ func program(path string) string {
 	return name
 }
 
-// Options are what the user gave.
+// Options are what the user specified.
 type Options struct {
-	// Args are the positional arguments, Dash how many of them stand before
-	// `--`, or -1 when there was no `--`.
+	// Args are the positional arguments. Dash is how many of them precede `--`, or
+	// -1 if there is no `--`.
 	Args []string
 	Dash int
 
@@ -111,20 +111,20 @@ type Options struct {
 	ServerName string   // --server, empty when not given
 	Inputs     []string // each --input: ID=VALUE, or ID alone
 
-	// Secrets learns the secrets among all of this, those of a server that can't
-	// be resolved, too. May be nil.
+	// Secrets collects the secrets among the options, also if Resolve fails. It
+	// may be nil.
 	Secrets *redact.Secrets
 
-	Environ []string               // os.Environ() when nil
-	Getwd   func() (string, error) // os.Getwd when nil
+	Environ []string               // os.Environ() if nil
+	Getwd   func() (string, error) // os.Getwd if nil
 
-	goos string // runtime.GOOS when empty
+	goos string // runtime.GOOS if empty
 }
 
-// Resolve says how to reach the server that the options name. Its errors are
-// of type *UsageError: the user has to give something else. Whether a command
-// can be started is seen only when it is started; Resolve refuses what could
-// not work on any machine, or is known to be meant otherwise.
+// Resolve returns how to reach the server that the options name. Its errors are of
+// type *UsageError: the user has to change the command line. Only the start itself
+// shows whether a command can be started; Resolve refuses what can't work on any
+// machine, or is a known misunderstanding.
 func Resolve(o Options) (Target, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -149,12 +149,12 @@ func Resolve(o Options) (Target, error) {
 	return t, nil
 }
 
-// resolver holds what all the ways of naming a server need.
+// A resolver holds what is common to all ways of naming a server.
 type resolver struct {
 	Options
-	here    string    // absolute folder that the user is in
-	cwd     string    // absolute form of --cwd, or empty
-	outer   environ   // the environment that we were started in
+	here    string    // the absolute path of the current folder
+	cwd     string    // the absolute form of --cwd, or empty
+	outer   environ   // the environment of this program
 	given   []setting // --env
 	secrets *redact.Secrets
 }
@@ -191,8 +191,8 @@ func (r *resolver) resolve() (Target, error) {
 	return r.fromArgs()
 }
 
-// folder returns the absolute path of a folder that must exist; a relative
-// one is taken from base.
+// folder returns the absolute path of a folder, which must exist; a relative path
+// is resolved against base.
 func (r *resolver) folder(where, what, path, base string) (string, error) {
 	abs := r.absolute(path, base)
 	info, err := os.Stat(abs)
@@ -214,14 +214,14 @@ func (r *resolver) absolute(path, base string) string {
 	return filepath.Join(base, path)
 }
 
-// commonFlags returns the flags that every way of naming a server shares, in
-// the form that holds no values of variables.
+// commonFlags returns the flags that all ways of naming a server share, without
+// values of variables.
 func (r *resolver) commonFlags() []string {
 	var flags []string
 	for _, s := range r.given {
 		text := s.name
 		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.Arg(whole) == whole {
-			text = whole // it is meant for us, and would not be found in the environment
+			text = whole // it is for us: the environment does not have it
 		}
 		flags = append(flags, "--env", text)
 	}
@@ -234,8 +234,8 @@ func (r *resolver) commonFlags() []string {
 	return flags
 }
 
-// child returns the environment of the server: more is laid over what it
-// inherits, and --env over that.
+// child returns the server's environment: more overrides what it inherits, and
+// --env overrides both.
 func (r *resolver) child(more ...setting) environ {
 	base := r.outer.clone()
 	if r.CleanEnv {
@@ -252,8 +252,8 @@ func (r *resolver) child(more ...setting) environ {
 	return base
 }
 
-// learn takes the secrets out of what was typed, before anything of it can be
-// part of an error.
+// learn records the secrets of the command line before any of it can appear in an
+// error.
 func (r *resolver) learn() {
 	for _, flag := range r.Env {
 		name, value, ok := strings.Cut(flag, "=")

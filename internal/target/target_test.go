@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// seen is what a test looks at of a target.
+// seen is the part of a target that tests compare.
 type seen struct {
 	Argv, Env, Args, Notices, Secrets []string
 	Dir, URL, Name, Source, Display   string
@@ -34,7 +34,7 @@ func look(t Target, here string) seen {
 	}
 }
 
-// outer is the environment of a world that names none.
+// outer is the environment of a world that sets none.
 var outer = []string{"PATH=HERE/bin", "HOME=HERE/home", "LANG=C"}
 
 func with(env ...string) []string { return slices.Concat(outer, env) }

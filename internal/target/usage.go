@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// UsageError says that what the user gave names no server that could be
-// judged. It ends the tool with exit code 2. None of its texts holds a secret.
+// A UsageError says that the user's input does not name a server to judge. It makes
+// the program exit with code 2. None of its texts contains a secret.
 type UsageError struct {
 	What   string // one sentence: what is wrong
 	Where  string // file:line:column, or empty for the command line
 	Advice string // what to do; may have several lines
 }
 
-// Error returns where, what and, on lines of its own, the advice.
+// Error returns where, what and, on separate lines, the advice.
 func (e *UsageError) Error() string {
 	text := e.What
 	if e.Where != "" {
@@ -31,8 +31,8 @@ func usage(where, what string, advice ...string) *UsageError {
 	return &UsageError{What: what, Where: where, Advice: strings.Join(advice, "\n")}
 }
 
-// reason returns what a file error says without the path, which the text
-// around it names as the user gave it.
+// reason returns the text of a file error without the path, which the message
+// already contains as the user gave it.
 func reason(err error) string {
 	if errors.Is(err, fs.ErrNotExist) {
 		return "it does not exist"

@@ -7,24 +7,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// word is one word of a command line that was given as a whole.
+// A word is one word of a command line that was given as a single string.
 type word struct {
 	text   string
-	quoted int // where the first quoted character stands, -1 for nowhere
+	quoted int // the index of the first quoted character, -1 if none
 }
 
 var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
-// assigns reports whether the word sets a variable for the command behind it.
+// assigns reports whether the word sets a variable for the command after it.
 func (w word) assigns() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
 }
 
-// splitCommand splits a command line into words as a POSIX shell does: at
-// spaces that neither quotes nor a backslash protect. It expands nothing.
-// What takes a shell to be carried out is refused: to take it for a part of a
-// word would start something else than what was meant.
+// splitCommand splits a command line into words as a POSIX shell does: at spaces
+// that are neither quoted nor escaped. It expands nothing. It refuses text that
+// only a shell can execute: as a part of a word, that would start something else
+// than the user meant.
 func splitCommand(text, goos string) ([]word, error) {
 	s := &splitter{text: text, backslash: goos != "windows"}
 	for s.at < len(s.text) {
@@ -58,7 +58,7 @@ func splitCommand(text, goos string) ([]word, error) {
 type splitter struct {
 	text      string
 	at        int
-	backslash bool // it escapes; on Windows it parts folders
+	backslash bool // it escapes; on Windows it separates folders
 	words     []word
 	open      *word
 }
@@ -78,7 +78,7 @@ func (s *splitter) add(c byte, quoted bool) {
 	w.text += string([]byte{c})
 }
 
-// mark says that what follows is quoted, be it nothing.
+// mark notes that a quoted part, which may be empty, begins here.
 func (s *splitter) mark() {
 	if w := s.begin(); w.quoted < 0 {
 		w.quoted = len(w.text)
@@ -96,7 +96,7 @@ func (s *splitter) escaped() {
 	switch {
 	case s.at >= len(s.text):
 		s.add('\\', true)
-	case s.text[s.at] == '\n': // goes on in the next line
+	case s.text[s.at] == '\n': // a line continuation
 		s.at++
 	default:
 		s.add(s.text[s.at], true)
@@ -135,8 +135,8 @@ func (s *splitter) double() error {
 	return unclosed(`"`)
 }
 
-// expands reports whether a shell would put something else in the place of the
-// dollar sign that was just read and what follows it.
+// expands reports whether a shell would replace the dollar sign that was just read
+// and the text after it.
 func (s *splitter) expands() bool {
 	return s.at < len(s.text) && (s.text[s.at] == '{' || s.text[s.at] == '(' || strings.IndexByte("@*#?-$!_", s.text[s.at]) >= 0 ||
 		'0' <= s.text[s.at] && s.text[s.at] <= '9' || 'a' <= s.text[s.at]|0x20 && s.text[s.at]|0x20 <= 'z')
