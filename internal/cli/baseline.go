@@ -22,18 +22,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// baselineFile is where a baseline is written, and read from, unless told.
+// baselineFile is the default path of the baseline, for writing and for
+// reading.
 const baselineFile = "mcp-conform-baseline.yaml"
 
-// knownFlags are the flags that hold a run against what is known.
+// knownFlags are the flags that compare a run with known findings.
 type knownFlags struct {
 	path  string
-	rerun string // a report; "-" where --rerun-failed names none
-	sdk   bool   // accept what is known of the SDK
+	rerun string // path of a JSON report; "-" for --rerun-failed without a value
+	sdk   bool   // accept known SDK findings
 	known *baseline.Baseline
 }
 
-// lastReport stands for the report in the folder --out.
+// lastReport is the value that stands for the report in the folder --out.
 const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
@@ -43,7 +44,7 @@ func (f *knownFlags) register(fs *pflag.FlagSet) {
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
 }
 
-// read reads the baseline before anything is started.
+// read reads the baseline file. It is called before any server is started.
 func (f *knownFlags) read() error {
 	if f.path == "" {
 		return nil
@@ -53,7 +54,7 @@ func (f *knownFlags) read() error {
 	return fileError(err)
 }
 
-// fileError makes an error of a file one of usage.
+// fileError turns an error in a baseline file into a usage error.
 func fileError(err error) error {
 	var bad *baseline.FileError
 	if errors.As(err, &bad) {
@@ -62,8 +63,9 @@ func fileError(err error) error {
 	return err
 }
 
-// apply marks what is known in the report: of the SDK that the server is built
-// with, nil where it was not recognised, and in the baseline.
+// apply marks the known findings in the report: those in the baseline, and
+// those of the SDK that the server is built with. used is nil if the SDK was
+// not recognised.
 func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	used.Mark(r)
 	if f.known != nil {
@@ -74,8 +76,8 @@ func (f *knownFlags) apply(r *verdict.Report, used *sdk.Used, whole bool) {
 	}
 }
 
-// narrow returns what a report found as the focus of a run, and the revisions
-// in which it was found.
+// narrow returns a focus on the requirements that the report of --rerun-failed
+// lists as warnings or worse, and the revisions in which it lists them.
 func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revision, err error) {
 	if f.rerun == "" {
 		return nil, nil, nil
@@ -106,10 +108,10 @@ func (f *knownFlags) narrow(out string) (focus []string, revisions []spec.Revisi
 	return focus, revisions, nil
 }
 
-// maxReport bounds, in bytes, the reports that are read.
+// maxReport limits the size in bytes of a report that is read.
 const maxReport = 256 << 20
 
-// readReport reads what the reporter json has written.
+// readReport reads a report that the json reporter wrote.
 func readReport(path, advice string) (*verdict.Report, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -215,7 +217,7 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	return nil
 }
 
-// amount counts things by one name for one and another for more.
+// amount returns a count with its noun, in the singular or the plural.
 func amount(n int, one, more string) string {
 	if n == 1 {
 		return "1 " + one

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// causes are the lines by which runtimes say why a program ends. Of a kind that
-// nests, the innermost cause is written last.
+// causes match the stderr lines in which runtimes say why a program ended. If
+// last is set, such errors nest and the last line has the innermost cause.
 var causes = []struct {
 	line *regexp.Regexp
 	last bool
@@ -20,14 +20,14 @@ var causes = []struct {
 	{regexp.MustCompile(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
 }
 
-// frame is a line of a stack, or code that is quoted in one.
+// frame matches a line of a stack trace, or the source code that one quotes.
 var frame = regexp.MustCompile(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
-// maxCause is how many lines a cause is shown with.
+// maxCause is the number of lines that are shown of a cause.
 const maxCause = 3
 
-// causeIn returns the lines of a program's stderr that say why it ended, without
-// the stack; none where no line does.
+// causeIn returns the lines of a program's stderr that say why it ended,
+// without the stack trace, or nil if no line does.
 func causeIn(text string) []string {
 	all := lines(text)
 	for _, c := range causes {

@@ -1,5 +1,5 @@
-// Package cli is the command line: one file a command. It is the only place
-// where everything meets.
+// Package cli is the command line, with one file for each command. It is the
+// only package that connects all the others.
 package cli
 
 import (
@@ -34,22 +34,25 @@ const (
 	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, or the harness failed
 )
 
-// World is what the command line touches outside the program.
+// World is everything outside the program that the command line uses.
 type World struct {
 	In       io.Reader
 	Out, Err io.Writer
 	Environ  []string
-	// Color and Live: the screen shows colour, and can be rewritten.
+	// Color and Live report whether the terminal shows colour and whether lines
+	// on it can be rewritten.
 	Color, Live bool
-	// Columns is the width of the screen; 0 when the output goes elsewhere.
+	// Columns is the width of the terminal, or 0 if the output is not a
+	// terminal.
 	Columns int
-	// Executable is the program's own path, for the reference server.
+	// Executable returns the program's own path, which starts the reference
+	// server.
 	Executable func() (string, error)
-	// Signals delivers interrupts; nil for none.
+	// Signals delivers interrupts. It is nil if there are none.
 	Signals func() (<-chan os.Signal, func())
 }
 
-// System returns the real world.
+// System returns the World of the operating system.
 func System() World {
 	return World{
 		In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Environ: os.Environ(),
@@ -65,7 +68,7 @@ func System() World {
 	}
 }
 
-// columns returns the width of a terminal, and 0 for anything else.
+// columns returns the width of a terminal, or 0 for any other file.
 func columns(f *os.File) int {
 	width, _, err := term.GetSize(int(f.Fd()))
 	if err != nil {
@@ -74,8 +77,8 @@ func columns(f *os.File) int {
 	return width
 }
 
-// memoryLimit makes the garbage collector work harder well before a hostile
-// server can fill the memory.
+// memoryLimit is a soft limit: the garbage collector works harder well before a
+// hostile server can exhaust the memory.
 const memoryLimit = 160 << 20
 
 // Main runs the command line and returns the exit code.
@@ -98,7 +101,8 @@ func Main(args []string, w World) int {
 	return a.fail(err)
 }
 
-// endServers kills what is left of servers, and names what it can't end.
+// endServers kills the remaining server processes and prints those that it
+// cannot kill.
 func (a *app) endServers() {
 	stdio.KillAll()
 	for _, one := range stdio.LeftBehind(a.clear) {
@@ -106,30 +110,31 @@ func (a *app) endServers() {
 	}
 }
 
-// app is one invocation.
+// app is one invocation of the program.
 type app struct {
 	World
-	// secrets must not leave the process. Out and Err know them, and so does
-	// writeFile; what a server said passes clear before it is cut or folded.
+	// secrets must not leave the process. Out, Err and writeFile replace them.
+	// Text from the server must pass through clear before it is truncated or
+	// wrapped, because part of a secret is not recognised.
 	secrets *redact.Secrets
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	code    int
-	specs   *types.Report // Ginkgo's of the run; nil before it came to its specs
-	outlet  string        // what is kept of a server's outputs; stderr where it is ""
+	specs   *types.Report // Ginkgo's report of the run; nil before the specs have run
+	outlet  string        // the name of the server's kept output; "stderr" if empty
 }
 
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
-// watch ends the context at the first signal, and all servers at the second;
-// a third ends the program, as it does without us. The function it returns
-// ends the watch.
+// watch handles signals: the first one cancels the context, the second one
+// kills all servers, and the third one ends the program, as it would without
+// this handler. The returned function stops watching.
 func (a *app) watch() func() {
 	if a.Signals == nil {
 		return func() {}
 	}
-	stdio.Adopt() // what it starts from here on are servers
+	stdio.Adopt() // from here on, adopted child processes are servers
 	signals, stop := a.Signals()
 	done, ended := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -209,7 +214,7 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// flagAdvice says what to do about a flag that is wrong.
+// flagAdvice returns the advice for an invalid flag.
 func flagAdvice(c *cobra.Command, err error) string {
 	help := "see " + c.CommandPath() + " --help"
 	if strings.Contains(c.Use, "COMMAND") {
@@ -231,7 +236,7 @@ func flagAdvice(c *cobra.Command, err error) string {
 	return help
 }
 
-// noArgs refuses arguments.
+// noArgs returns a usage error if there are arguments.
 func noArgs(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return usagef("see "+c.CommandPath()+" --help", "%s takes no arguments, and %q is one", c.CommandPath(), args[0])
@@ -239,13 +244,14 @@ func noArgs(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// harnessError is a failure that neither the user nor the server has made.
+// harnessError is a failure caused by neither the user nor the server.
 type harnessError struct{ error }
 
 func (e harnessError) Unwrap() error { return e.error }
 
-// failures prints what went wrong by nobody's fault, a line each. What was found
-// broken by then stays so: a file that can't be written does not make the server right.
+// failures prints harness failures, one per line, and returns the exit code. A
+// requirement that was found broken stays broken: a failure to write a file
+// does not make the server conform.
 func (a *app) failures(err error) int {
 	for _, one := range each(err) {
 		fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(one.Error()))
@@ -256,9 +262,9 @@ func (a *app) failures(err error) int {
 	return ExitNotJudged
 }
 
-// each returns the errors that were joined to one.
+// each returns the errors that were joined into err.
 func each(err error) []error {
-	if harness, ok := err.(harnessError); ok { //nolint:errorlint // what lies deeper is part of its words
+	if harness, ok := err.(harnessError); ok { //nolint:errorlint // a harnessError deeper in the chain is part of the message
 		err = harness.error
 	}
 	joined, ok := err.(interface{ Unwrap() []error })
@@ -272,13 +278,14 @@ func each(err error) []error {
 	return out
 }
 
-// clear returns a text of the server or the user without secrets.
+// clear removes secrets from text of the server or the user.
 func (a *app) clear(text string) string { return a.secrets.Text(text) }
 
-// visible makes a text of the server or the user fit for a screen.
+// visible removes secrets from text of the server or the user and makes it safe
+// to print on a terminal.
 func (a *app) visible(text string) string { return reporters.Visible(a.clear(text)) }
 
-// exitOf returns the exit code that an error stands for.
+// exitOf returns the exit code for an error.
 func (a *app) exitOf(err error) int {
 	switch {
 	case errors.As(err, new(*target.UsageError)), errors.As(err, new(*engine.SelectionError)):
@@ -292,7 +299,7 @@ func (a *app) exitOf(err error) int {
 	}
 }
 
-// fail prints an error for people and returns the exit code it stands for.
+// fail prints an error for the user and returns its exit code.
 func (a *app) fail(err error) int {
 	var usage *target.UsageError
 	var unreachable *engine.UnreachableError

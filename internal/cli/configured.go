@@ -11,25 +11,25 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// configured is what the configuration file, the environment and the flags
-// say together of a run.
+// configured is the combination of the configuration file, the environment and
+// the flags.
 type configured struct {
 	off    bool         // --no-config
-	file   *config.File // nil without one
-	named  string       // as it was named by --config; "" where it was found
-	server bool         // the server is the one that the file names
-	plain  bool         // and no flag says anything of how it is reached
+	file   *config.File // nil if there is none
+	named  string       // the path that --config gave; "" if the file was found in the folder
+	server bool         // the server is the one in the file
+	plain  bool         // no flag says how to reach the server
 	calls  inventory.Config
-	forced bool // --call-tools, or its variable, was given
+	forced bool // --call-tools or its environment variable was given
 }
 
 func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", even if this folder has one")
 }
 
-// configure reads the configuration file, if there is one, and gives the flags
-// that nobody gave the values that the environment or the file has for them.
-// The server of the file is taken where the command line names none.
+// configure reads the configuration file, if there is one. Flags that are not
+// on the command line get their values from the environment or the file. The
+// server in the file is used if the command line names none.
 func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	k := &f.configured
 	if err := k.read(f, fs); err != nil {
@@ -39,7 +39,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	k.plain = !slices.ContainsFunc(targetFlags(), fs.Changed)
 	k.forced = fs.Changed("call-tools")
 	if f.reference && !k.forced {
-		f.callTools = string(inventory.CallAll) // its tools do no harm, and 2024-11-05 has no way to say so
+		f.callTools = string(inventory.CallAll) // its tools are harmless, and 2024-11-05 has no annotation that says so
 	}
 	if err := a.fromEnvironment(fs, k); err != nil {
 		return err
@@ -59,7 +59,7 @@ func (a *app) configure(fs *pflag.FlagSet, f *serverFlags) error {
 	return k.policy(inventory.Policy(f.callTools))
 }
 
-// read finds the file and reads it.
+// read finds and reads the configuration file.
 func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	path := f.target.ConfigFile
 	switch {
@@ -77,7 +77,7 @@ func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	default:
 		here, err := os.Getwd()
 		if err != nil {
-			return nil // target tells of it
+			return nil // target reports this error
 		}
 		if path, err = config.Find(here); err != nil || path == "" {
 			return err
@@ -93,7 +93,7 @@ func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 
 func baseName(path string) string { return path[strings.LastIndexAny(path, `/\`)+1:] }
 
-// targetFlags are those that say how a server is reached.
+// targetFlags returns the names of the flags that say how to reach the server.
 func targetFlags() []string {
 	var out []string
 	for _, k := range config.Keys().Keys[0].Keys {
@@ -104,7 +104,7 @@ func targetFlags() []string {
 	return out
 }
 
-// fromEnvironment gives flags the values of their variables.
+// fromEnvironment sets flags from their environment variables.
 func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
 	for _, key := range config.WithVariables() {
 		value := variable(a.Environ, key.Variable)
@@ -119,7 +119,8 @@ func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
 	return nil
 }
 
-// variable returns the value of a variable, the last where it is set twice.
+// variable returns the value of an environment variable. If it is set twice,
+// the last value counts.
 func variable(environ []string, name string) string {
 	value := ""
 	for _, kv := range environ {
@@ -130,13 +131,13 @@ func variable(environ []string, name string) string {
 	return value
 }
 
-// fromFile gives flags the values that the file has for them.
+// fromFile sets flags from the configuration file.
 func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && !named
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
 	for _, s := range k.file.Settings {
-		many := s.Flag == "env" || s.Flag == "header" // both hold: those of the flags come behind
+		many := s.Flag == "env" || s.Flag == "header" // the values accumulate, those of the flags last
 		if s.Target && !k.server || fs.Lookup(s.Flag) == nil || fs.Changed(s.Flag) && !many {
 			continue
 		}
@@ -173,8 +174,8 @@ func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) err
 	return nil
 }
 
-// policy says what may be called: what flags or variables say stands in place
-// of tools.call.
+// policy determines which tools may be called. A flag or environment variable
+// overrides tools.call of the file.
 func (k *configured) policy(given inventory.Policy) error {
 	if k.file != nil {
 		k.calls = k.file.Calls
@@ -194,7 +195,8 @@ func (k *configured) policy(given inventory.Policy) error {
 	return nil
 }
 
-// notices say which file was read, and which tools it lets be called.
+// notices returns messages that say which file was read and which tools it
+// allows to be called.
 func (k *configured) notices() []string {
 	if k.file == nil {
 		return nil
@@ -206,7 +208,7 @@ func (k *configured) notices() []string {
 	return out
 }
 
-// permits says in words which tools may be called.
+// permits returns a phrase that says which tools may be called.
 func (k *configured) permits() string {
 	names := slices.Clone(k.calls.Call)
 	for _, f := range k.calls.Fixtures {
@@ -234,7 +236,8 @@ func (k *configured) permits() string {
 	return text
 }
 
-// again returns the words that bring the same settings in again.
+// again returns the arguments with which a replay command uses the same
+// configuration.
 func (k *configured) again() []string {
 	switch {
 	case k.named != "":

@@ -7,27 +7,28 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// state says how far the project has come with a requirement.
+// state is how far the project covers a requirement.
 type state int
 
 const (
 	judged  state = iota // a case or a rule judges it
-	open                 // a permission, which nobody can break
-	notYet               // could be judged
-	outside              // can't be seen from outside
+	open                 // a permission, which no server can break
+	notYet               // it could be judged, but no check exists
+	outside              // it is not observable from outside the server
 )
 
-// standing is what the project does about a requirement.
+// standing is the coverage of one requirement.
 type standing struct {
 	q          *spec.Requirement
 	state      state
 	judges     []string
 	faults     []string
-	variations []string // that make use of a permission
-	reason     string   // why nobody judges it, or why no variation makes use of it
+	variations []string // legal variations that use a permission
+	reason     string   // why no check judges it, or why no variation uses it
 }
 
-// coverage is what the project does about each requirement.
+// coverage maps requirements to the checks that judge them and the faults that
+// prove those checks.
 type coverage struct {
 	judges, faults map[string][]string
 }
@@ -65,7 +66,7 @@ func (c *coverage) of(q *spec.Requirement) *standing {
 	return s
 }
 
-// in returns the state in a revision: the stateless era is not judged so far.
+// in returns the state in a revision. No check judges the stateless era yet.
 func (s *standing) in(r spec.Revision) state {
 	if r.Era() == spec.Stateless && s.state != outside && s.q.Testable != spec.No {
 		return notYet
@@ -73,7 +74,8 @@ func (s *standing) in(r spec.Revision) state {
 	return s.state
 }
 
-// by says who judges the requirement, or why nobody does.
+// by returns the checks that judge the requirement, or the reason why none
+// does.
 func (s *standing) by() string {
 	switch s.state {
 	case judged:
@@ -87,7 +89,7 @@ func (s *standing) by() string {
 	}
 }
 
-// text says all of it on a line.
+// text returns the whole coverage on one line.
 func (s *standing) text() string {
 	text := s.by()
 	if len(s.faults) > 0 {

@@ -55,7 +55,8 @@ type coveragePage struct {
 
 func (p *coveragePage) line(format string, args ...any) { fmt.Fprintf(&p.b, format+"\n", args...) }
 
-// tally counts the entries of an area, or of all, in a revision.
+// tally counts the entries of an area in a revision, or of all areas if area is
+// empty.
 func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable int, by [4]int) {
 	for _, s := range p.all {
 		if area != "" && s.q.Area != area || !slices.Contains(s.q.Revisions, string(r)) {
@@ -70,7 +71,7 @@ func (p *coveragePage) tally(area string, r spec.Revision) (entries, testable in
 	return entries, testable, by
 }
 
-// sums writes a table for each revision, a line for each file of the catalogue.
+// sums writes a table for each revision, with a row for each area.
 func (p *coveragePage) sums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
@@ -94,7 +95,8 @@ func (p *coveragePage) sums() {
 	}
 }
 
-// notYet lists what could be judged in a handshake revision, by reason.
+// notYet lists the requirements of the handshake revisions that no check judges
+// yet, grouped by reason.
 func (p *coveragePage) notYet() {
 	var reasons []string
 	ids := map[string][]string{}
@@ -115,7 +117,7 @@ func (p *coveragePage) notYet() {
 	p.line("")
 }
 
-// contradictions lists where the specification disagrees with itself.
+// contradictions lists the places where the specification contradicts itself.
 func (p *coveragePage) contradictions() {
 	p.line("## Contradictions\n\nWhere the handshake revisions disagree with themselves a check may note what a server does, and no more:\n")
 	p.line("| contradiction | variations that no check may object to |\n|---|---|")
@@ -132,7 +134,7 @@ func (p *coveragePage) contradictions() {
 	p.line("")
 }
 
-// table lists the entries of an area.
+// table writes the table of an area's entries.
 func (p *coveragePage) table(area string) {
 	p.line("## %s\n", area)
 	p.line("| requirement | level | revisions | judged by | proven by |")
@@ -158,8 +160,8 @@ func (s *standing) judgedCell() string {
 	}
 }
 
-// provenCell names the faults, which all begin with the requirement's id, by
-// what follows it, and the variations.
+// provenCell lists the faults without their common prefix, the requirement's
+// id, and then the variations.
 func (s *standing) provenCell() string {
 	var names []string
 	for _, id := range s.faults {
@@ -179,7 +181,7 @@ func codes(names []string) string {
 	return strings.Join(out, " ")
 }
 
-// span writes neighbouring revisions as from … to.
+// span writes consecutive revisions as a range.
 func span(revisions []string) string {
 	var all []string
 	for _, r := range spec.Revisions() {
@@ -192,7 +194,7 @@ func span(revisions []string) string {
 	return strings.Join(revisions, " ")
 }
 
-// cell keeps text from ending a cell of a table, or making marks of it.
+// cell escapes text for a cell of a Markdown table.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "\n", " ").Replace(text)
 }

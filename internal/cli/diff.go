@@ -66,16 +66,15 @@ func (a *app) diff(older, newer string, strict bool) error {
 	return nil
 }
 
-// println prints a line of visible text, broken between words where the screen
-// ends.
+// println prints a line that is safe for a terminal, wrapped at its width.
 func (a *app) println(line string) {
 	for _, part := range reporters.Fold(line, min(a.Columns, widest), 4) {
 		fmt.Fprintln(a.Out, part)
 	}
 }
 
-// changeLines tell of the differences, a line each, and last of how many there
-// are. What is unchanged may be left out.
+// changeLines returns one line for each difference, and then a line with their
+// counts. With changedOnly it omits what is unchanged.
 func changeLines(all []difference, changedOnly bool) []string {
 	counts := map[baseline.Kind]int{}
 	var out []string
@@ -99,13 +98,13 @@ func changeLines(all []difference, changedOnly bool) []string {
 	return append(out, sum)
 }
 
-// difference is one that is the same in several revisions.
+// difference is a difference that is the same in several revisions.
 type difference struct {
 	baseline.Difference
 	revisions []string
 }
 
-// gather joins what differs in the revisions alone.
+// gather merges differences that differ only in the revision.
 func gather(all []baseline.Difference) []difference {
 	var out []difference
 	for _, d := range all {

@@ -52,14 +52,14 @@ Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
 	return c
 }
 
-// slowStart is from when on a handshake is called slow: clients give up on
-// servers, and a run has many of them started.
+// slowStart is the duration from which a handshake is called slow. Clients give
+// up on slow servers, and a run starts many servers.
 const slowStart = 3 * time.Second
 
-// doctorTime bounds the visit to the server, without its first start.
+// doctorTime limits the inspection of the server, not counting its first start.
 const doctorTime = time.Minute
 
-// doctor looks at the server step by step.
+// doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
 	defer a.watch()()
 	o, notices, err := a.reach(f)
@@ -98,7 +98,7 @@ func (a *app) doctor(f *serverFlags) error {
 	return nil
 }
 
-// unreached tells of a server with which no conversation can begin.
+// unreached reports a server with which no conversation can be opened.
 func (a *app) unreached(name string, why *engine.UnreachableError) {
 	d := &diagnosis{app: a}
 	fmt.Fprintf(a.Out, "looking at %s\n", a.visible(name))
@@ -110,7 +110,7 @@ func (a *app) unreached(name string, why *engine.UnreachableError) {
 	d.conclude()
 }
 
-// The marks of what is said.
+// These marks begin the lines of the report.
 const (
 	fine   = "✓"
 	bad    = "✗"
@@ -118,26 +118,27 @@ const (
 	remark = "·"
 )
 
-// diagnosis is what has been seen so far.
+// diagnosis is what doctor has observed so far.
 type diagnosis struct {
 	app    *app
 	spoken []string
-	other  []string // versions that the server answered instead
-	fatal  bool     // what went wrong would go wrong again
+	other  []string // versions that the server offered instead
+	fatal  bool     // the failure would happen again in any revision
 }
 
 func (d *diagnosis) say(mark, format string, args ...any) {
 	fmt.Fprintf(d.app.Out, "%s %s\n", mark, d.app.visible(fmt.Sprintf(format, args...)))
 }
 
-// advise says what to do about the line before.
+// advise prints advice about the line before.
 func (d *diagnosis) advise(text string) {
 	if text != "" {
 		fmt.Fprintf(d.app.Out, "    %s\n", d.app.visible(text))
 	}
 }
 
-// visit holds one conversation, and says all of it where it is the first.
+// visit holds one conversation. It prints every step only if the conversation
+// is the first.
 func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client.Options, first bool) (spoken bool) {
 	began := time.Now()
 	c, err := client.Open(ctx, dialer, o)
@@ -196,7 +197,7 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 	return chosen == string(o.Revision)
 }
 
-// noise tells of what stands on stdout and is no message.
+// noise reports output on stdout that is not a message.
 func (d *diagnosis) noise(c *client.Conversation) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind != transcript.Received || e.Exchange != 0 || len(e.Messages()) > 0 {
@@ -208,13 +209,13 @@ func (d *diagnosis) noise(c *client.Conversation) {
 	}
 }
 
-// unanswered says why there was no answer to initialize, as far as it shows.
+// unanswered reports why initialize got no response, as far as that is known.
 func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, reply *client.Reply, waited time.Duration) {
 	if waited <= 0 {
 		waited = client.DefaultStartTimeout
 	}
 	if over != spec.Stdio {
-		c.Close() // what was on its way is in the record then
+		c.Close() // closing adds to the record what was still in flight
 		why := engine.Refused(c.Record.From(0), waited)
 		d.say(bad, "%s", why.Reason)
 		d.advise(why.Advice)
@@ -228,7 +229,7 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 		d.say(bad, "initialize was not answered within %v", waited)
 		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
 	case errors.Is(reply.Err, client.ErrEnded):
-		c.Close() // how it ended is known then
+		c.Close() // closing adds to the record how the process ended
 		d.say(bad, "the server ended before it answered initialize%s", d.exit(c))
 		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
@@ -249,7 +250,7 @@ func (d *diagnosis) exit(c *client.Conversation) string {
 	return ""
 }
 
-// stderr shows the last lines that the server wrote there.
+// stderr prints the last lines of the server's stderr.
 func (d *diagnosis) stderr(c *client.Conversation) {
 	text := strings.TrimSpace(c.Stderr(stderrRead))
 	if text == "" {
@@ -259,11 +260,11 @@ func (d *diagnosis) stderr(c *client.Conversation) {
 	d.quote(text)
 }
 
-// stderrRead is how many bytes of stderr are searched for the cause.
+// stderrRead is the number of bytes of stderr that are searched for a cause.
 const stderrRead = 16 << 10
 
-// quote shows the lines of stderr that say why the server ended; the last lines
-// where none does.
+// quote prints the lines of stderr that say why the server ended, or the last
+// lines if none does.
 func (d *diagnosis) quote(text string) {
 	if cause := causeIn(d.app.clear(text)); cause != nil {
 		d.advise("it wrote on stderr:")
@@ -279,7 +280,7 @@ func (d *diagnosis) quote(text string) {
 	}
 }
 
-// offer reads the lists, and tells how much is in them.
+// offer reads the server's lists and prints how many entries they have.
 func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 	if s := c.Server(); s.Name != "" {
 		d.say(fine, "it calls itself %s %s", s.Name, s.Version)
@@ -315,7 +316,8 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 	}
 }
 
-// end closes the server's input and tells how long it stays.
+// end closes the server's input and reports how long the process runs after
+// that.
 func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	began := time.Now()
 	c.Close()
@@ -332,7 +334,7 @@ func (d *diagnosis) end(c *client.Conversation, over spec.Transport) {
 	d.say(fine, "it ended %d ms after its stdin was closed", time.Since(began).Milliseconds())
 }
 
-// conclude says whether the server can be judged.
+// conclude reports whether the server can be judged.
 func (d *diagnosis) conclude() {
 	switch {
 	case len(d.spoken) > 0:
@@ -346,7 +348,7 @@ func (d *diagnosis) conclude() {
 	d.app.code = ExitUnreachable
 }
 
-// head is the beginning of a text, short enough for a line.
+// head returns the beginning of a text, short enough for one line.
 func head(text string) string {
 	const most = 200
 	if len(text) <= most {

@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	// exampleTime bounds the making of an example.
+	// exampleTime limits the time that producing an example may take.
 	exampleTime = 900 * time.Millisecond
-	// mostTried bounds the faults that are tried for one.
+	// mostTried limits the faults that are tried for one example.
 	mostTried = 4
-	// mostSeen bounds the quotation of what was seen, in characters.
+	// mostSeen limits the length of the quoted observation, in characters.
 	mostSeen = 180
 )
 
-// example shows how the requirement is broken, by the reference server with
-// a fault, and what would be permitted instead.
+// example shows how the reference server breaks the requirement with one of its
+// faults, and what would be permitted instead.
 func (a *app) example(q *spec.Requirement) {
 	var candidates []faults.Fault
 	for _, f := range faults.All() {
@@ -48,7 +48,8 @@ func (a *app) example(q *spec.Requirement) {
 	a.field("faults", fmt.Sprintf("%s to break it: mcp-conform list faults %s", amount(len(candidates), "way", "ways"), q.ID))
 }
 
-// show returns the first of the faults whose finding can be had in time.
+// show returns the first fault that produces a finding in time, with the
+// finding.
 func (a *app) show(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	ctx, cancel := context.WithTimeout(a.ctx, exampleTime)
 	defer cancel()
@@ -67,7 +68,7 @@ func (a *app) show(candidates []faults.Fault) (faults.Fault, *verdict.Finding) {
 	var first faults.Fault
 	var finding *verdict.Finding
 	for i, f := range candidates {
-		// All are waited for; the first in the table's order is shown.
+		// Wait for all candidates, and show the first one in the table's order.
 		if x := <-found[i]; x != nil && finding == nil {
 			first, finding = f, x
 			cancel()

@@ -120,7 +120,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.field("judged by", newCoverage().of(q).by())
 }
 
-// field prints a name and, next to it, a text, if there is one.
+// field prints a label and its text, unless the text is empty.
 func (a *app) field(name, text string) {
 	if text == "" {
 		return
@@ -131,8 +131,8 @@ func (a *app) field(name, text string) {
 	}
 }
 
-// grades says what the requirement rests on, and what a deviation is called
-// therefore; once where that is the same in all revisions.
+// grades returns the basis of the requirement and the verdict of a deviation,
+// once if that is the same in all revisions.
 func grades(q *spec.Requirement) []string {
 	var out []string
 	at := map[string][]string{}
@@ -152,8 +152,8 @@ func grades(q *spec.Requirement) []string {
 	return out
 }
 
-// called is the most severe verdict that the grade of a requirement permits.
-// A deviation whose verdict.Weight is less than full gets a milder verdict.
+// called is the most severe verdict that each grade permits. A deviation whose
+// verdict.Weight is less than full gets a milder verdict.
 var called = map[spec.Grade]string{spec.GradeBroken: "at most broken", spec.GradeWarning: "at most a warning", spec.GradeNote: "a note"}
 
 // judgeIDs returns the ids of all requirements, cases and rules.
@@ -171,8 +171,8 @@ func judgeIDs() []string {
 	return out
 }
 
-// nearest suggests the id that is spelled most like another; where none is, the
-// one that shares the most words with it.
+// nearest returns advice that suggests the id with the most similar spelling
+// or, if there is none, the id that has the most words in common.
 func nearest(id string) string {
 	all := judgeIDs()
 	if best := target.Nearest(id, all); best != "" {

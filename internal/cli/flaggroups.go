@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// flagGroup are flags that belong together.
+// flagGroup is a titled group of flags in a help text.
 type flagGroup struct {
 	title string
 	flags []string

@@ -42,8 +42,8 @@ type fuzzFlags struct {
 	shrink     time.Duration
 }
 
-// lawsBy returns the laws of those names; without names all that the
-// specification states.
+// lawsBy returns the laws with the given names. Without names it returns all
+// laws that the specification states.
 func lawsBy(names []string) ([]fuzz.Law, error) {
 	all := append([]fuzz.Law{fuzz.Passive(ruleset.All())}, lawbook.Laws()...)
 	var out []fuzz.Law
@@ -92,7 +92,7 @@ incomplete.`,
 				return err
 			}
 			f.jobsGiven = c.Flags().Changed("jobs")
-			if c.Flags().Changed("time") && f.time <= 0 { // zero is no bound to the engine
+			if c.Flags().Changed("time") && f.time <= 0 { // the engine takes zero to mean no limit
 				return usagef("give a positive value", "--time is %v", f.time)
 			}
 			if f.cases > 0 && !c.Flags().Changed("time") {
@@ -130,7 +130,7 @@ func lawNames() []string {
 	return names
 }
 
-// checkProperties refuses a --property without a name.
+// checkProperties returns a usage error for --property with an empty value.
 func checkProperties(fs *pflag.FlagSet, names []string) error {
 	if fs.Changed("property") && len(names) == 0 {
 		return usagef("known are "+strings.Join(lawNames(), ", "), "--property names no property")
@@ -188,11 +188,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	o.Progress = engine.ShowWaiting(f.waiting)
-	if err := engine.Reach(a.ctx, o); err != nil { // or a mute server would be waited for in each revision
+	if err := engine.Reach(a.ctx, o); err != nil { // otherwise each revision would wait for a server that never responds
 		return err
 	}
 	if _, said := os.LookupEnv("GOGC"); !said {
-		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // what is kept is little, what is read much
+		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // little memory is retained, and much is allocated
 	}
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
 	if f.time > 0 {
@@ -222,12 +222,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	return screen.err
 }
 
-// moreGarbage is how much may be allocated, in percent of what is kept, before it
-// is collected.
+// moreGarbage is the GC percentage (GOGC) of a search.
 const moreGarbage = 400
 
-// undefined refuses revisions of which none has the transport: a search goes by
-// what the revision defines.
+// undefined returns a usage error if none of the revisions defines the
+// transport, because a search generates what the revision defines.
 func undefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
 	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) || r.Era() != spec.Handshake }) {
@@ -244,8 +243,8 @@ func revisionNames(all []spec.Revision) string {
 	return strings.Join(names, ", ")
 }
 
-// fuzzError says by its type what the exit code is, and of a server that spoke no
-// revision why.
+// fuzzError returns an error whose type determines the exit code. If the server
+// speaks no revision, it says why.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
 	if ctx.Err() == nil && errors.Is(err, fuzz.ErrUnspoken) {
 		if why := engine.Unspoken(ctx, o); why != nil {
@@ -258,14 +257,14 @@ func fuzzError(ctx context.Context, err error, o engine.Options) error {
 	return &engine.UnreachableError{Reason: err.Error(), Err: err}
 }
 
-// fuzzScreen tells people of the search.
+// fuzzScreen prints the progress and the findings of a search.
 type fuzzScreen struct {
 	a        *app
 	redactor *transcript.Redactor
 	folder   string
 	target   func(rev spec.Revision, focus ...string) []string
-	called   []string // the tools that are called in the revision before
-	live     bool     // a line stands there that is to be overwritten
+	called   []string // the tools that may be called in the previous revision
+	live     bool     // the last line is to be overwritten
 	last     time.Time
 	count    int
 	err      error
@@ -279,7 +278,7 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 	fmt.Fprintf(s.a.Out, format, args...)
 }
 
-// text makes what the server said fit for a screen.
+// text makes text from the server safe to print on a terminal.
 func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
 func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
@@ -297,12 +296,12 @@ func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
 	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offered(), s.text(tools))
 }
 
-// without returns the names that are not among the others.
+// without returns the names that are not in others.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// named lists names, not too many.
+// named joins names, and shortens a long list.
 func named(names []string) string {
 	const most = 20
 	switch {
@@ -315,7 +314,8 @@ func named(names []string) string {
 	}
 }
 
-// quietFor is how often the progress is told where lines stay.
+// quietFor is the interval between progress lines where lines cannot be
+// rewritten.
 const quietFor = 10 * time.Second
 
 func (s *fuzzScreen) progress(st fuzz.Status) {
@@ -338,8 +338,8 @@ func (s *fuzzScreen) progress(st fuzz.Status) {
 	}
 }
 
-// found shows a finding as run does, and writes it to a file where that is asked
-// for.
+// found prints a finding as run does, and writes its replay file if a folder is
+// named.
 func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.count++
 	again, err := s.write(f)
@@ -349,8 +349,8 @@ func (s *fuzzScreen) found(f *fuzz.Finding) {
 	s.printf("\n%s\n", strings.Join(reporters.Entry(&v, reporters.ConsoleOptions{Color: s.a.Color, Width: min(s.a.Columns, widest)}), "\n"))
 }
 
-// write writes the replay file of a finding, and returns the command that plays
-// it; none where no folder is named.
+// write writes the replay file of a finding and returns the command that
+// replays it, or nil if no folder is named.
 func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	if s.folder == "" {
 		return nil, nil
@@ -363,7 +363,7 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	return again, nil
 }
 
-// cameBack returns the result of the retries of a finding, in words.
+// cameBack returns a phrase with the result of the retries.
 func cameBack(f *fuzz.Finding) string {
 	if f.Tries == 0 {
 		return "not retried: the search ended before"
@@ -376,7 +376,8 @@ func requests(n int64) string  { return amount(int(n), "request", "requests") }
 func novel(n int64) string     { return amount(int(n), "novel answer", "novel answers") }
 func findings(n int) string    { return amount(n, "finding", "findings") }
 
-// unfinished says where a finding may be made smaller still.
+// unfinished returns a phrase that says whether a finding could still be
+// shrunk.
 func unfinished(f *fuzz.Finding) string {
 	if !f.Cut {
 		return ""
@@ -384,7 +385,7 @@ func unfinished(f *fuzz.Finding) string {
 	return "; there was no time to shrink it further"
 }
 
-// withoutRevision drops --revision, which a replay file says itself.
+// withoutRevision drops --revision, because a replay file has the revision.
 func withoutRevision(argv []string) []string {
 	if len(argv) > 1 && argv[0] == "--revision" {
 		return argv[2:]

@@ -20,10 +20,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// workflowFile is where GitHub looks for workflows.
+// workflowFile is the path at which GitHub looks for the workflow.
 var workflowFile = filepath.Join(".github", "workflows", "mcp-conform.yml")
 
-// initTime bounds the visit to the server, without its first start.
+// initTime limits the inspection of the server, not counting its first start.
 const initTime = time.Minute
 
 // initFlags are the flags of mcp-conform init.
@@ -59,8 +59,9 @@ says how to reach it, which tools may be called, and what is known about them.
 	return c
 }
 
-// init writes the files. Where the configuration is there and only the workflow
-// is wanted, the server is the one that it names, and it stays.
+// init writes the files. If the configuration exists and only the workflow is
+// requested, the workflow judges the configured server, and the configuration
+// is kept.
 func (a *app) init(c *cobra.Command, f *initFlags) error {
 	files := []string{config.Name}
 	if f.workflow {
@@ -107,7 +108,7 @@ func there(name string) bool {
 	return err == nil
 }
 
-// draft visits the server and writes what it offers.
+// draft connects to the server and returns a configuration for what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	defer a.watch()()
 	o, _, err := a.reach(&f.server)
@@ -152,7 +153,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// workflow returns the text of a workflow that judges the server.
+// workflow returns a workflow that judges the server.
 func workflow(t target.Target) string {
 	var with []string
 	words := t.Args()
