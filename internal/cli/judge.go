@@ -65,7 +65,7 @@ read, 4 nothing could be judged.`,
 	return c
 }
 
-// judge judges the files and writes the reports.
+// judge judges the recordings in the files and writes the reports.
 func (a *app) judge(f *judgeFlags, names []string) error {
 	started := time.Now()
 	if err := f.check(); err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// recorded is one conversation of a file, and by what it is judged.
+// recorded is one recorded conversation, with the revision and the transport by
+// which it is judged.
 type recorded struct {
 	*transcript.Recording
 	file      string
@@ -21,8 +22,9 @@ type recorded struct {
 	transport spec.Transport
 }
 
-// settle decides by which revision and transport the session is judged: what
-// the file says, else the flags, else what the messages tell.
+// settle determines the revision and the transport by which the conversation is
+// judged. The file has precedence over the flags. Without either, the revision
+// is that of the messages.
 func (r *recorded) settle(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {
@@ -50,7 +52,8 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 	return nil
 }
 
-// told returns the revision that the client's first request speaks of, or "".
+// told returns the revision that the client's first message with a protocol
+// version names, or "" if there is none.
 func (r *recorded) told() spec.Revision {
 	for _, e := range r.Events {
 		if e.Kind != transcript.Sent {
@@ -68,13 +71,14 @@ func (r *recorded) told() spec.Revision {
 }
 
 // unseen reports whether the recording can't show whether the requirement was
-// kept: bytes that were not recorded, times that nobody noted.
+// kept, because the recording lacks the raw bytes or the times that the
+// requirement is about.
 func (r *recorded) unseen(requirement string) bool {
 	q := spec.Requirements().Lookup(requirement)
 	return r.Values && (len(q.Transports) > 0 || slices.Contains(q.Traits, spec.Bytes)) || r.Untimed && slices.Contains(q.Traits, spec.Timing)
 }
 
-// judgement collects what the rules find in recorded sessions.
+// judgement collects what the rules find in recorded conversations.
 type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
@@ -90,13 +94,13 @@ func newJudgement(all []rules.Rule) *judgement {
 	return &judgement{rules: all, sightings: engine.Sightings{}}
 }
 
-// take judges one session.
+// take judges one conversation.
 func (j *judgement) take(r *recorded) {
 	j.notices = append(j.notices, r.Notices...)
 	results := rules.Judge(j.rules, r.Events, r.revision, r.transport)
 	revision := r.revision
 	for _, result := range results {
-		revision = result.Revision // what was negotiated
+		revision = result.Revision // the negotiated revision
 	}
 	j.expect(revision, r.transport)
 	for _, result := range results {
@@ -122,7 +126,7 @@ func (j *judgement) take(r *recorded) {
 	}
 }
 
-// expect enters the rules that judge in a revision over a transport.
+// expect adds the rules that judge a revision over a transport.
 func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	if !slices.Contains(j.revisions, revision) {
 		j.revisions = append(j.revisions, revision)
@@ -137,7 +141,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 	}
 }
 
-// found takes note of a deviation; the first of its kind is a finding.
+// found records a deviation. The first one of each kind becomes a finding.
 func (j *judgement) found(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	known := len(j.sightings[k]) > 0
 	j.sightings.Add(k, engine.Sighting{Events: r.Events, Deviation: d})
@@ -150,7 +154,7 @@ func (j *judgement) found(r *recorded, k verdict.Key, d *verdict.Deviation) {
 	j.findings = append(j.findings, f)
 }
 
-// meet takes the server's name from the answer to initialize.
+// meet takes the server's name and version from the result of initialize.
 func (j *judgement) meet(e *transcript.Event) {
 	if e.Kind != transcript.Received || j.server.Name != "" {
 		return
@@ -161,7 +165,7 @@ func (j *judgement) meet(e *transcript.Event) {
 	}
 }
 
-// report puts it all together.
+// report assembles the report.
 func (j *judgement) report(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
 	p := &verdict.Report{

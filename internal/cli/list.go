@@ -67,7 +67,7 @@ between id, level, revisions or related ids, and title; missing columns are empt
 				return l.nothing(kind)
 			}
 			printRows(a.Out, a.Columns, l.rows)
-			if l.sum != "" { // programs read the rows from stdout
+			if l.sum != "" { // stdout has only the rows, because programs read it
 				fmt.Fprintln(a.Err, l.sum)
 			}
 			return nil
@@ -86,8 +86,8 @@ type listing struct {
 	area     string
 	revision spec.Revision
 	rows     []row
-	sum      string   // of the rows, for people
-	areas    []string // of all rows, those too that do not pass
+	sum      string   // summary of the rows, for people
+	areas    []string // areas of all rows, including those that the filters drop
 }
 
 func (l *listing) row(area string, r row) {
@@ -100,7 +100,7 @@ func (l *listing) row(area string, r row) {
 	}
 }
 
-// nothing says why the list is empty.
+// nothing returns an error that says why the list is empty.
 func (l *listing) nothing(kind string) error {
 	what := "nothing matches"
 	if l.text != "" {
@@ -115,7 +115,8 @@ func (l *listing) nothing(kind string) error {
 	return usagef(advice, "%s", what)
 }
 
-// of returns the requirements of the listing's revision, or all.
+// of returns the requirements of the listing's revision, or all of them if it
+// has none.
 func (l *listing) of() []*spec.Requirement {
 	var out []*spec.Requirement
 	for _, q := range spec.Requirements().All() {
@@ -157,8 +158,8 @@ func (l *listing) faults() {
 	}
 }
 
-// coverage says of each requirement who judges it and which fault proves it,
-// or why nobody does.
+// coverage lists each requirement with the checks that judge it and the faults
+// that prove those, or the reason why no check judges it.
 func (l *listing) coverage() {
 	c := newCoverage()
 	states, stateless := map[state]int{}, 0
@@ -175,5 +176,5 @@ func (l *listing) coverage() {
 		len(l.rows), states[judged], states[open], states[notYet], stateless, states[outside])
 }
 
-// judgedBy returns the ids of those who judge each requirement.
+// judgedBy returns the ids of the cases and rules that judge each requirement.
 func judgedBy() map[string][]string { return engine.Judges(suites.Cases(), ruleset.All()) }

@@ -33,13 +33,13 @@ Exit codes: 0 written, 2 usage, or a folder that can't be written.`,
 	return c
 }
 
-// writeManual writes the pages. Their day is that of SOURCE_DATE_EPOCH where
-// that is set, so that a release can be built again.
+// writeManual writes the pages. Their date is SOURCE_DATE_EPOCH if that is set,
+// so that the build of a release is reproducible.
 func (a *app) writeManual(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // pages are for everybody
+	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the pages are public
 		return usagef("name a folder that can be written", "--dir: %v", err)
 	}
-	root := a.root() // one of its own, whose texts can be altered
+	root := a.root() // a separate tree, because its texts are modified
 	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd()
 	asMarkdown(root)
@@ -51,7 +51,7 @@ func (a *app) writeManual(dir string) error {
 	return nil
 }
 
-// asMarkdown makes Markdown of the texts, which cobra takes them for.
+// asMarkdown turns the texts into Markdown, which is what cobra expects.
 func asMarkdown(c *cobra.Command) {
 	c.Long, c.Example = markdownOf(c.Long), markdownOf(c.Example)
 	for _, sub := range c.Commands() {
@@ -59,8 +59,8 @@ func asMarkdown(c *cobra.Command) {
 	}
 }
 
-// markdownOf marks indented lines as what is shown as it stands, and what looks
-// like Markdown in the others as text.
+// markdownOf marks indented lines as code blocks, and escapes the Markdown
+// characters in all other lines.
 func markdownOf(text string) string {
 	var out []string
 	shown := false

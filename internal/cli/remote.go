@@ -30,8 +30,8 @@ type remoteFlags struct {
 	insecure bool
 }
 
-// remote returns the dialer for a server that is reached by its URL, and says
-// which transport was chosen and why.
+// remote returns the dialer for a server that is reached by its URL, and a
+// sentence that says which transport was chosen and why.
 func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
@@ -53,7 +53,8 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 	return streamablehttp.NewDialer(u, reach), why, nil
 }
 
-// reach returns how the server of a target is reached.
+// reach returns how to connect to the server of a target: proxy, headers and
+// TLS.
 func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	reach.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
@@ -63,7 +64,7 @@ func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	return reach, err
 }
 
-// again are the flags as they were given.
+// again returns the flags for a replay command.
 func (f remoteFlags) again() []string {
 	switch {
 	case f.insecure:
@@ -75,13 +76,13 @@ func (f remoteFlags) again() []string {
 	}
 }
 
-// tls returns how https is held; nil for the system's own way.
+// tls returns the TLS configuration, or nil for the default.
 func (f remoteFlags) tls() (*tls.Config, error) {
 	switch {
 	case f.insecure && f.caFile != "":
 		return nil, usagef("give one of them", "both --insecure and --ca-file are given")
 	case f.insecure:
-		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, nil //nolint:gosec // asked for
+		return &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12}, nil //nolint:gosec // the user asked for it
 	case f.caFile == "":
 		return nil, nil
 	}
@@ -99,9 +100,9 @@ func (f remoteFlags) tls() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, nil
 }
 
-// choose finds out which transport is spoken at the URL, as the pages on the
-// backwards compatibility of transports say: a server that refuses the POST of
-// initialize with 400, 404 or 405 may have the older transport.
+// choose detects the transport at the URL as the specification's sections on
+// backwards compatibility describe: if the server rejects the POST of
+// initialize with 400, 404 or 405, it may use the HTTP+SSE transport.
 func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration) (spec.Transport, string, error) {
 	c, err := exchange.Open(u, reach, transcript.New())
 	if err != nil {
@@ -129,7 +130,7 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.
 		}
 		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is tried, though the POST of initialize was refused with %d: a GET opens no event stream either", status), nil
 	case status >= 300:
-		return spec.StreamableHTTP, "", nil // the run will tell what is the matter
+		return spec.StreamableHTTP, "", nil // the run reports the problem
 	default:
 		leave(ctx, c, u, post)
 		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is spoken: the POST of initialize was answered with %d", status), nil

@@ -36,7 +36,7 @@ not be started or reached.`,
 			f.command = "replay " + reporters.ShellQuote([]string{file})
 			f.takeTarget(c, args[1:])
 			if f.target.Dash > 0 {
-				f.target.Dash-- // the file stands before the dashes
+				f.target.Dash-- // the file is the argument before the dashes
 			}
 			if err := a.configure(c.Flags(), f); err != nil {
 				return err

@@ -16,10 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// The bounds of what is held again for replay files.
+// These limit how findings are replayed to write replay files.
 const (
 	replayTime  = time.Minute
-	replayShows = 2 // how often a script has to show its finding, one time after the other
+	replayShows = 2 // consecutive plays in which a script must show its finding
 )
 
 // replayShrink limits how long the script of one file is shrunk.
@@ -38,7 +38,7 @@ type replayFiles struct {
 	failures error
 }
 
-// replayFile is a file that was written, and what it was written of.
+// replayFile is a written replay file, with what it was made from.
 type replayFile struct {
 	finding *verdict.Finding
 	place   *fuzz.Surroundings
@@ -46,8 +46,8 @@ type replayFile struct {
 	name    string
 }
 
-// keepSightings makes the engine hand over where each finding was seen; nil
-// where no replay files are asked for.
+// keepSightings makes the engine pass on the conversation in which each finding
+// was seen. It returns nil if no replay files are requested.
 func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error) {
 	if !f.replayFiles {
 		return nil, nil
@@ -61,9 +61,9 @@ func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error
 	return w, nil
 }
 
-// write writes a file for each finding whose conversation shows it again when
-// it is held as a replay, in the first revision in which it does, and puts the
-// command into the finding.
+// write writes a replay file for each finding that recurs when its conversation
+// is replayed, and adds the replay command to the finding. A finding in several
+// revisions gets a file for the first revision in which it recurs.
 func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(string)) error {
 	if w == nil || ctx.Err() != nil {
 		return nil
@@ -97,9 +97,10 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	return w.failures
 }
 
-// one writes the file of a finding; false where no script shows it.
+// one writes the replay file of a finding. It returns false if no script shows
+// the finding.
 func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
-	if s.Said { // a replay is judged by what holds of all traffic
+	if s.Said { // a replay can only judge by laws that apply to all traffic
 		return false
 	}
 	place := w.place(ctx, f.Revision)
@@ -122,7 +123,7 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 	return false
 }
 
-// save writes the file, and puts the command that replays it into the finding.
+// save writes the file, and adds the command that replays it to the finding.
 func (w *replayFiles) save(file *replayFile, sight *fuzz.Sighting) bool {
 	f := file.finding
 	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
@@ -136,8 +137,8 @@ func (w *replayFiles) save(file *replayFile, sight *fuzz.Sighting) bool {
 	return true
 }
 
-// shrink rewrites the files with as little as still shows their findings, the
-// longest first, while there is time.
+// shrink rewrites the files with shrunk scripts that still show their findings,
+// the longest first, while there is time.
 func (w *replayFiles) shrink(ctx context.Context, doing func(string)) {
 	slices.SortStableFunc(w.written, func(a, b replayFile) int { return len(b.script.Operations) - len(a.script.Operations) })
 	for i := range w.written {
@@ -160,8 +161,8 @@ func (w *replayFiles) shrink(ctx context.Context, doing func(string)) {
 	}
 }
 
-// place takes stock of the server, once for each revision; nil where that
-// can't be done.
+// place connects to the server to learn what it offers, once for each revision.
+// It returns nil if that fails.
 func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surroundings {
 	place, known := w.places[rev]
 	if !known {
@@ -171,8 +172,8 @@ func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surrou
 	return place
 }
 
-// shows plays the script a number of times, and returns the finding if it recurs
-// each time.
+// shows plays the script the given number of times. It returns the finding if
+// every play shows it, and nil otherwise.
 func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding, plays int) *fuzz.Sighting {
 	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Linger: fuzz.Linger(f.Requirement), Forbidden: place.Forbidden}
 	var found *fuzz.Sighting
@@ -190,7 +191,7 @@ func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candi
 	return found
 }
 
-// name is that of the file, without its end.
+// name returns a unique name for the replay file, without its extension.
 func (w *replayFiles) name(f *verdict.Finding) string {
 	base := f.Requirement + "-" + string(f.Revision)
 	name := base

@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// reportFile is one --report. Without a path it goes to out, and what it says
-// at length to the file summary.
+// reportFile is one --report flag. Without a path, the report goes to out, and
+// its long form to the file summary.
 type reportFile struct {
 	path    string
 	write   reporters.Writer
@@ -24,17 +24,17 @@ type reportFile struct {
 	summary string
 }
 
-// annotations is the report that is for the log of a GitHub Action, not for a
-// file.
+// annotations is the report for the log of a GitHub Action. It is not written
+// to a file.
 const annotations = "github"
 
-// fileNames are those of reports for which no file is named.
+// fileNames are the default file names of the reports.
 var fileNames = map[string]string{
 	"badge": "badge.svg", "html": "report.html", "json": "report.json", "junit": "junit.xml",
 	"ginkgo": "ginkgo.json", "markdown": "report.md", "outputs": "outputs.env", "sarif": "report.sarif", "tap": "report.tap",
 }
 
-// fileName returns the name of the file that a report gets unless it is told.
+// fileName returns the default name of a report's file.
 func fileName(report string) string {
 	if name, ok := fileNames[report]; ok {
 		return name
@@ -42,7 +42,7 @@ func fileName(report string) string {
 	return "report." + report
 }
 
-// reportFiles lists those names.
+// reportFiles returns a phrase that lists the default names.
 func reportFiles() string {
 	var names []string
 	for _, report := range reportNames() {
@@ -53,7 +53,7 @@ func reportFiles() string {
 	return strings.Join(names, ", ")
 }
 
-// reportUsage tells of the flag --report.
+// reportUsage returns the help text of the flag --report.
 func reportUsage(known []string) string {
 	var names []string
 	for _, report := range known {
@@ -69,8 +69,9 @@ func reportNames() []string {
 	return slices.Sorted(slices.Values(append(reporters.Names(), ginkgoReport)))
 }
 
-// parseReports reads the flags --report, which may name the known ones; what names no file goes into the
-// folder out. A file that can't be written is an error now, not after the run.
+// parseReports parses the flags --report, which must name known reports. A
+// report without a file goes into the folder out. A file that can't be written
+// is an error now, not after the run.
 func (a *app) parseReports(flags, known []string, out string) ([]reportFile, error) {
 	var files []reportFile
 	for _, flag := range flags {
@@ -102,8 +103,8 @@ func (a *app) parseReports(flags, known []string, out string) ([]reportFile, err
 	return files, nil
 }
 
-// writable tells by its error why no file can be written at path. It makes the
-// folder, and leaves a file that is there as it is.
+// writable returns an error if no file can be written at path. It creates the
+// folder, and does not change an existing file.
 func writable(path string) error {
 	if _, err := os.Stat(path); err == nil {
 		f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -122,8 +123,8 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// roomIn tells by its error why no file can be written in a folder, which need
-// not be there yet. It leaves no trace: there may be nothing to write in the end.
+// roomIn returns an error if no file can be written in a folder, which need not
+// exist. It leaves no trace, because the run may have nothing to write.
 func roomIn(folder string) error {
 	var made []string // the innermost first
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {
@@ -140,13 +141,13 @@ func roomIn(folder string) error {
 		err = errors.Join(f.Close(), os.Remove(f.Name()))
 	}
 	for _, at := range made {
-		_ = os.Remove(at) // unless somebody else has put something there
+		_ = os.Remove(at) // fails if another process has put a file there
 	}
 	return err
 }
 
-// writeReports writes all reports that can be written, and reports each that
-// can't why.
+// writeReports writes all reports, and returns an error for each one that can't
+// be written.
 func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	if len(files) > 0 && p.Artifact == "" {
 		p.Artifact = artifact()
@@ -166,7 +167,7 @@ func (a *app) writeReports(files []reportFile, p *verdict.Report) error {
 	return errors.Join(errs...)
 }
 
-// writeFile writes a file without secrets.
+// writeFile writes a file, with secrets removed.
 func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	f, err := os.Create(path)
 	if err != nil {
@@ -176,8 +177,7 @@ func (a *app) writeFile(path string, write func(io.Writer) error) error {
 	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
-// appendSummary writes the report to the end of a job summary, as far as there
-// is room in it.
+// appendSummary appends the report to a job summary, up to its size limit.
 func (a *app) appendSummary(path string, p *verdict.Report) error {
 	if path == "" {
 		return nil
@@ -194,7 +194,7 @@ func (a *app) appendSummary(path string, p *verdict.Report) error {
 	return errors.Join(err, f.Close())
 }
 
-// variable returns a variable of our environment, or "".
+// variable returns an environment variable, or "".
 func (a *app) variable(name string) string {
 	for _, entry := range a.Environ {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -204,14 +204,15 @@ func (a *app) variable(name string) string {
 	return ""
 }
 
-// standIns are files that may stand for the server in a repository, the best
+// standIns are files that can represent the server in a repository, the best
 // first.
 var standIns = []string{
 	"mcp-conform.yaml", ".mcp.json", "mcp.json", "package.json", "pyproject.toml", "go.mod", "Cargo.toml", "pom.xml", "build.gradle", "README.md",
 }
 
-// artifact returns the file that stands for the server where a report needs a
-// place in the code: its path from the root of the repository, or "".
+// artifact returns the path of the file that represents the server in reports
+// that need a location in the code, relative to the root of the repository, or
+// "".
 func artifact() string {
 	folder, err := os.Getwd()
 	if err != nil {
@@ -228,8 +229,8 @@ func artifact() string {
 	return ""
 }
 
-// repository returns the root of the repository that the folder is in, or the
-// folder.
+// repository returns the root of the repository that contains the folder, or
+// the folder itself if there is none.
 func repository(folder string) string {
 	for at := folder; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {

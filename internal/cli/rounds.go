@@ -5,34 +5,36 @@ import (
 	"time"
 )
 
-// settling is how long nothing has to change before the server is judged again.
+// settling is how long the files must be unchanged before the next round
+// begins.
 const settling = 200 * time.Millisecond
 
-// ownDoing is in how many runs, one after the other, a file has to change until
-// that is taken for the server's doing.
+// ownDoing is the number of consecutive rounds in which a file must change
+// until its changes are attributed to the server.
 const ownDoing = 2
 
-// rounds judges again and again, never twice at once.
+// rounds judges the server repeatedly, one round at a time.
 type rounds struct {
-	changes <-chan string // paths that change; closed where nobody watches any more
+	changes <-chan string // paths that change; closed when watching has ended
 	settle  time.Duration
-	// build runs before each round; nil for nothing to build. What changes
-	// meanwhile is taken for its doing.
+	// build runs before each round. It is nil if there is nothing to build.
+	// Changes during the build are attributed to the build.
 	build func(ctx context.Context) bool
-	// judge is one round; why is what changed, "" in the first.
+	// judge is one round. why is the path that changed, "" in the first round.
 	judge func(ctx context.Context, why string)
-	// wait is told when the next change is waited for.
+	// wait is called before waiting for the next change.
 	wait func()
-	// forsake is told of a file that changes in each round, and is watched no more.
+	// forsake is called with a file that changes in every round and is
+	// therefore ignored from then on.
 	forsake func(path string)
-	// gone reports whether nothing is at the path; nil for never.
+	// gone reports whether the path does not exist. A nil gone reports false.
 	gone func(path string) bool
 
-	during map[string]int // in how many rounds on end a path has changed
+	during map[string]int // the number of consecutive rounds in which a path has changed
 	own    map[string]bool
 }
 
-// run goes on until the context ends; the round that is held then is waited for.
+// run loops until the context ends, and waits for the round in progress.
 func (r *rounds) run(ctx context.Context) {
 	r.during, r.own = map[string]int{}, map[string]bool{}
 	why := ""
@@ -61,7 +63,7 @@ func (r *rounds) run(ctx context.Context) {
 	}
 }
 
-// meanwhile does something, and returns what changed until it was done.
+// meanwhile calls do and returns the paths that changed before it returned.
 func (r *rounds) meanwhile(do func()) []string {
 	done := make(chan struct{})
 	go func() { defer close(done); do() }()
@@ -78,8 +80,9 @@ func (r *rounds) meanwhile(do func()) []string {
 	}
 }
 
-// counts reports whether the result of the changes is one of them, and not an effect of
-// the rounds. Where nobody watches any more, none is waited for again.
+// counts reports whether a change starts a new round, rather than being an
+// effect of the rounds themselves. If the channel is closed, it stops waiting
+// for changes.
 func (r *rounds) counts(path string, open bool) bool {
 	if !open {
 		r.changes = nil
@@ -87,8 +90,8 @@ func (r *rounds) counts(path string, open bool) bool {
 	return open && !r.own[path]
 }
 
-// counted returns the first of what changed during a round that is no doing of
-// the round itself, "" for none.
+// counted returns the first path that changed during a round but not because of
+// the round, or "" if there is none.
 func (r *rounds) counted(changed []string) string {
 	next, now := "", map[string]int{}
 	for _, path := range changed {
@@ -107,7 +110,7 @@ func (r *rounds) counted(changed []string) string {
 	return next
 }
 
-// next waits for a change; "" where the context ends first.
+// next waits for a change. It returns "" if the context ends first.
 func (r *rounds) next(ctx context.Context) string {
 	for {
 		select {
@@ -121,15 +124,14 @@ func (r *rounds) next(ctx context.Context) string {
 	}
 }
 
-// rather reports whether a change is better named by another path, since nothing
-// is at the one any more: what an editor makes to put it in a file's place is
-// named by the file.
+// rather reports whether other names a change better, because path no longer
+// exists. Editors write a temporary file and rename it over the original.
 func (r *rounds) rather(path, other string) bool {
 	return r.gone != nil && r.gone(path) && !r.gone(other)
 }
 
-// settled waits until nothing has changed for a while; false where the context
-// ends first.
+// settled waits until nothing has changed for a while. It returns false if the
+// context ends first.
 func (r *rounds) settled(ctx context.Context, why string) (string, bool) {
 	timer := time.NewTimer(r.settle)
 	defer timer.Stop()

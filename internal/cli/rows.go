@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// row is one line of a list. The short column stands on every screen, the
-// long one only where there is no screen: in a file or a pipe.
+// row is one line of a list. A terminal shows the short column, and a file or a
+// pipe gets the long one.
 type row struct{ id, short, long, title string }
 
-// widestID is where the columns after the ids begin at the latest; longer ids
-// push the rest of their line.
+// widestID is the largest width of the id column. Longer ids push the rest of
+// their line to the right.
 const widestID = 46
 
-// printRows prints the rows: in columns, cut to the width of a screen, or,
-// where there is none, whole with tabs between the columns, for grep and cut.
-// Then all lists have the same four columns, so that a column keeps its number.
+// printRows prints the rows. On a terminal it aligns the columns and cuts the
+// lines to its width. Otherwise it separates the columns with tabs, for grep
+// and cut, and all lists have the same four columns.
 func printRows(w io.Writer, columns int, rows []row) {
 	idWidth, shortWidth := 0, 0
 	for _, r := range rows {
@@ -32,7 +32,7 @@ func printRows(w io.Writer, columns int, rows []row) {
 	}
 }
 
-// cut shortens a line of our own making to a number of characters.
+// cut shortens a line to a number of characters. The text is the program's own.
 func cut(line string, columns int) string {
 	if chars := []rune(line); len(chars) > columns {
 		return string(chars[:max(0, columns-1)]) + "…"
@@ -40,7 +40,7 @@ func cut(line string, columns int) string {
 	return line
 }
 
-// pad fills a cell of a column, and adds what parts it from the next.
+// pad pads the text of a cell and adds the space between columns.
 func pad(text string, width int) string {
 	if width == 0 {
 		return ""

@@ -29,7 +29,7 @@ type runFlags struct {
 	labels         string
 	focus          []string
 	jobs           int
-	jobsGiven      bool // --jobs, or what stands for it elsewhere
+	jobsGiven      bool // --jobs, its environment variable or its key in the file was given
 	max            time.Duration
 	seed           uint64
 	failOn         string
@@ -38,7 +38,7 @@ type runFlags struct {
 	transcript     string
 	recorder       *recorder // nil without --transcript
 	fuzz           string
-	properties     []string // the laws of the search; none for those that the specification states
+	properties     []string // the laws of the search; if empty, those that the specification states
 	replayFiles    bool
 	watch          watchFlags
 	known          knownFlags
@@ -102,8 +102,8 @@ finding could not be retried.`,
 	return c
 }
 
-// firstStart is what the first start of a command gets that may have to download
-// the server, where nobody says how long that may take.
+// firstStart is the default limit for the first start of a command that may
+// have to download the server.
 const firstStart = 2 * time.Minute
 
 // startUsage is the help of --start-timeout.
@@ -117,7 +117,7 @@ const examples = `  mcp-conform run ./my-server
   mcp-conform run --reference
 `
 
-// widest is as wide as text is still easy to read.
+// widest is the largest width at which text is still easy to read.
 const widest = 120
 
 // run judges a server and writes the reports.
@@ -129,7 +129,7 @@ func (a *app) run(f *runFlags) error {
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch()); err != nil {
 		return a.unjudged(files, f.about(), each(err)[0])
 	}
-	defer a.watch()() // from here on there may be a server to end
+	defer a.watch()() // from here on a server may be running
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
@@ -137,24 +137,24 @@ func (a *app) run(f *runFlags) error {
 	return err
 }
 
-// about returns the description of a run of which only the flags are known.
+// about returns a report that has only what the flags say.
 func (f *runFlags) about() verdict.Report {
 	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Stats: verdict.Stats{Started: time.Now()}}
 }
 
-// looks says how the console looks.
+// looks returns the options of the console reporter.
 func (f *runFlags) looks(a *app) reporters.ConsoleOptions {
 	return reporters.ConsoleOptions{Color: a.Color, Live: a.Live, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose}
 }
 
-// screen shows a run while it goes on, and at its end.
+// screen shows a run while it is in progress, and its result.
 type screen interface {
 	engine.Progress
 	Doing(what string)
 	End(r *verdict.Report)
 }
 
-// discreet is a screen that shows no secrets.
+// discreet is a screen that removes secrets.
 type discreet struct {
 	screen
 	a *app
@@ -174,12 +174,12 @@ func (d discreet) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
 // Doing implements screen.
 func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 
-// judged judges a server once and writes the reports. The report is nil where
-// nothing could be judged; the files have the reason then.
+// judged judges a server once and writes the reports. If nothing could be
+// judged, it returns nil and the report files contain the reason.
 func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	about := f.about()
 	report, err := a.judgeServer(f, files, console)
-	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of a watch leaves the last verdict
+	if report == nil && err != nil && (!f.watch.on || a.ctx.Err() == nil) { // an interrupt of --watch keeps the reports of the last round
 		about.Target, about.Transport = f.named, f.over
 		err = a.unjudged(files, about, err)
 	}
@@ -201,7 +201,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	o.Progress = console
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.max, fmt.Errorf("the run took longer than --max-time %v", f.max))
 	defer cancel()
-	if !f.watch.on { // Ginkgo runs one suite in the life of a program
+	if !f.watch.on { // Ginkgo can run only one suite per process
 		o.Tree = func(p *engine.Plan) { report := engine.Ginkgo(ctx, p); a.specs = &report }
 	}
 	replays, err := a.keepSightings(f, &o)
@@ -222,7 +222,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
 }
 
-// exitCode says by the exit code how the run ended.
+// exitCode returns the exit code of a run.
 func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
 	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
@@ -238,8 +238,8 @@ func exitCode(p *verdict.Report) int {
 	}
 }
 
-// options turns the flags into what the engine takes, and what the user should
-// know of how the target was understood.
+// options converts the flags to the engine's options. The notices say how the
+// target was interpreted.
 func (a *app) options(f *runFlags) (o engine.Options, notices []string, err error) {
 	if f.quiet && f.verbose {
 		return o, nil, usagef("give one of them", "--quiet and --verbose contradict each other")
@@ -282,7 +282,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	return o, notices, nil
 }
 
-// parseRevisions reads the values of --revision.
+// parseRevisions parses the values of --revision.
 func parseRevisions(texts []string) ([]spec.Revision, error) {
 	var out []spec.Revision
 	for _, text := range texts {
@@ -295,7 +295,8 @@ func parseRevisions(texts []string) ([]spec.Revision, error) {
 	return out, nil
 }
 
-// checkFocus refuses a focus that matches no requirement, case or rule.
+// checkFocus returns a usage error for a focus that matches no requirement,
+// case or rule.
 func checkFocus(focus []string) error {
 	all := judgeIDs()
 	for _, text := range focus {
@@ -310,7 +311,7 @@ func checkFocus(focus []string) error {
 	return nil
 }
 
-// checkJobs refuses a --jobs below one, where it was given.
+// checkJobs returns a usage error for an explicit --jobs below one.
 func checkJobs(jobs int, given bool) error {
 	if jobs < 0 || jobs == 0 && given {
 		return usagef("give a positive value", "--jobs is %d", jobs)
@@ -318,7 +319,8 @@ func checkJobs(jobs int, given bool) error {
 	return nil
 }
 
-// positive refuses flags whose values must be above zero, by their names.
+// positive returns a usage error for a flag whose value is not positive. The
+// keys are flag names.
 func positive(values map[string]time.Duration) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if values[name] <= 0 {

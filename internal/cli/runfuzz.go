@@ -25,7 +25,7 @@ var fuzzSlices = map[string]fuzz.Options{
 	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Tries: 400}},
 }
 
-// checkFuzz says whether --fuzz has a value that it may have.
+// checkFuzz returns a usage error if the value of --fuzz is invalid.
 func (f *runFlags) checkFuzz() error {
 	if _, ok := fuzzSlices[f.fuzz]; !ok {
 		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
@@ -33,7 +33,7 @@ func (f *runFlags) checkFuzz() error {
 	if len(f.properties) > 0 && f.fuzz == "off" {
 		return usagef("add --fuzz quick", "--property names laws of a search, and --fuzz is off")
 	}
-	if f.fuzz != "off" || f.replayFiles { // there may be replay files to write
+	if f.fuzz != "off" || f.replayFiles { // the run may write replay files
 		if err := roomIn(f.out); err != nil {
 			return usagef("name a folder that can be written", "--out %q: %v", f.out, err)
 		}
@@ -42,8 +42,8 @@ func (f *runFlags) checkFuzz() error {
 	return err
 }
 
-// fuzzed searches for more once the cases are done, and adds what it found to
-// the report; doing is told how far that is.
+// fuzzed runs the fuzzer after the cases and adds its findings to the report.
+// It calls doing with the progress.
 func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
 	slice := fuzzSlices[f.fuzz]
 	if slice.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
@@ -95,7 +95,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	return failed
 }
 
-// searching says how far a search is.
+// searching returns a line with the progress of a search.
 func searching(s fuzz.Status) string {
 	line := fmt.Sprintf("searching: %v, %s, %s", s.Took.Round(time.Second), requests(s.Requests), findings(s.Findings))
 	if s.Busy != "" {
@@ -104,23 +104,24 @@ func searching(s fuzz.Status) string {
 	return line
 }
 
-// reported reports whether a case or a rule of the run says the same.
+// reported reports whether the report already has a finding for the same
+// requirement and revision.
 func reported(p *verdict.Report, f *fuzz.Finding) bool {
 	return slices.ContainsFunc(p.Findings, func(have verdict.Finding) bool {
 		return have.Requirement == f.Requirement && have.Revision == f.Revision
 	})
 }
 
-// writeReplay writes the replay file of a finding, and returns the command that
-// plays it.
+// writeReplay writes the replay file of a finding and returns the command that
+// replays it.
 func (a *app) writeReplay(f *runFlags, o *engine.Options, one *fuzz.Finding, name string) ([]string, error) {
 	name = filepath.Join(f.out, "replay-"+name+".json")
 	argv := slices.Concat([]string{"mcp-conform", "replay", name}, withoutRevision(o.Replay(one.Revision)[2:]))
 	return argv, a.saveReplay(name, one)
 }
 
-// saveReplay writes the replay file of a finding, in a folder that is made where
-// there is none.
+// saveReplay writes the replay file of a finding, and creates the folder if it
+// does not exist.
 func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
@@ -130,7 +131,7 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 		})
 	}
 	if err == nil {
-		err = os.Chmod(name, 0o600) // what a server said may have secrets that nobody knows
+		err = os.Chmod(name, 0o600) // the server's messages may contain secrets that are not known
 	}
 	if err != nil {
 		return harnessError{fmt.Errorf("writing a replay file: %w", err)}
@@ -138,7 +139,7 @@ func (a *app) saveReplay(name string, f *fuzz.Finding) error {
 	return nil
 }
 
-// replayOf is the replay file of a finding without the secrets that are known.
+// replayOf returns the replay file of a finding, without the known secrets.
 func (a *app) replayOf(f *fuzz.Finding) *script.File {
 	r := f.File()
 	r.Expect.Seen, r.Expect.Permitted, r.Expect.Method = a.clear(r.Expect.Seen), a.clear(r.Expect.Permitted), a.clear(r.Expect.Method)
@@ -149,7 +150,7 @@ func (a *app) replayOf(f *fuzz.Finding) *script.File {
 	return r
 }
 
-// fuzzFinding is a finding of a search as one of a run.
+// fuzzFinding converts a finding of the fuzzer to a finding of a report.
 func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string) verdict.Finding {
 	v := verdict.NewFinding(f.Deviation.Key("fuzz."+f.Law, f.Revision, f.Transport), &f.Deviation, f.Outcome)
 	v.Evidence, v.Context = fuzzEvidence(f, redactor)
@@ -157,8 +158,8 @@ func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string
 	return v
 }
 
-// fuzzEvidence quotes the frames that show a finding, and those around them. Of
-// the end of a process it says how that ended.
+// fuzzEvidence returns the frames that show a finding, and those around them.
+// If the finding is that the process ended, it says how the process ended.
 func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
 	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) {
 		return nil, nil
@@ -179,7 +180,7 @@ func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, aro
 	return evidence, around
 }
 
-// exit returns how the process ended by itself, "" where nobody knows.
+// exit returns how the process ended by itself, or "" if that is unknown.
 func exit(events []*transcript.Event) string {
 	for _, e := range events {
 		switch e.Kind {

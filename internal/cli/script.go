@@ -14,17 +14,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// Bounds of what is shown of a script.
+// These limit how much of a script is shown.
 const (
 	mostShown = 12  // operations, the first and the last
 	mostLine  = 200 // bytes of a message
-	asides    = 4   // of what the client did by itself, behind one operation
+	asides    = 4   // messages that the client sent by itself, after one operation
 )
 
-// scriptLines tells what a search sent: a line that sums it up, then each
-// operation in one, and behind it what the client did by itself. Secrets that
-// redact knows are taken out before anything is shortened, for half of one is
-// one, too. Filed: a replay file has all of it.
+// scriptLines describes what a search sent: a summary line, then one line for
+// each operation, followed by what the client sent by itself. redact is applied
+// before anything is truncated, because part of a secret still reveals
+// something. filed reports whether a replay file contains the whole script.
 func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []string {
 	out := []string{fmt.Sprintf("%s, %s, by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
 		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}
@@ -34,7 +34,7 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []stri
 	}
 	besides := func(behind int) {
 		all := did[behind]
-		if more := len(all) - asides; more > 0 { // what came last is nearer to what was seen
+		if more := len(all) - asides; more > 0 { // the last ones are closest to the observation
 			all = all[more:]
 			out = append(out, fmt.Sprintf("  … by itself, the client did %d more before", more))
 		}
@@ -62,13 +62,13 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []stri
 	return out
 }
 
-// shown is one operation in a line.
+// shown describes one operation on one line.
 func shown(o *script.Operation, redact func(string) string) string {
 	text := string(o.Do)
 	switch {
 	case len(o.Message) > 0:
 		message := shortened(redact(withTaken(o)), mostLine)
-		if o.Method != "" && !strings.Contains(message, o.Method) { // what is left of it does not say
+		if o.Method != "" && !strings.Contains(message, o.Method) { // the truncated message no longer names the method
 			text += " " + o.Method + ":"
 		}
 		text += " " + message
@@ -86,8 +86,8 @@ func shown(o *script.Operation, redact func(string) string) string {
 	return strings.TrimRight(text, " ")
 }
 
-// withTaken is the message with words in the places of the values that it takes from
-// earlier answers: what stands there in the script is sent nowhere.
+// withTaken returns the message with placeholders for the values that it takes
+// from earlier responses. The values in the script itself are never sent.
 func withTaken(o *script.Operation) string {
 	names, members := wire.Members(jsontext.Value(o.Message))
 	if len(o.Take) == 0 || members == nil {
@@ -111,11 +111,11 @@ func withTaken(o *script.Operation) string {
 	return string(wire.Object(names, members))
 }
 
-// mostID bounds an id where another message names it.
+// mostID limits an id that another message refers to.
 const mostID = 40
 
-// shortened cuts a message to a number of bytes, where that can be in the middle
-// of its long values: the method may stand behind them.
+// shortened truncates a message to a number of bytes, if possible in the middle
+// of its long values, because the method may come after them.
 func shortened(text string, most int) string {
 	for _, room := range []int{80, 60, 40, 24} {
 		if len(text) <= most {
@@ -129,8 +129,8 @@ func shortened(text string, most int) string {
 	return middle(text, most)
 }
 
-// shortValues cuts what stands between the marks of JSON; what is no JSON is one
-// long value or several.
+// shortValues truncates the text between JSON punctuation. Text that is not
+// JSON is handled as one or more long values.
 func shortValues(text string, room int) string {
 	var out strings.Builder
 	for len(text) > 0 {
@@ -155,10 +155,10 @@ func shortValues(text string, room int) string {
 	return out.String()
 }
 
-// marks part the values of JSON.
+// marks are the characters that separate JSON values.
 const marks = "\"{}[]:, \t\r\n"
 
-// middle leaves out the middle of a text, and splits no character.
+// middle removes the middle of a text, without splitting a character.
 func middle(text string, room int) string {
 	if len(text) <= room {
 		return text

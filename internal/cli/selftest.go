@@ -74,7 +74,8 @@ func (a *app) selftestCommand() *cobra.Command {
 	return c
 }
 
-// check refuses flags that can't be obeyed, before anything is started.
+// check returns a usage error for flags that can't be combined, before any
+// server is started.
 func (f *selftestFlags) check() error {
 	if f.markdown != "" && (f.full || f.area != "" || len(f.ids) > 0) {
 		return usagef("leave out --full, --area and --fault", "--markdown is for the page of a whole self-test")
@@ -113,8 +114,8 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 	return out, nil
 }
 
-// unknownFault says that there is no such fault, and which ones are meant where
-// the id is that of a requirement.
+// unknownFault returns a usage error for an unknown fault. If the id is a
+// requirement's, it suggests the faults of that requirement.
 func unknownFault(id string) error {
 	var of []string
 	for _, f := range faults.All() {
@@ -132,8 +133,8 @@ func unknownFault(id string) error {
 	}
 }
 
-// workers is how much is tried at once on each core: most of the time a row
-// only waits.
+// workers is the number of rows that run concurrently per core. A row mostly
+// waits.
 const workers = 20
 
 func (a *app) selftest(f *selftestFlags) error {
@@ -179,9 +180,9 @@ func (a *app) selftest(f *selftestFlags) error {
 	return nil
 }
 
-// roomy lets the memory grow further than a run against an unknown server
-// may, as all servers are our own: collecting garbage all the time would take
-// more than all the rest. The function it returns takes that back.
+// roomy raises the memory limit and the garbage collector's target. All servers
+// are our own, and frequent collections would take more time than everything
+// else. The returned function restores the settings.
 func roomy() func() {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
