@@ -14,7 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// TestWhatIsNoLongerObservedStandsApart: it is told, and fails nothing.
+// TestWhatIsNoLongerObservedStandsApart checks that diff lists separately what
+// is no longer observed, and that this does not fail.
 func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 	dir := t.TempDir()
 	said := func(name string, outcomes map[string]verdict.Outcome) string {

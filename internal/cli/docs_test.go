@@ -16,9 +16,10 @@ import (
 
 var update = flag.Bool("update", false, "write the generated pages of the documentation anew")
 
-// TestGeneratedPagesAreFresh: the pages that commands write are as they would
-// be written now. The one on the self-test is compared with what has to come
-// out, so that nobody has to wait for it; a run that comes out otherwise fails.
+// TestGeneratedPagesAreFresh checks that the generated pages are up to date.
+// The page of the self-test is compared with the expected result instead of a
+// run, because a run takes long. A self-test with another result fails by
+// itself.
 func TestGeneratedPagesAreFresh(t *testing.T) {
 	for _, page := range []struct {
 		file, command string
@@ -55,8 +56,8 @@ func TestGeneratedPagesAreFresh(t *testing.T) {
 	}
 }
 
-// TestCoverageAddsUp: every entry is in one state, and what is judged or not
-// has its reasons.
+// TestCoverageAddsUp checks that every entry is in exactly one state, and has a
+// judge or a reason.
 func TestCoverageAddsUp(t *testing.T) {
 	p := &coveragePage{c: newCoverage()}
 	var b strings.Builder

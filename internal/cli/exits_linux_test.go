@@ -11,16 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// adopt makes this process the parent of every descendant whose own parent
-// ends, in whatever process group it is.
+// adopt makes this process the parent of orphaned descendants, whatever their
+// process group.
 func adopt() {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
 	}
 }
 
-// await waits for the end of cmd, reaps what it leaves behind in the meantime
-// as process 1 would, and then looks who is still alive.
+// await waits for cmd to end and meanwhile reaps orphans, as process 1 would.
+// Then it looks for surviving descendants.
 func await(cmd *exec.Cmd) (e ending) {
 	memory := peak(cmd.Process.Pid)
 	for {
@@ -37,7 +37,7 @@ func await(cmd *exec.Cmd) (e ending) {
 			break
 		}
 	}
-	// Those that are dying need not have died yet.
+	// Processes that were killed may need some time to end.
 	for deadline := time.Now().Add(5 * time.Second); ; <-time.After(5 * time.Millisecond) {
 		for pid := 1; pid > 0; {
 			pid, _ = unix.Wait4(-1, nil, unix.WNOHANG, nil)
@@ -56,9 +56,9 @@ func await(cmd *exec.Cmd) (e ending) {
 	return e
 }
 
-// peak watches how much memory the process takes, without the servers that it
-// starts, and returns what stops that and returns the most, in MiB. What the
-// kernel says when it is reaped would include them.
+// peak samples the memory of the process, without the servers that it starts.
+// The returned function stops sampling and returns the maximum in MiB. The
+// kernel's figure at reaping would include the servers.
 func peak(pid int) func() int64 {
 	var most int64
 	stop, done := make(chan struct{}), make(chan struct{})
@@ -86,7 +86,7 @@ func peak(pid int) func() int64 {
 	}
 }
 
-// children returns the processes whose parent is this one.
+// children returns the child processes of this process.
 func children() ([]string, error) {
 	var out []string
 	tasks, err := os.ReadDir("/proc/self/task")

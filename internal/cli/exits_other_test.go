@@ -6,8 +6,8 @@ import "os/exec"
 
 func adopt() {}
 
-// await waits for the end of cmd. What it took and left behind is found out
-// on Linux only.
+// await waits for cmd to end. It measures memory and looks for survivors on
+// Linux only.
 func await(cmd *exec.Cmd) ending {
 	_ = cmd.Wait()
 	return ending{code: cmd.ProcessState.ExitCode()}

@@ -14,19 +14,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
-// most is the memory, in MiB, that a run may take, whatever the server does.
+// most is the limit for the memory of a run, in MiB, whatever the server does.
 const most = 256
 
 // exits runs a command, as in
 //
 //	exits [-within 10s] [-interrupt TEXT] [-interrupt-at FILE] CODE COMMAND ARGUMENT...
 //
-// and fails unless it ends in time with that exit code, or one of several as in
-// 3|4, took no more memory
-// than it may, and left no process behind, not even one that went into
-// another process group. With -interrupt it sends the command an interrupt
-// when TEXT has come on stdout or stderr; given twice, for both. With
-// -interrupt-at it does so once FILE exists.
+// It fails unless the command ends in time with that exit code (3|4 allows
+// two), stays below the memory limit, and leaves no process running, not even
+// one in another process group. With -interrupt it interrupts the command when
+// TEXT appears on stdout or stderr, and with two of them when both texts have
+// appeared. With -interrupt-at it does so when FILE exists.
 func exits(args []string) int {
 	slack := time.Duration(1)
 	if suitetest.RaceDetector {
@@ -93,12 +92,12 @@ func exits(args []string) int {
 	}
 }
 
-// ending is how a command ended, as far as the system tells.
+// ending is how a command ended, as far as the operating system reports it.
 type ending struct {
 	code     int
-	memory   int64    // most that it took at once, without its servers where that is known, in MiB; 0 if unknown
-	orphans  []string // descendants that outlived it
-	survived error    // why that can't be told
+	memory   int64    // maximum in MiB, if possible without the servers; 0 if unknown
+	orphans  []string // descendants that are still running
+	survived error    // why the orphans are unknown
 }
 
 func (e ending) judge(want string, took time.Duration) int {
@@ -118,7 +117,7 @@ func (e ending) judge(want string, took time.Duration) int {
 	return 1
 }
 
-// cueWriter calls cue for each of its texts, in order, once it was written.
+// cueWriter calls cue when each of its texts, in order, has been written.
 type cueWriter struct {
 	cues []string
 	cue  func()

@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// explain shows the page of a revision that a run judges, where there is one.
+// TestExplainShowsThePageOfAJudgedRevision checks that explain links to the
+// page of a revision that a run judges, if there is one.
 func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 	for id, want := range map[string]spec.Revision{
 		"base.jsonrpc-2-0":             spec.V20251125,
@@ -26,9 +27,10 @@ func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 	}
 }
 
-// explain names the most severe verdict that a deviation can get, for every
-// requirement in every revision, and says "at most" wherever a deviation of less
-// than full weight gets a milder one.
+// TestExplainGradesAsTheVerdictDoes checks that explain names the most severe
+// verdict that a deviation can get, for every requirement in every revision. It
+// must say "at most" if a deviation with less than full weight gets a milder
+// verdict.
 func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 	words := map[verdict.Outcome]string{verdict.Broken: "called at most broken", verdict.Warning: "called at most a warning", verdict.Note: "called a note"}
 	for _, q := range spec.Requirements().All() {

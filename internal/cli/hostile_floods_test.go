@@ -16,7 +16,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// The messages of floods; n counts them.
+// floodLog returns the nth log notification of a flood.
 func floodLog(n int) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error","data":"tick %d"}}`, n)
 }
@@ -59,12 +59,12 @@ func floodDeep(n int) string {
 
 func floodBlank(int) string { return "" }
 
-// nested returns as many brackets in each other.
+// nested returns n nested pairs of brackets.
 func nested(open, end string, n int) string {
 	return strings.Repeat(open, n) + strings.Repeat(end, n)
 }
 
-// pour writes lines to w until nobody takes them.
+// pour writes lines to w until a write fails.
 func pour(w io.Writer, line func(n int) string) {
 	for n, b := 0, new(bytes.Buffer); ; b.Reset() {
 		for b.Len() < 32<<10 {
@@ -77,14 +77,14 @@ func pour(w io.Writer, line func(n int) string) {
 	}
 }
 
-// floodsFirst floods from the first moment on.
+// floodsFirst returns a server that floods from its start.
 func floodsFirst(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Start: func(p *refserver.Process) { go pour(p.Out, line) }})
 	}
 }
 
-// floodsNext floods after the handshake.
+// floodsNext returns a server that floods after the handshake.
 func floodsNext(line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -96,7 +96,7 @@ func floodsNext(line func(int) string) func([]string) int {
 	}
 }
 
-// floodsAt floods from the first request of the method on.
+// floodsAt returns a server that floods from the first request of the method.
 func floodsAt(method string, line func(int) string) func([]string) int {
 	return func([]string) int {
 		var once sync.Once
@@ -107,7 +107,7 @@ func floodsAt(method string, line func(int) string) func([]string) int {
 	}
 }
 
-// bursts writes so many lines before each answer.
+// bursts returns a server that writes n lines before each response.
 func bursts(n int, line func(int) string) func([]string) int {
 	return func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
@@ -122,8 +122,8 @@ func bursts(n int, line func(int) string) func([]string) int {
 	}
 }
 
-// floodingProcesses are servers on stdio that send far too much, or too
-// little, or don't go.
+// floodingProcesses are stdio servers that send far too much or too little, or
+// do not exit.
 var floodingProcesses = map[string]func(args []string) int{
 	"logs-first":         floodsFirst(floodLog),
 	"logs-next":          floodsNext(floodLog),
@@ -141,7 +141,7 @@ var floodingProcesses = map[string]func(args []string) int{
 	"huge-ids":           floodsNext(floodHugeID),
 	"deep-logs":          floodsNext(floodDeep),
 	"blank-lines":        floodsNext(floodBlank),
-	// asks-on asks as soon as it was answered.
+	// asks-on sends the next request as soon as the client has responded.
 	"asks-on": func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
@@ -185,7 +185,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		}()
 		return serveOdd(refserver.Seams{})
 	},
-	// drips writes one byte a second of every answer after the handshake.
+	// drips writes responses at one byte per second after the handshake.
 	"drips": func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if o.Method == spec.MethodInitialize {
@@ -204,7 +204,7 @@ var floodingProcesses = map[string]func(args []string) int{
 			o.Frames = nil
 		}})
 	},
-	// deaf reads nothing after the handshake.
+	// deaf stops reading after the handshake.
 	"deaf": func([]string) int {
 		return serveOdd(refserver.Seams{HandleNotification: func(n *refserver.Notification, _ func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
@@ -217,7 +217,7 @@ var floodingProcesses = map[string]func(args []string) int{
 		_ = serveOdd(refserver.Seams{})
 		select {}
 	},
-	// garbles writes garbage in place of every answer but the first hundred.
+	// garbles sends garbage instead of responses, except for the first hundred.
 	"garbles": func([]string) int {
 		var mu sync.Mutex
 		n := 0
@@ -232,7 +232,7 @@ var floodingProcesses = map[string]func(args []string) int{
 	"same-id": func([]string) int {
 		return serveOdd(altering(func(frame []byte) []byte { return withID(frame, "1") }))
 	},
-	// repeats sends each answer a thousand times.
+	// repeats sends each response a thousand times.
 	"repeats": func([]string) int {
 		return serveOdd(refserver.Seams{Outgoing: func(o *refserver.Out) {
 			if o.Kind == refserver.OutResult && o.Method != spec.MethodInitialize {

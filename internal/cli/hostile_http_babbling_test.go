@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// babbling are servers whose bytes are no sound HTTP.
+// babbling returns servers that send malformed HTTP.
 func babbling() []hostileServer {
 	const ok, json = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	broke := func(text string) func(p *peer) {
 		return func(p *peer) {
 			p.ask()
 			p.say(text)
-			p.wait(50 * time.Millisecond) // a reset drops what was not read
+			p.wait(50 * time.Millisecond) // a reset discards bytes that the client has not read
 			p.reset()
 		}
 	}

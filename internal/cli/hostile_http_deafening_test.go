@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// deafening are servers that do not come to an end, or to the point.
+// deafening returns servers whose responses are endless, or never complete.
 func deafening() []hostileServer {
 	const ok, json, stream = "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 	flood := func(head, text string) func(*testing.T, *hostileRun) string {
@@ -60,7 +60,7 @@ func deafening() []hostileServer {
 	}
 }
 
-// held answers every request with text and then says nothing more.
+// held sends text in response to every request, and then nothing more.
 func held(text string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		if p.ask() != nil {
@@ -70,8 +70,8 @@ func held(text string) func(*testing.T, *hostileRun) string {
 	})
 }
 
-// endpoint names this as the endpoint, and keeps the stream; it knows no other
-// path than that of the stream.
+// endpoint sends named as the endpoint and keeps the stream open. It serves
+// only the path of the stream.
 func endpoint(named string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		r := p.ask()
@@ -86,12 +86,12 @@ func endpoint(named string) func(*testing.T, *hostileRun) string {
 	})
 }
 
-// reconnecting asks for the stream to be taken up again at once, for ever.
+// reconnecting asks the client to reconnect immediately, forever.
 func reconnecting() func(*testing.T, *hostileRun) string {
 	return says("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\nid: 1\nretry: 0\ndata:\n\n")
 }
 
-// bomb is a small body that grows to 1 GB.
+// bomb sends a small compressed body that expands to 1 GB.
 func bomb(media, text string) func(*testing.T, *hostileRun) string {
 	return bombed("HTTP/1.1 200 OK\r\nContent-Type: "+media+"\r\n", text)
 }

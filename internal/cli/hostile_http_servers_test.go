@@ -21,15 +21,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// peer is the far end of one connection.
+// peer is the server's end of one connection.
 type peer struct {
 	*net.TCPConn
 	in   *bufio.Reader
 	done <-chan struct{} // closed at the end of the test
-	nth  int             // of the connections of the server, from 1
+	nth  int             // number of the connection, counted from 1
 }
 
-// ask reads a request, body and all; nil where none came.
+// ask reads a request with its body. It returns nil if there is none.
 func (p *peer) ask() *http.Request {
 	r, err := http.ReadRequest(p.in)
 	if err != nil {
@@ -40,7 +40,7 @@ func (p *peer) ask() *http.Request {
 	return r
 }
 
-// say writes, and reports whether that could be done.
+// say writes text, and reports whether that succeeded.
 func (p *peer) say(text string) bool {
 	_, err := io.WriteString(p, text)
 	return err == nil
@@ -56,14 +56,14 @@ func (p *peer) drip(text string, pause time.Duration) {
 	}
 }
 
-// flood writes the text again and again until nobody takes it.
+// flood writes the text repeatedly until a write fails.
 func (p *peer) flood(text string) {
 	chunk := strings.Repeat(text, max(1, 64<<10/len(text)))
 	for p.say(chunk) {
 	}
 }
 
-// bomb answers with a small body that grows to 1 GB.
+// bomb sends a small compressed body that expands to 1 GB.
 func (p *peer) bomb(head, text string) {
 	p.say(head + "Content-Encoding: gzip\r\n\r\n")
 	z, err := gzip.NewWriterLevel(p, gzip.BestSpeed)
@@ -78,7 +78,7 @@ func (p *peer) bomb(head, text string) {
 	_ = z.Close()
 }
 
-// wait waits, no longer than the test.
+// wait waits for a duration, or until the test ends.
 func (p *peer) wait(d time.Duration) {
 	select {
 	case <-p.done:
@@ -86,19 +86,20 @@ func (p *peer) wait(d time.Duration) {
 	}
 }
 
-// hold keeps the connection open until the other side or the test ends it.
+// hold keeps the connection open until the client or the test closes it.
 func (p *peer) hold() {
 	go func() { <-p.done; _ = p.Close() }()
 	_, _ = io.Copy(io.Discard, p.in)
 }
 
-// reset ends the connection so that the other side sees it break.
+// reset closes the connection with a TCP reset.
 func (p *peer) reset() {
 	_ = p.SetLinger(0)
 	_ = p.Close()
 }
 
-// raw serves connections by hand until the test ends, and returns its address.
+// raw accepts connections until the test ends, calls serve for each of them,
+// and returns the address.
 func raw(t *testing.T, serve func(p *peer)) string {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -124,12 +125,13 @@ func raw(t *testing.T, serve func(p *peer)) string {
 	return l.Addr().String()
 }
 
-// served returns what serves an address by hand.
+// served returns a server that calls serve for each connection.
 func served(serve func(p *peer)) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, _ *hostileRun) string { return "http://" + raw(t, serve) + "/mcp" }
 }
 
-// says is a server that answers every request with this text, and hangs up.
+// says returns a server that sends this text in response to every request, and
+// closes the connection.
 func says(text string) func(*testing.T, *hostileRun) string {
 	return served(func(p *peer) {
 		if p.ask() != nil {
@@ -138,12 +140,12 @@ func says(text string) func(*testing.T, *hostileRun) string {
 	})
 }
 
-// answers is one that answers with a status, headers and a body.
+// answers returns a server that responds with a status, headers and a body.
 func answers(status, fields, body string) func(*testing.T, *hostileRun) string {
 	return says("HTTP/1.1 " + status + "\r\n" + fields + "Connection: close\r\n\r\n" + body)
 }
 
-// over has the older transport judged.
+// over judges the server over the older transport.
 func over(name string, serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--transport", name)
@@ -154,7 +156,7 @@ func over(name string, serve func(*testing.T, *hostileRun) string) func(*testing
 	}
 }
 
-// handled is a server on net/http.
+// handled returns a server that uses net/http.
 func handled(h http.HandlerFunc) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, _ *hostileRun) string {
 		s := httptest.NewServer(h)
@@ -178,13 +180,13 @@ func opening(r *http.Request, body []byte) bool {
 	return r.Method == http.MethodPost && (method == spec.MethodInitialize || method == spec.MethodInitialized)
 }
 
-// turned is the reference server until when returns true for a request: then something
-// else is to be done with it; it is given the number of the request.
+// turned returns the reference server, except that do handles the requests for
+// which when returns true. when gets the number of the request.
 func turned(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	return turnedOver("2025-11-25", func(ctx context.Context) http.Handler { return refserver.NewHTTPHandler(ctx, refserver.Options{}) }, when, do)
 }
 
-// turnedSSE is the same over the older transport, where do befalls the POSTs.
+// turnedSSE is like turned over the older transport. do handles only POSTs.
 func turnedSSE(when func(n int32, r *http.Request, body []byte) bool, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	posts := func(n int32, r *http.Request, body []byte) bool {
 		return r.Method == http.MethodPost && when(n, r, body)
@@ -215,8 +217,8 @@ func turnedOver(revision string, good func(context.Context) http.Handler, when f
 	}
 }
 
-// streamTurns is the reference server over the older transport, whose streams
-// are taken out of its hands after so many events.
+// streamTurns returns the reference server over the older transport, except
+// that do takes over its streams after that many events.
 func streamTurns(events int, do func(p *peer)) func(*testing.T, *hostileRun) string {
 	return over("sse", func(t *testing.T, run *hostileRun) string {
 		h := sseHandler(t.Context())
@@ -232,17 +234,17 @@ func streamTurns(events int, do func(p *peer)) func(*testing.T, *hostileRun) str
 	})
 }
 
-// streamWriter counts what is written to an event stream.
+// streamWriter counts the events that are written to a stream.
 type streamWriter struct {
 	http.ResponseWriter
 	left int
 	do   func(w http.ResponseWriter)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap is called by http.ResponseController.
 func (w *streamWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// FlushError is for http.ResponseController.
+// FlushError is called by http.ResponseController.
 func (w *streamWriter) FlushError() error {
 	if w.left <= 0 {
 		return nil
@@ -264,10 +266,10 @@ func (w *streamWriter) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// chunk writes a chunk of a body.
+// chunk writes a chunk of a body in chunked encoding.
 func (p *peer) chunk(text string) bool { return p.say(fmt.Sprintf("%x\r\n%s\r\n", len(text), text)) }
 
-// taken takes a connection out of the hands of net/http.
+// taken hijacks a connection from net/http.
 func taken(t *testing.T, w http.ResponseWriter) *peer {
 	c, rw, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -278,7 +280,7 @@ func taken(t *testing.T, w http.ResponseWriter) *peer {
 	return p
 }
 
-// briefly judges a part of all that could be.
+// briefly limits the run to a few cases.
 func briefly(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, run *hostileRun) string {
 		run.flags = append(run.flags, "--label-filter", "ping || tools || lifecycle")
@@ -286,14 +288,14 @@ func briefly(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hosti
 	}
 }
 
-// afterHandshake: it begins right after the handshake.
+// afterHandshake matches every request after the handshake.
 func afterHandshake(_ int32, r *http.Request, body []byte) bool { return !opening(r, body) }
 
-// late: it begins in the middle of the run, with everything.
+// late matches every request from the middle of the run on.
 func late(n int32, _ *http.Request, _ []byte) bool { return n > 60 }
 
-// seldom: it happens now and then.
+// seldom matches every ninth request.
 func seldom(n int32, _ *http.Request, _ []byte) bool { return n%9 == 0 }
 
-// rarely: it happens less often.
+// rarely matches one request in 61.
 func rarely(n int32, _ *http.Request, _ []byte) bool { return n%61 == 0 }

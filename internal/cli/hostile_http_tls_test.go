@@ -21,8 +21,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// certified is TLS in front of a server that would behave, with a certificate
-// for this name that is valid until then.
+// certified puts TLS in front of a conforming server. Its certificate is for
+// this name and expires at this time.
 func certified(name string, until time.Time) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		s := httptest.NewUnstartedServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{}))
@@ -34,10 +34,10 @@ func certified(name string, until time.Time) func(*testing.T, *hostileRun) strin
 	}
 }
 
-// http2 is the frame with which a server of HTTP/2 begins.
+// http2 is the first frame of an HTTP/2 server.
 const http2 = "\x00\x00\x12\x04\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00\x80"
 
-// certifiedH2 is TLS that takes HTTP/2 alone.
+// certifiedH2 returns a TLS server that accepts only HTTP/2.
 func certifiedH2(t *testing.T, r *hostileRun) string {
 	config := certificate(t, r, "127.0.0.1", time.Now().Add(time.Hour))
 	config.NextProtos = []string{"h2"}
@@ -48,7 +48,7 @@ func certifiedH2(t *testing.T, r *hostileRun) string {
 	}) + "/mcp"
 }
 
-// certificate makes one that has signed itself, and puts it into a file.
+// certificate creates a self-signed certificate and writes it to a file.
 func certificate(t *testing.T, r *hostileRun, name string, until time.Time) *tls.Config {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -73,7 +73,7 @@ func certificate(t *testing.T, r *hostileRun, name string, until time.Time) *tls
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}, MinVersion: tls.VersionTLS12}
 }
 
-// trusting trusts the certificate that is served.
+// trusting makes the run trust the server's certificate.
 func trusting(serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		url := serve(t, r)

@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// turning are servers that begin well, and misbehave after the handshake, in
-// the middle of the run, or now and then. What may be the doing of something in
-// between is no finding.
+// turning returns servers that conform at first and misbehave after the
+// handshake, in the middle of the run, or now and then. Behaviour that an
+// intermediary may have caused is not a finding.
 func turning() []hostileServer {
 	const (
 		json   = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -64,10 +64,11 @@ func turning() []hostileServer {
 	}
 }
 
-// pingTime is when the ping behind the handshake was surely posted.
+// pingTime is a delay after which the ping that follows the handshake has
+// certainly been posted.
 const pingTime = 300 * time.Millisecond
 
-// reply answers by hand, and hangs up.
+// reply sends a response and closes the connection.
 func reply(status, fields, body string) func(p *peer) {
 	return func(p *peer) {
 		p.say("HTTP/1.1 " + status + "\r\n" + fields + "Connection: close\r\n\r\n" + body)

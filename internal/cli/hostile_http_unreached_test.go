@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// unreached are URLs behind which nobody is found: exit code 3, and what stands
-// in the way.
+// unreached returns URLs at which no server can be reached. The run ends with
+// exit code 3 and says why.
 func unreached() []hostileServer {
 	url := func(u string, flags ...string) func(*testing.T, *hostileRun) string {
 		return func(_ *testing.T, r *hostileRun) string { r.flags = append(r.flags, flags...); return u }
@@ -59,7 +59,7 @@ func unreached() []hostileServer {
 	}
 }
 
-// closed is an address at which nobody listens any more.
+// closed returns an address at which no server listens any more.
 func closed(t *testing.T, _ *hostileRun) string {
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -69,7 +69,7 @@ func closed(t *testing.T, _ *hostileRun) string {
 	return "http://" + l.Addr().String() + "/mcp"
 }
 
-// proxied is a server behind a proxy that gets in the way.
+// proxied returns a server behind a proxy that interferes.
 func proxied(scheme string, serve func(p *peer)) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		at := raw(t, serve)
@@ -78,14 +78,14 @@ func proxied(scheme string, serve func(p *peer)) func(*testing.T, *hostileRun) s
 	}
 }
 
-// at is a server at another path.
+// at returns the server's URL with another path.
 func at(path string, serve func(*testing.T, *hostileRun) string) func(*testing.T, *hostileRun) string {
 	return func(t *testing.T, r *hostileRun) string {
 		return strings.TrimSuffix(serve(t, r), "/mcp") + path
 	}
 }
 
-// refusing are servers that answer, and never what was asked for.
+// refusing returns servers that respond, but never with an MCP response.
 func refusing() []hostileServer {
 	json := "Content-Type: application/json\r\n"
 	html := "Content-Type: text/html\r\n"

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// selftestProgress shows how far a self-test has come: on a terminal by a line
-// that is rewritten, elsewhere by a line for each tenth.
+// selftestProgress shows the progress of a self-test. On a terminal it rewrites
+// one line, and elsewhere it prints a line for each tenth.
 type selftestProgress struct {
 	out     io.Writer
 	live    bool
@@ -25,10 +25,11 @@ type selftestProgress struct {
 
 const widestArea = len("streamable-http")
 
-// worthShowing is how many rows there have to be for sparse lines.
+// worthShowing is the minimum number of rows for progress lines outside a
+// terminal.
 const worthShowing = 100
 
-// row takes note of a row.
+// row records the result of a row.
 func (p *selftestProgress) row(r selftest.Result, at selftest.Progress) {
 	p.rows = at.Done
 	if !r.Outcome.Good() {
@@ -50,7 +51,7 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	if p.bad > 0 {
 		text += fmt.Sprintf(", %d failed", p.bad)
 	}
-	// Before that no estimate would be worth much.
+	// An earlier estimate would be too inaccurate.
 	if took := time.Since(p.started); at.Share > 0.03 && at.Done < at.Total {
 		left := time.Duration(float64(took) * (1 - at.Share) / at.Share)
 		text += fmt.Sprintf(", about %v left", left.Round(time.Second))
@@ -58,7 +59,7 @@ func (p *selftestProgress) text(at selftest.Progress) string {
 	return text
 }
 
-// again says that rows are tried once more.
+// again shows that rows are retried.
 func (p *selftestProgress) again(n, of int) {
 	switch text := fmt.Sprintf("%d of %d rows once more", n, of); {
 	case p.live:
@@ -68,14 +69,15 @@ func (p *selftestProgress) again(n, of int) {
 	}
 }
 
-// end leaves the screen as it was.
+// end clears the progress line.
 func (p *selftestProgress) end() {
 	if p.live {
 		fmt.Fprint(p.out, "\r\x1b[K")
 	}
 }
 
-// printMatrix prints what is not as it should be, or every row, and the sums.
+// printMatrix prints the unexpected results, or every row if verbose, and then
+// the totals.
 func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 	rows := m.Bad()
 	if verbose {
@@ -100,7 +102,8 @@ func (a *app) printMatrix(m *selftest.Matrix, verbose bool) {
 		areas = append(areas, all)
 	}
 	w = tabwriter.NewWriter(a.Out, 0, 4, 2, ' ', tabwriter.AlignRight)
-	// Cells are aligned at their right; names of one width stand at their left.
+	// Cells are right-aligned. Padding the names to one width makes them
+	// left-aligned.
 	fmt.Fprintln(w, pad("area", widestArea)+"\tfaults\tkilled\tmis-attributed\tsurvived\twaiting\tvariations\tsilent\tfalse alarms\tfailed\texcepted\t")
 	for _, s := range areas {
 		fmt.Fprintf(w, "%s\t%s\t\n", pad(s.Area, widestArea), counts(s.Faults, s.Killed, s.MisAttributed, s.Survived, s.Waiting, s.Variations, s.Silent, s.FalseAlarms, s.Failed, s.Excepted))
@@ -121,7 +124,8 @@ func printResult(w io.Writer, r *selftest.Result) {
 	}
 }
 
-// counts writes numbers as cells; none is a point, so that others stand out.
+// counts returns the numbers as table cells. Zero is printed as a point, so
+// that other numbers stand out.
 func counts(numbers ...int) string {
 	text := ""
 	for i, n := range numbers {
@@ -137,10 +141,10 @@ func counts(numbers ...int) string {
 	return text
 }
 
-// selftestTimes is what a self-test took, in seconds.
+// selftestTimes are the durations of a self-test, in seconds.
 type selftestTimes struct {
 	Wall float64 `json:"wallSeconds"`
-	CPU  float64 `json:"cpuSeconds,omitempty"` // this process and those it has started; 0 where that is not known
+	CPU  float64 `json:"cpuSeconds,omitempty"` // of this process and its children; 0 if unknown
 }
 
 func (t *selftestTimes) String() string {
@@ -151,8 +155,8 @@ func (t *selftestTimes) String() string {
 	return text
 }
 
-// writeMatrix writes the matrix as JSON: all that differs from one good run to
-// the next stands in the block of times.
+// writeMatrix writes the matrix as JSON. Only the block of times differs
+// between two successful runs.
 func writeMatrix(w io.Writer, m *selftest.Matrix, took *selftestTimes) error {
 	areas, all := m.Sums()
 	enc := json.NewEncoder(w)

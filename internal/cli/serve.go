@@ -50,7 +50,7 @@ type serveFlags struct {
 	options          refserver.Options
 }
 
-// check tells what does not go together.
+// check returns a usage error for flags that can't be combined.
 func (f *serveFlags) check() error {
 	o := &f.options
 	switch {
@@ -109,7 +109,7 @@ func (a *app) serve(f *serveFlags) error {
 				}
 				select {
 				case names <- name:
-				default: // the server was told often enough
+				default: // further signals are ignored
 				}
 			case <-ctx.Done():
 				return

@@ -12,11 +12,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// serveHTTP is the reference server at an address until a signal comes.
+// serveHTTP runs the reference server at an address until a signal arrives.
 func (a *app) serveHTTP(address string, over spec.Transport, o refserver.Options) error {
 	signalled, cancel := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	ctx := context.WithoutCancel(a.ctx) // the sessions end a little later
+	ctx := context.WithoutCancel(a.ctx) // sessions end after the signal
 	server, err := refserver.Listen(ctx, address, over, o)
 	if err != nil {
 		return usagef("give a free HOST:PORT; port 0 takes any", "the address can't be served: %v", err)

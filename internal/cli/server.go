@@ -21,28 +21,28 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// serverFlags say which server it is, how it is reached, how long it is waited for
-// and what it may be asked to do. Every command that talks to a server has them.
+// serverFlags say which server to use, how to reach it, how long to wait for it
+// and which tools may be called. Every command that talks to a server has them.
 type serverFlags struct {
-	command        string // what hints name instead of run, "" for run
+	command        string // the command that hints name; "" for run
 	reference      bool
 	target         target.Options
 	remote         remoteFlags
 	started        string
 	ready          time.Duration
 	timeout, start time.Duration
-	startGiven     bool // --start-timeout, or what stands for it elsewhere
+	startGiven     bool // --start-timeout, its environment variable or its key in the file was given
 	callTools      string
 	configured     configured
 
-	waiting func(string)   // shows what is waited for; nil for a line on stderr
-	stop    func()         // ends what was started
-	named   string         // how reports name the server, "" before that is known
-	over    spec.Transport // so too
-	sdk     *sdk.Used      // that the server is built with, nil where it was not recognised
+	waiting func(string)   // shows what the program waits for; if nil, a line on stderr does
+	stop    func()         // ends the server that reach started; nil if there is none
+	named   string         // the server's name in reports; "" until it is known
+	over    spec.Transport // the transport; "" until it is known
+	sdk     *sdk.Used      // the SDK that the server is built with; nil if it was not recognised
 }
 
-// registerTarget adds the flags that say how a server is reached.
+// registerTarget adds the flags that say how to reach a server.
 func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.target.Env, "env", nil, "environment variable of the server: K=V, or K to inherit it (repeatable)")
 	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "give the server only the essential environment variables")
@@ -59,7 +59,7 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
 
-// takeTarget takes the server that the arguments of the command name.
+// takeTarget takes the server from the command's arguments.
 func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	f.target.Args, f.target.Dash = args, c.ArgsLenAtDash()
 	if c.Flags().Changed("start") {
@@ -70,9 +70,9 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 	}
 }
 
-// reach finds out how the server is reached, starts what has to be started for
-// that, and returns what the engine has to know of the server, with what the user
-// should know. What was started is ended by f.end.
+// reach determines how to reach the server, starts it if it has a URL and a
+// command, and returns the engine's options and notices for the user. f.end
+// stops the server that reach started.
 func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err error) {
 	if f.waiting == nil {
 		f.waiting = a.waiting()
@@ -132,7 +132,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	return o, append(notices, t.Notices...), nil
 }
 
-// end ends what reach started.
+// end stops the server that reach started.
 func (f *serverFlags) end() {
 	if f.stop != nil {
 		f.stop()
@@ -140,7 +140,8 @@ func (f *serverFlags) end() {
 	}
 }
 
-// words are the part of a command line that reaches the server again in the same way.
+// words returns the arguments with which a replay command reaches the same
+// server in the same way.
 func (f *serverFlags) words(t target.Target, policy inventory.Policy) []string {
 	words := t.Args()
 	if f.reference {
@@ -152,8 +153,8 @@ func (f *serverFlags) words(t target.Target, policy inventory.Policy) []string {
 	return slices.Concat(f.configured.again(), f.again(policy), f.remote.again(), words)
 }
 
-// again returns the flags without which a finding may not come again, as far as
-// they differ from the defaults.
+// again returns the flags without which a finding may not recur, if their
+// values differ from the defaults.
 func (f *serverFlags) again(policy inventory.Policy) []string {
 	var words []string
 	for _, flag := range []struct {
@@ -173,7 +174,7 @@ func (f *serverFlags) again(policy inventory.Policy) []string {
 	return words
 }
 
-// short writes a duration without what is zero in it: 1m, not 1m0s.
+// short formats a duration without zero units: 1m, not 1m0s.
 func short(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -185,7 +186,7 @@ func short(d time.Duration) string {
 	return text
 }
 
-// waiting returns what shows a wait by a line on stderr, once for each wait.
+// waiting returns a function that prints a line on stderr for each wait.
 func (a *app) waiting() func(text string) {
 	waits := false
 	return func(text string) {

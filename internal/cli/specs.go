@@ -10,11 +10,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// ginkgoReport is the report that Ginkgo itself makes of a run's specs.
+// ginkgoReport is the name of Ginkgo's own report of a run's specs.
 const ginkgoReport = "ginkgo"
 
-// writeSpecs writes Ginkgo's report in the form of ginkgo --json-report. Where the
-// run came to no specs, it says why.
+// writeSpecs writes Ginkgo's report in the format of ginkgo --json-report. If
+// the run ended before its specs, the report contains the reason.
 func (a *app) writeSpecs(w io.Writer, p *verdict.Report) error {
 	report := types.Report{SuiteDescription: "mcp-conform", SpecialSuiteFailureReasons: []string{p.Incomplete}}
 	if a.specs != nil {
@@ -25,8 +25,8 @@ func (a *app) writeSpecs(w io.Writer, p *verdict.Report) error {
 	return out.Encode([]types.Report{report})
 }
 
-// reportNames returns those of the reports that the run can write: Ginkgo runs one
-// suite in the life of a program, so --watch has none.
+// reportNames returns the reports that the run can write. --watch cannot write
+// Ginkgo's report, because Ginkgo can run only one suite per process.
 func (f *runFlags) reportNames() []string {
 	if f.watch.on {
 		return reporters.Names()

@@ -18,8 +18,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// started starts the server that serves the URL of a target, and returns the
-// dialer for it and what ends it; like remote otherwise.
+// started starts the server that serves the URL of a target. It returns the
+// dialer, a sentence that says why the transport was chosen, and a function
+// that stops the server.
 func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
 	a.outlet = "output"
 	starter := started.NewStarter(started.Options{
@@ -55,7 +56,8 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 	return d, why, d.Close, nil
 }
 
-// unstarted turns the error of a start into one that ends the run.
+// unstarted converts an error from starting the server into one that ends the
+// run.
 func (a *app) unstarted(err error) error {
 	if a.ctx.Err() != nil {
 		return &engine.NothingJudgedError{Reason: context.Cause(a.ctx).Error() + " while the server started"}
@@ -68,8 +70,8 @@ func (a *app) unstarted(err error) error {
 	return e
 }
 
-// unserved says why the transport of a server that was started could not be
-// found out.
+// unserved adds the server's output and exit to the error of a failed transport
+// detection.
 func (a *app) unserved(err error, s *started.Server) error {
 	var unreachable *engine.UnreachableError
 	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {
@@ -83,8 +85,8 @@ func (a *app) unserved(err error, s *started.Server) error {
 	return unreachable
 }
 
-// reference returns the reference server as a target: a command on stdio, or
-// one that is started to serve a URL.
+// reference returns the reference server as a target: a command over stdio, or
+// a command that serves a URL.
 func (a *app) reference(o target.Options) (target.Target, error) {
 	self, err := a.Executable()
 	if err != nil {
@@ -107,7 +109,8 @@ func (a *app) reference(o target.Options) (target.Target, error) {
 	})
 }
 
-// referenceFlags name the reference server again.
+// referenceFlags returns the flags that select the reference server in a replay
+// command.
 func referenceFlags(o target.Options) []string {
 	if o.Transport == "" {
 		return []string{"--reference"}

@@ -7,11 +7,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// stderrLines bounds what is quoted of a server's stderr.
+// stderrLines limits the number of quoted lines of a server's stderr.
 const stderrLines = 12
 
-// quoteStderr shows the lines of a server's stderr that say why it ended; the
-// last lines where none does. Where its outputs say nothing to us, it is both.
+// quoteStderr prints the lines of a server's stderr that say why it ended, or
+// the last lines if none does. For a server that was started for a URL, the
+// text is both stdout and stderr.
 func (a *app) quoteStderr(text string) {
 	shown, what := a.stderrEnd(text), "ends with"
 	if cause := causeIn(a.clear(text)); cause != nil {
@@ -23,10 +24,10 @@ func (a *app) quoteStderr(text string) {
 	}
 }
 
-// outletName names what is kept of a server's outputs.
+// outletName returns the name of the server's kept output.
 func (a *app) outletName() string { return cmp.Or(a.outlet, "stderr") }
 
-// stderrEnd returns the last lines of a server's stderr, without secrets.
+// stderrEnd returns the last lines of a server's stderr, with secrets removed.
 func (a *app) stderrEnd(text string) []string {
 	all := lines(a.clear(text))
 	return all[max(0, len(all)-stderrLines):]

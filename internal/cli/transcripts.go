@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// recorder writes the conversations of a run into a folder, a file each.
+// recorder writes the conversations of a run into a folder, one file each.
 type recorder struct {
 	a         *app
 	dir       string
@@ -24,8 +24,8 @@ type recorder struct {
 	errs []error
 }
 
-// newRecorder makes the folder; that it can't be written to is an error now,
-// not after the run.
+// newRecorder creates the folder. A folder that can't be written is an error
+// now, not after the run.
 func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport string) (*recorder, error) {
 	if err := writable(filepath.Join(dir, "new.jsonl")); err != nil {
 		return nil, usagef("name a folder that can be written", "--transcript %q: %v", dir, err)
@@ -33,7 +33,7 @@ func (a *app) newRecorder(dir string, redactor *transcript.Redactor, transport s
 	return &recorder{a: a, dir: dir, redactor: redactor, transport: transport}, nil
 }
 
-// stale says that the folder holds transcripts of another run.
+// stale returns a notice if the folder contains transcripts of another run.
 func (r *recorder) stale() []string {
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.jsonl"))
 	if err != nil || len(files) == 0 {
@@ -42,7 +42,7 @@ func (r *recorder) stale() []string {
 	return []string{fmt.Sprintf("%s held transcripts before this run: %d; those of the same name are replaced, the others stay", r.dir, len(files))}
 }
 
-// record writes one conversation. It may be called from any goroutine.
+// record writes one conversation. It is safe for concurrent use.
 func (r *recorder) record(c engine.Recorded) {
 	file := filepath.Join(r.dir, c.Name+".jsonl")
 	err := r.a.writeFile(file, func(w io.Writer) error {
@@ -58,7 +58,7 @@ func (r *recorder) record(c engine.Recorded) {
 	}
 }
 
-// failed returns what went wrong, or nil.
+// failed returns the errors of all writes, or nil.
 func (r *recorder) failed() error {
 	if r == nil {
 		return nil
@@ -71,7 +71,7 @@ func (r *recorder) failed() error {
 	return harnessError{errors.Join(r.errs[0], more(len(r.errs)-1))}
 }
 
-// more says how many errors are left out.
+// more returns an error that says how many errors were omitted, or nil.
 func more(n int) error {
 	if n == 0 {
 		return nil
@@ -79,7 +79,8 @@ func more(n int) error {
 	return fmt.Errorf("and %d more like it", n)
 }
 
-// recordings reads the conversations of files; "-" is the standard input.
+// recordings reads the conversations in the files. The name "-" is the standard
+// input.
 func (a *app) recordings(names []string) ([]*recorded, error) {
 	var out []*recorded
 	if i := slices.Index(names, "-"); i >= 0 && slices.Contains(names[i+1:], "-") {
@@ -109,7 +110,7 @@ func (a *app) recordingsOf(name string) ([]*transcript.Recording, error) {
 		if err != nil {
 			return nil, usagef("name a file with a recorded session, or - for the standard input", "the session can't be read: %v", err)
 		}
-		defer func() { _ = f.Close() }() // it was only read
+		defer func() { _ = f.Close() }() // an error of closing does not matter after reading
 		from = f
 	}
 	found, err := transcript.ReadRecordings(shown, from)

@@ -13,11 +13,11 @@ import (
 )
 
 // unjudged writes the reports of a run that ended with err before it had a
-// report, each with the reason and no verdict: otherwise a CI would show the
-// files of an earlier run, or none. It returns err.
+// report. Each contains the reason and no verdict. Otherwise a CI job would
+// show the files of an earlier run, or none. It returns err.
 //
-// Where the user has to change the command line (exit code 2), only files that
-// are there already are replaced: a mistyped command makes none.
+// If the user has to change the command line (exit code 2), it only replaces
+// existing files, so that a mistyped command creates none.
 func (a *app) unjudged(files []reportFile, about verdict.Report, err error) error {
 	text, notices := a.explained(err)
 	if a.exitOf(err) == ExitUsage {
@@ -39,7 +39,7 @@ func (a *app) unjudged(files []reportFile, about verdict.Report, err error) erro
 	return err
 }
 
-// explained returns what an error says, and what to do about it.
+// explained returns the text of an error, and advice for the user.
 func (a *app) explained(err error) (text string, notices []string) {
 	text = err.Error()
 	var unreachable *engine.UnreachableError
@@ -56,7 +56,7 @@ func (a *app) explained(err error) (text string, notices []string) {
 	return text, notices
 }
 
-// lines splits a text into its lines; an empty one has none.
+// lines splits text into lines. Empty text has none.
 func lines(text string) []string {
 	if text = strings.TrimRight(text, "\n"); text == "" {
 		return nil

@@ -8,10 +8,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// release is set by the linker for a release.
+// release is the version of a release, set by the linker.
 var release string
 
-// version returns the release, or what the build knows of itself.
+// version returns the release, or the version in the build information.
 func version() string {
 	if release != "" {
 		return release

@@ -11,28 +11,29 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// mostFolders bounds the folders that are watched.
+// mostFolders limits the number of watched folders.
 const mostFolders = 4096
 
-// unwatched are the names of folders that hold what others made.
+// unwatched are the names of folders that contain dependencies or build output.
 var unwatched = []string{"node_modules", "__pycache__", "venv", "target", "dist", "vendor"}
 
-// files watches the files below some folders.
+// files watches files and folders for changes.
 type files struct {
 	watcher *fsnotify.Watcher
 	changes chan string
 	roots   []string
-	// without are paths that are not looked at, with all below them.
+	// without are ignored paths, with everything below them.
 	without []string
-	folders map[string]bool // that are watched with all that is in them
-	single  map[string]bool // files that are watched by themselves
-	// cut: there were more folders than are watched.
+	folders map[string]bool // folders in which every file is watched
+	single  map[string]bool // files that are watched individually
+	// cut reports that mostFolders was reached, so some folders are not
+	// watched.
 	cut   bool
 	stop  chan struct{}
 	ended chan struct{}
 }
 
-// watchFiles begins to watch; what is below roots and not below without.
+// watchFiles watches the paths in roots, except those in without.
 func watchFiles(roots, without []string) (*files, error) {
 	w, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -63,7 +64,7 @@ func watchFiles(roots, without []string) (*files, error) {
 	return f, nil
 }
 
-// Close ends the watch.
+// Close stops watching.
 func (f *files) Close() error {
 	close(f.stop)
 	err := f.watcher.Close()
@@ -71,13 +72,13 @@ func (f *files) Close() error {
 	return err
 }
 
-// add watches a folder and those below it, or the folder of a file.
+// add watches a folder and its subfolders, or a single file.
 func (f *files) add(root string) error {
 	info, err := os.Stat(root)
 	if err != nil {
 		return err
 	}
-	if !info.IsDir() { // a file that is replaced is another one, so its folder is watched
+	if !info.IsDir() { // replacing a file creates a new one, so watch its folder
 		f.single[root] = true
 		return f.watcher.Add(filepath.Dir(root))
 	}
@@ -86,7 +87,7 @@ func (f *files) add(root string) error {
 		case err != nil && path == root:
 			return err
 		case err != nil || !d.IsDir():
-			return nil //nolint:nilerr // what can't be read can't be watched
+			return nil //nolint:nilerr // a folder that can't be read can't be watched
 		case path != root && !f.wants(path):
 			return filepath.SkipDir
 		case len(f.folders) >= mostFolders:
@@ -98,8 +99,8 @@ func (f *files) add(root string) error {
 	})
 }
 
-// wants reports whether a path below a root is looked at: hidden ones are not,
-// nor what editors put beside a file.
+// wants reports whether a path below a root is watched. Hidden files and the
+// temporary files of editors are not.
 func (f *files) wants(path string) bool {
 	if slices.ContainsFunc(f.without, func(other string) bool {
 		return path == other || strings.HasPrefix(path, other+string(filepath.Separator))
@@ -113,7 +114,7 @@ func (f *files) wants(path string) bool {
 	return !slices.Contains(unwatched, name)
 }
 
-// follow hands on what changes.
+// follow sends the changes until the watch is closed.
 func (f *files) follow() {
 	defer close(f.ended)
 	defer close(f.changes)
@@ -130,13 +131,13 @@ func (f *files) follow() {
 			}
 			if info, err := os.Stat(event.Name); err == nil && info.IsDir() {
 				if event.Has(fsnotify.Create) {
-					_ = f.add(event.Name) // one that is gone again needs no watch
+					_ = f.add(event.Name) // a folder that was removed again needs no watch
 				} else {
 					continue
 				}
 			}
 			f.tell(event.Name)
-		case _, open := <-f.watcher.Errors: // too much at once: something has changed
+		case _, open := <-f.watcher.Errors: // the event queue overflowed, so something has changed
 			if !open {
 				return
 			}
@@ -145,7 +146,7 @@ func (f *files) follow() {
 	}
 }
 
-// tell hands on that a path has changed, unless the watch ends.
+// tell sends the path of a change, unless the watch is closed.
 func (f *files) tell(path string) {
 	select {
 	case f.changes <- path:

@@ -22,7 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// watchFlags are the flags that make a run one of many.
+// watchFlags are the flags of repeated runs.
 type watchFlags struct {
 	on    bool
 	build string
@@ -35,7 +35,7 @@ func (f *watchFlags) register(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.paths, "watch-path", nil, "with --watch: a folder or file to watch (repeatable; default: the current folder)")
 }
 
-// check says what can't be watched.
+// checkWatch returns a usage error for a run that can't be watched.
 func (f *runFlags) checkWatch() error {
 	switch {
 	case !f.watch.on && (f.watch.build != "" || len(f.watch.paths) > 0):
@@ -46,17 +46,17 @@ func (f *runFlags) checkWatch() error {
 	return nil
 }
 
-// watched judges again and again.
+// watched judges the server repeatedly.
 type watched struct {
 	a     *app
 	f     *runFlags
 	files []reportFile
-	last  *verdict.Report // of the last run that came to its end
-	err   error           // of the first run, where that is the user's
+	last  *verdict.Report // the report of the last run that was not interrupted
+	err   error           // the error of the first run, if the user has to fix the command line
 	quit  context.CancelFunc
 }
 
-// runWatched judges the server whenever something changes.
+// runWatched judges the server whenever a watched file changes.
 func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 	without := []string{f.out}
 	if f.transcript != "" {
@@ -69,7 +69,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 	}
 	t, err := a.resolve(&f.serverFlags)
 	switch {
-	case err != nil && f.watch.build == "": // the build may be what makes it
+	case err != nil && f.watch.build == "": // otherwise the build may create the command
 		return err
 	case err == nil && t.URL != "" && t.Start == nil:
 		return usagef("let it be started, as in --watch --start 'npm start' "+t.URL, "--watch is for a server that is started anew for each run, and this one runs already")
@@ -115,7 +115,7 @@ func gone(path string) bool {
 	return err != nil
 }
 
-// shorter is the path from the current folder, where that is shorter.
+// shorter returns the path relative to the current folder if that is shorter.
 func shorter(path string) string {
 	if here, err := os.Getwd(); err == nil {
 		if short, err := filepath.Rel(here, path); err == nil && len(short) < len(path) {
@@ -125,14 +125,15 @@ func shorter(path string) string {
 	return path
 }
 
-// build builds the server; what the command says is shown where it fails.
+// build runs the build command and reports whether it succeeded. It prints the
+// command's output only if the command fails.
 func (w *watched) build(ctx context.Context) bool {
 	shell := []string{"sh", "-c", w.f.watch.build}
 	if runtime.GOOS == "windows" {
 		shell = []string{"cmd", "/c", w.f.watch.build}
 	}
 	c := exec.CommandContext(ctx, shell[0], shell[1:]...) //nolint:gosec // the user's own command
-	c.Env = stdio.OutsiderEnv(w.a.Environ)                // a build may leave a daemon for the next one
+	c.Env = stdio.OutsiderEnv(w.a.Environ)                // a build may leave a daemon running for the next build
 	out, err := c.CombinedOutput()
 	if err == nil || ctx.Err() != nil {
 		return err == nil
@@ -145,10 +146,10 @@ func (w *watched) build(ctx context.Context) bool {
 	return false
 }
 
-// buildLines is how many lines of a build are shown.
+// buildLines is the number of lines of build output that are shown.
 const buildLines = 40
 
-// judge is one run. Only the first is shown whole.
+// judge judges the server once. Only the first run prints everything.
 func (w *watched) judge(_ context.Context, why string) {
 	var show screen = reporters.NewConsole(w.a.Out, w.f.looks(w.a))
 	if w.last != nil {
@@ -160,7 +161,7 @@ func (w *watched) judge(_ context.Context, why string) {
 	code := w.a.code
 	report, err := w.a.judged(w.f, w.files, show)
 	switch cut := report == nil || report.Incomplete != ""; {
-	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt leaves the last verdict
+	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt keeps the last verdict
 		w.a.code = code
 	case err == nil:
 	case why == "" && hopeless(err):
@@ -175,14 +176,14 @@ func (w *watched) judge(_ context.Context, why string) {
 	}
 }
 
-// hopeless reports whether no change of the server can remove the error: the command
-// line is wrong.
+// hopeless reports whether no change of the server can fix the error, because
+// the command line is wrong.
 func hopeless(err error) bool {
 	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))
 }
 
-// changes is the screen of a run that follows another: only what has changed is
-// shown.
+// changes is the screen of every run but the first. It shows only what has
+// changed.
 type changes struct{ w *watched }
 
 // Begin implements engine.Progress.
@@ -207,9 +208,9 @@ func (*changes) Doing(string) {}
 func (c *changes) End(report *verdict.Report) { c.w.changed(report) }
 
 // changed shows what has changed since the last run: a line for each
-// difference, what is new at length, and the conclusion.
+// difference, the new findings in full, and the conclusion.
 func (w *watched) changed(report *verdict.Report) {
-	if report.Incomplete != "" { // what was not judged has not changed
+	if report.Incomplete != "" { // an incomplete run can't be compared
 		w.printf("the run ended early: %s", report.Incomplete)
 		return
 	}
