@@ -11,12 +11,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// altering rewrites all answers but that to initialize.
+// altering rewrites all responses except that to initialize.
 func altering(f func(frame []byte) []byte) refserver.Seams {
 	return faults.EditBytes(faults.Responses(), f)
 }
 
-// withID puts another id into an answer.
+// withID replaces the id of a response.
 func withID(frame []byte, id string) []byte {
 	var m map[string]json.RawMessage
 	if json.Unmarshal(frame, &m) != nil {
@@ -30,7 +30,8 @@ func withID(frame []byte, id string) []byte {
 	return out
 }
 
-// inPlace has the results of a method be another one, a JSON text.
+// inPlace replaces the results of a method. result returns JSON for the nth
+// call.
 func inPlace(method string, result func(n int) string) refserver.Seams {
 	calls := make(chan int, 1)
 	calls <- 0
@@ -41,12 +42,14 @@ func inPlace(method string, result func(n int) string) refserver.Seams {
 		if json.Unmarshal(frame, &m) != nil {
 			return frame
 		}
-		// By hand, for encoding/json refuses what is nested deeply.
+		// encoding/json rejects deeply nested values, so the message is
+		// formatted by hand.
 		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, m["id"], result(n))
 	})
 }
 
-// once is a result that never changes, made only where it is needed.
+// once returns a function that always returns the same result, and creates it
+// only when it is needed.
 func once(make func() string) func(int) string {
 	text := ""
 	return func(int) string {
@@ -57,7 +60,8 @@ func once(make func() string) func(int) string {
 	}
 }
 
-// toolsOf is a list of one tool a schema, all of which may be called.
+// toolsOf returns a tool list with one tool for each schema. All of the tools
+// may be called.
 func toolsOf(schemas ...string) string {
 	var tools []string
 	for i, schema := range schemas {
@@ -66,7 +70,7 @@ func toolsOf(schemas ...string) string {
 	return `{"tools":[` + strings.Join(tools, ",") + `]}`
 }
 
-// many joins what item makes.
+// many joins the results of item.
 func many(n int, item func(i int) string) string {
 	var b bytes.Buffer
 	for i := range n {
@@ -78,14 +82,15 @@ func many(n int, item func(i int) string) string {
 	return b.String()
 }
 
-// exponential is a schema that is applied 2^n times.
+// exponential returns a schema with 2^n paths through its references.
 func exponential(keyword string, n int) string {
 	return `{"type":"object","$defs":{` + many(n, func(i int) string {
 		return fmt.Sprintf(`"d%d":{"%s":[{"$ref":"#/$defs/d%d"},{"$ref":"#/$defs/d%d"}]}`, i, keyword, i+1, i+1)
 	}) + fmt.Sprintf(`,"d%d":{"type":"object"}},"%s":[{"$ref":"#/$defs/d0"}]}`, n, keyword)
 }
 
-// hostileSchemas are input schemas that cost far more than their size.
+// hostileSchemas returns input schemas whose evaluation costs far more than
+// their size suggests.
 func hostileSchemas() []string {
 	required := func(schema string) string {
 		return `{"type":"object","properties":{"a":` + schema + `},"required":["a"]}`
@@ -116,17 +121,17 @@ func hostileSchemas() []string {
 	}
 }
 
-// combining is a text in which each letter carries thousands of marks, between
-// all that turns the direction of text, ends lines or has no width.
+// combining returns text in which each letter has thousands of combining marks,
+// mixed with bidirectional controls, line separators and zero-width characters.
 func combining(n int) string {
 	return strings.Repeat("a"+strings.Repeat("\u0301", 1000)+"\u202e\u2066\u200b\ufeff\u2028\u2029\u0085\U000e0041\ufdfd\U0001f468\u200d", n)
 }
 
-// escapes are sequences that would take a terminal over, and other markup.
+// escapes contains terminal control sequences, and markup of other formats.
 const escapes = `\u001b[2J\u001b]0;owned\u0007\u009b31m\u001bP+q544e\u001b\\\r\n::error::owned\n</script><script>alert(1)</script>]]>&lt;|](javascript:x)`
 
-// misshapen are servers that serve, on any transport, and some of whose
-// answers are meant to break who reads them.
+// misshapen are servers that conform except that some of their responses are
+// meant to break the client. They run over any transport.
 var misshapen = map[string]func() refserver.Seams{
 	"deep results": func() refserver.Seams {
 		return inPlace(spec.MethodToolsList, once(func() string { return `{"tools":` + nested("[", "]", 2_000_000) + `}` }))

@@ -12,8 +12,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// fewHostile are the servers of every test run. With MCP_CONFORM_HOSTILE=sample
-// it is those of sampleOfHostile, too, and with all it is all of them.
+// fewHostile are the servers that every test run uses. With
+// MCP_CONFORM_HOSTILE=sample it also uses sampleOfHostile, and with all it uses
+// every server.
 var (
 	fewHostile      = []string{"escape sequences", "gzip bomb", "a huge header", "redirect without end"}
 	sampleOfHostile = []string{
@@ -28,21 +29,21 @@ func isSampled(name string) bool {
 	return how == "all" || slices.Contains(fewHostile, name) || how == "sample" && slices.Contains(sampleOfHostile, name)
 }
 
-// The run of a server that floods, or whose answers are costly, ends by its
-// limit at the latest, and at most five seconds later.
+// A run with a server that floods, or whose responses are expensive, must end
+// within five seconds after its time limit.
 const (
 	hostileLimit  = 15 * time.Second
 	hostileWithin = hostileLimit + 5*time.Second
 )
 
-// several are exit codes of which each may be the one: how far a run comes
-// within its limit depends on the machine.
+// These stand for several acceptable exit codes. How far a run gets within its
+// limit depends on the machine.
 const (
 	startsOrNot = -1 // 3 or 4
 	brokenOrCut = -2 // 0, 1 or 4
 )
 
-// codes returns the exit codes that are right.
+// codes returns the acceptable exit codes.
 func (s *hostileServer) codes() string {
 	switch s.code {
 	case startsOrNot:
@@ -53,7 +54,7 @@ func (s *hostileServer) codes() string {
 	return strconv.Itoa(s.code)
 }
 
-// process is a server on stdio.
+// process returns a stdio server.
 func process(name string) func(*testing.T, *hostileRun) string {
 	return func(_ *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())
@@ -62,7 +63,8 @@ func process(name string) func(*testing.T, *hostileRun) string {
 	}
 }
 
-// seamed is the same server over Streamable HTTP, or over the older transport.
+// seamed returns the same server over Streamable HTTP or, if older is set, over
+// the older transport.
 func seamed(shape func() refserver.Seams, older bool) func(*testing.T, *hostileRun) string {
 	serve := func(t *testing.T, r *hostileRun) string {
 		r.flags = append(r.flags, "--start-timeout", "10s", "--max-time", hostileLimit.String())
@@ -78,11 +80,11 @@ func seamed(shape func() refserver.Seams, older bool) func(*testing.T, *hostileR
 	return serve
 }
 
-// flooding are processes that send too much, too little, or do not go.
+// flooding returns processes that send too much or too little, or do not exit.
 func flooding() []hostileServer {
 	var out []hostileServer
 	for _, f := range []struct {
-		names string // several, by commas
+		names string // names, separated by commas
 		code  int
 		says  string
 	}{
@@ -99,8 +101,8 @@ func flooding() []hostileServer {
 	return out
 }
 
-// misshaping are servers whose answers are meant to break who reads them, over
-// every transport.
+// misshaping returns servers whose responses are meant to break the client,
+// over every transport.
 func misshaping() []hostileServer {
 	var out []hostileServer
 	for name, shape := range misshapen {

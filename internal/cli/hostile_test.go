@@ -14,33 +14,34 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
-// A hostileServer is a server with which no good conversation is possible, and
-// what the user sees of it.
+// A hostileServer is a server that allows no proper conversation, and the
+// output that the user should see.
 type hostileServer struct {
 	name string
-	// serve starts it and returns the URL to judge, or "" where it adds a
-	// command to the run instead. It may add flags and variables, too.
+	// serve starts the server and returns the URL to judge. For a command it
+	// adds the command to the run instead, and returns "". It may also add
+	// flags and variables.
 	serve  func(t *testing.T, r *hostileRun) string
 	code   int
 	says   []string      // regular expressions: all must match the output
 	within time.Duration // default: 30 s; most runs take five at most, and the machine may be busy
 }
 
-// hostileRun is a run of the tool against such a server.
+// hostileRun is a run of the tool against a hostile server.
 type hostileRun struct {
 	flags, environ []string
 	command        []string
 	ca             string // the file of the server's certificate
 }
 
-// hostileServers returns all of them.
+// hostileServers returns all hostile servers.
 func hostileServers() []hostileServer {
 	return slices.Concat(flooding(), misshaping(), turning(), deafening(), babbling(), unreached(), refusing())
 }
 
-// TestHostileServers runs the tool against everything that may stand in the
-// place of a server that behaves. Whatever it is, the run ends in time, takes
-// no more memory than it may, says what was wrong, and is never green.
+// TestHostileServers runs the tool against all kinds of servers that misbehave.
+// Each run must end in time, stay below the memory limit, say what was wrong,
+// and never pass.
 func TestHostileServers(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
@@ -48,7 +49,8 @@ func TestHostileServers(t *testing.T) {
 	if suitetest.RaceDetector {
 		t.Skip("is about time and memory")
 	}
-	// Most of the runs wait, so there are more of them than t.Parallel allows.
+	// Most of the runs wait, so more of them run at once than t.Parallel
+	// allows.
 	waiting := make(chan struct{}, 8*runtime.GOMAXPROCS(0))
 	working := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var runs []*hostileResult
@@ -56,7 +58,7 @@ func TestHostileServers(t *testing.T) {
 		if !isSampled(b.name) {
 			continue
 		}
-		t.Run(b.name, func(*testing.T) { // selects what -run wants
+		t.Run(b.name, func(*testing.T) { // applies the -run pattern
 			r := &hostileResult{hostileServer: b, done: make(chan struct{})}
 			runs = append(runs, r)
 			go func() {
@@ -75,7 +77,7 @@ func TestHostileServers(t *testing.T) {
 		<-r.done
 	}
 	for _, r := range runs {
-		if len(r.complaints) > 0 { // beside so many others an answer may take longer than the second it has
+		if len(r.complaints) > 0 { // with so many concurrent runs, a response may take longer than its one second
 			t.Logf("%s is tried again alone: %s", r.name, strings.Join(r.complaints, "; "))
 			r.complaints = nil
 			r.check(t)
@@ -91,13 +93,13 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
-// measured matches what exits says: code, time and memory of a run.
+// measured matches the output of exits: the code, time and memory of a run.
 var measured = regexp.MustCompile(`(?m)^exits: code .*$`)
 
-// floods matches the names of what takes a core for itself.
+// floods matches the names of servers that keep a whole core busy.
 var floods = regexp.MustCompile(`flood|bomb|comments$|comments[, ]|without end|100 MB|bytes without`)
 
-// green is what a run says that found nothing to complain of.
+// green matches the conclusion of a run without findings.
 var green = regexp.MustCompile(`no requirement broken in|no requirement broken, `)
 
 // A hostileResult is the result of a run.
@@ -120,7 +122,7 @@ func (r *hostileResult) check(t *testing.T) {
 		args = append(args, url)
 	}
 	args = slices.Concat(args, run.command)
-	cmd := exec.Command("exits", args...) // it minds code, time and memory
+	cmd := exec.Command("exits", args...) // checks code, time and memory
 	cmd.Env = append(os.Environ(), run.environ...)
 	var err error
 	if r.text, err = cmd.CombinedOutput(); err != nil {

@@ -2,7 +2,8 @@ package cli
 
 import "context"
 
-// invoke is Main without its end, after which a program starts no server any more.
+// invoke is Main without its cleanup, after which a process cannot start
+// servers any more.
 func invoke(args []string, w World) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)

@@ -16,13 +16,14 @@ import (
 	"sync"
 )
 
-// leaky is a server that repeats secrets in everything that a server chooses:
+// leaky runs a server that repeats secrets in everything that a server can
+// choose:
 //
 //	leaky FILE                 over stdio
 //	leaky FILE http ADDRESS    over Streamable HTTP
 //	leaky FILE sse ADDRESS     over HTTP+SSE
 //
-// FILE has the secrets, a line each.
+// FILE contains the secrets, one per line.
 func leaky(args []string) int {
 	text, err := os.ReadFile(args[0])
 	if err != nil {
@@ -39,16 +40,17 @@ func leaky(args []string) int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, l.all())
-	fmt.Fprintln(os.Stderr, http.Serve(listener, l)) //nolint:gosec // it lives for a test
+	fmt.Fprintln(os.Stderr, http.Serve(listener, l)) //nolint:gosec // the server lives only as long as a test
 	return 1
 }
 
 type leak struct {
 	secrets []string
-	streams sync.Map // of SSE, by session
+	streams sync.Map // SSE streams by session id
 }
 
-// spellings are the ways in which a secret is repeated, and looked for.
+// spellings returns the encodings in which a secret is repeated, and searched
+// for.
 func spellings(s string) []string {
 	var percent, lower, unicode, mixed strings.Builder
 	for i, c := range []byte(s) {
@@ -72,7 +74,7 @@ func spellings(s string) []string {
 	return out
 }
 
-// all is every secret in every spelling.
+// all returns every secret in every spelling.
 func (l *leak) all() string {
 	var out []string
 	for _, s := range l.secrets {
@@ -81,10 +83,10 @@ func (l *leak) all() string {
 	return strings.Join(out, " ")
 }
 
-// raw is every secret as it is.
+// raw returns every secret unchanged.
 func (l *leak) raw() string { return strings.Join(l.secrets, " ") }
 
-// answer returns what is said to one message, a frame each.
+// answer returns the frames that the server sends in response to a message.
 func (l *leak) answer(frame []byte) [][]byte {
 	var m struct {
 		ID     json.RawMessage `json:"id"`
@@ -103,7 +105,7 @@ func (l *leak) answer(frame []byte) [][]byte {
 	}
 	var out [][]byte
 	if m.Method != "initialize" && m.Method != "notifications/initialized" {
-		for _, s := range l.secrets { // in two frames
+		for _, s := range l.secrets { // split across two frames
 			for _, half := range []string{s[:len(s)/2], s[len(s)/2:]} {
 				out = append(out, l.message("method", "notifications/message", "params", map[string]any{"level": "info", "data": half, "logger": l.raw()}))
 			}
@@ -158,7 +160,7 @@ func (l *leak) message(pairs ...any) []byte {
 }
 
 func (l *leak) stdio() int {
-	for _, s := range l.secrets { // in two writes
+	for _, s := range l.secrets { // split across two writes
 		fmt.Fprint(os.Stderr, "token: ", s[:3])
 		fmt.Fprintln(os.Stderr, s[3:], l.all())
 	}

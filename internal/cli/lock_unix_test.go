@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock takes the lock on a file; it is free again when the process ends.
+// lock acquires the lock on a file. The lock is released when the process ends.
 func lock(path string) (release func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
-// TestMain makes programs of the test binary, for the scripts to run: the
-// tool itself, servers that misbehave, and what watches over a run.
+// TestMain lets the test binary act as the programs that the scripts run: the
+// tool itself, servers that misbehave, and exits.
 func TestMain(m *testing.M) {
 	suitetest.WaitInParallel()
 	testscript.Main(m, map[string]func(){
@@ -52,8 +52,8 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// sampled returns the scripts to run: with the race detector, which makes each
-// take several times as long, one in three.
+// sampled returns the scripts to run. With the race detector, which makes
+// scripts several times slower, that is one in three.
 func sampled(scripts []string) []string {
 	if !suitetest.RaceDetector {
 		return scripts
@@ -66,10 +66,10 @@ func sampled(scripts []string) []string {
 }
 
 // finding matches the first line of a finding on the console, and the command
-// that shows it again.
+// that reproduces it.
 var finding = regexp.MustCompile(`(?m)^\S ((?:BROKEN|WARNING)  \S+)(?s:.*?)^  again: (.*)$`)
 
-// again runs the commands that the findings on stdout name; each must show
+// again runs the commands that the findings on stdout name. Each must reproduce
 // its finding.
 func again(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) > 0 {
@@ -80,7 +80,7 @@ func again(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("stdout shows no finding")
 	}
 	for _, f := range found {
-		_ = ts.Exec("sh", "-c", f[2]) // the exit code is a matter of the finding
+		_ = ts.Exec("sh", "-c", f[2]) // the exit code depends on the finding
 		if out := ts.ReadFile("stdout"); !strings.Contains(out, f[1]) {
 			ts.Fatalf("%s\ndoes not show %q again, but\n%s%s", f[2], f[1], out, ts.ReadFile("stderr"))
 		}

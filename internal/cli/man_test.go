@@ -11,8 +11,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestTheReleaseHasAllManualPages: the cask names each of them, but for those of
-// completion.
+// TestTheReleaseHasAllManualPages checks that the cask lists every manual page
+// except those of completion.
 func TestTheReleaseHasAllManualPages(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer

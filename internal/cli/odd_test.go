@@ -21,17 +21,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// hundredMB is the size of a line that nobody should have to keep.
+// hundredMB is the length of a line that a client should not have to buffer.
 const hundredMB = 100_000_000
 
-// oddServers misbehave; each returns the exit code of its process. Those of
-// them that serve are the reference server but for one thing.
+// oddServers misbehave, and return the exit code of their process. Those that
+// serve MCP are the reference server with one change.
 var oddServers = map[string]func(args []string) int{
 	"dies": func([]string) int {
 		fmt.Fprintln(os.Stderr, "fatal: DATABASE_URL is not set\x1b[2J")
 		return 3
 	},
-	// mute FILE makes the file once it runs, and says nothing ever.
+	// mute FILE creates the file when it runs, and never sends anything.
 	"mute": func(args []string) int {
 		if len(args) > 0 {
 			_ = os.WriteFile(args[0], nil, 0o600)
@@ -39,7 +39,7 @@ var oddServers = map[string]func(args []string) int{
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 0
 	},
-	// echoes sends back what it is sent, as cat does.
+	// echoes sends its input back, as cat does.
 	"echoes": func([]string) int {
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		return 0
@@ -64,7 +64,7 @@ var oddServers = map[string]func(args []string) int{
 			}
 		}
 	},
-	// huge METHOD answers requests of the method with 100 MB in one line.
+	// huge METHOD responds to requests of the method with 100 MB in one line.
 	"huge": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.FrameAction {
 			oddOut.Lock()
@@ -77,7 +77,7 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Drop()
 		}))
 	},
-	// hangs-up METHOD closes stdout instead of answering, and lives on.
+	// hangs-up METHOD closes stdout instead of responding, and keeps running.
 	"hangs-up": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.FrameAction {
 			_ = os.Stdout.Close()
@@ -105,7 +105,8 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Pass(m.Raw)
 		}))
 	},
-	// refuses-all refuses all requests but initialize for the same reason.
+	// refuses-all responds to all requests except initialize with the same
+	// error.
 	"refuses-all": func([]string) int {
 		return serveOdd(refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 			if c.Method != spec.MethodInitialize {
@@ -114,7 +115,7 @@ var oddServers = map[string]func(args []string) int{
 			return next(c)
 		}})
 	},
-	// slow DURATION takes its time for every answer but those of the handshake.
+	// slow DURATION delays every response except those of the handshake.
 	"slow": func(args []string) int {
 		pause, err := time.ParseDuration(args[0])
 		if err != nil {
@@ -127,8 +128,8 @@ var oddServers = map[string]func(args []string) int{
 			return next(c)
 		}})
 	},
-	// tells TEXT gives TEXT as its version, with variables of the
-	// environment, and cwd as the name of the folder in which it was started.
+	// tells TEXT sends TEXT as its version, with environment variables
+	// expanded. cwd expands to the name of the working directory.
 	"tells": func(args []string) int {
 		text := os.Expand(args[0], func(name string) string {
 			if value, ok := os.LookupEnv(name); ok {
@@ -143,7 +144,7 @@ var oddServers = map[string]func(args []string) int{
 			return bytes.Replace(b, []byte(`"version":"1.0.0"`), []byte(`"version":"`+text+`"`), 1)
 		}))
 	},
-	// renamed has other names for its tools, and none has a readOnlyHint.
+	// renamed serves tools with other names and without a readOnlyHint.
 	"renamed": func([]string) int {
 		s := faults.EditBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
 			b = bytes.ReplaceAll(b, []byte(`"name":"`), []byte(`"name":"my-`))
@@ -154,8 +155,8 @@ var oddServers = map[string]func(args []string) int{
 		}).Incoming
 		return serveOdd(s)
 	},
-	// spawns METHOD starts a process that leaves for a session of its own
-	// before each response to the method.
+	// spawns METHOD starts a process in a new session before each response to
+	// the method.
 	"spawns": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(m *wire.Message) refserver.FrameAction {
 			if out, err := exec.Command("sh", "-c", "(setsid sleep 1000 >/dev/null 2>&1 &)").CombinedOutput(); err != nil {
@@ -164,15 +165,15 @@ var oddServers = map[string]func(args []string) int{
 			return refserver.Pass(m.Raw)
 		}))
 	},
-	// stuck METHOD FILE makes the file at the first request of the method, and
-	// does not answer it.
+	// stuck METHOD FILE creates the file at the first request of the method,
+	// and does not respond to it.
 	"stuck": func(args []string) int {
 		return serveOdd(onRequest(args[0], func(*wire.Message) refserver.FrameAction {
 			_ = os.WriteFile(args[1], nil, 0o600)
 			return refserver.Drop()
 		}))
 	},
-	// single FILE refuses to run where another holds the lock.
+	// single FILE exits with an error if another process holds the lock.
 	"single": func(args []string) int {
 		release, err := lock(args[0])
 		if err != nil {
@@ -199,7 +200,7 @@ func odd(args []string) int {
 	return serve(args[1:])
 }
 
-// oddOut is stdout; who writes a line in pieces holds it.
+// oddOut is stdout. Lock it to write a line in several chunks.
 var oddOut lockedStdout
 
 type lockedStdout struct{ sync.Mutex }
@@ -210,7 +211,7 @@ func (l *lockedStdout) Write(p []byte) (int, error) {
 	return os.Stdout.Write(p)
 }
 
-// serveOdd is the reference server with the seams, as a process.
+// serveOdd runs the reference server with the seams as a process.
 func serveOdd(s refserver.Seams) int {
 	raw, names := make(chan os.Signal, 1), make(chan string)
 	signal.Notify(raw, os.Interrupt, syscall.SIGTERM)
@@ -222,7 +223,8 @@ func serveOdd(s refserver.Seams) int {
 	return refserver.ServeStdio(context.Background(), os.Stdin, &oddOut, os.Stderr, names, refserver.Options{Seams: s})
 }
 
-// onRequest has do decide about requests of the method, or about all.
+// onRequest calls do for requests of the method, or for all requests if the
+// method is empty.
 func onRequest(method string, do func(m *wire.Message) refserver.FrameAction) refserver.Seams {
 	return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 		if frame := wire.Parse(raw); len(frame.Messages) == 1 {

@@ -11,12 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// driven are rounds whose changes a test makes.
+// driven is a rounds whose changes a test sends.
 type driven struct {
 	rounds
 	changes chan string
 	told    []string
-	at      atomic.Int32 // rounds that are held
+	at      atomic.Int32 // number of rounds that have been held
 	lasts   time.Duration
 }
 
@@ -42,7 +42,8 @@ func newDriven(t *testing.T) *driven {
 	return d
 }
 
-// while runs the rounds in a bubble of time, and ends them after do.
+// while runs the rounds in a synctest bubble, calls do, and then ends the
+// rounds.
 func (d *driven) while(t *testing.T, do func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -75,14 +76,15 @@ func TestChangesAreJudgedTogether(t *testing.T) {
 	})
 }
 
-// TestAChangeIsNamedByTheFileThatIsThere: editors write beside a file, and put
-// that in its place.
+// TestAChangeIsNamedByTheFileThatIsThere checks that a change is named by the
+// file that exists: editors write a temporary file and rename it over the
+// original.
 func TestAChangeIsNamedByTheFileThatIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
 		d.gone = func(path string) bool { return path == "temporary" || path == "removed" }
 		d.while(t, func() {
-			for range 2 { // while a round is held, and when none is
+			for range 2 { // during a round, and between rounds
 				time.Sleep(time.Second / 2)
 				for _, path := range []string{"temporary", "source", "temporary", "other"} {
 					d.changes <- path
@@ -99,7 +101,8 @@ func TestAChangeIsNamedByTheFileThatIsThere(t *testing.T) {
 	})
 }
 
-// TestAChangeDuringARoundBringsAnother: not beside it, and not twice.
+// TestAChangeDuringARoundBringsAnother checks that such a change starts one
+// more round after the current one, not concurrently with it and not twice.
 func TestAChangeDuringARoundBringsAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
@@ -115,7 +118,8 @@ func TestAChangeDuringARoundBringsAnother(t *testing.T) {
 	})
 }
 
-// TestWhatTheServerWritesIsNoChange: it would be judged for ever.
+// TestWhatTheServerWritesIsNoChange checks that files which the server writes
+// start no round. Otherwise the rounds would never stop.
 func TestWhatTheServerWritesIsNoChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)

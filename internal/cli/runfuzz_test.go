@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestEndOfAServerIsTold: the evidence of the end of a process has the request,
-// what stderr said, and how the process ended.
+// TestEndOfAServerIsTold checks that the evidence for the end of a process has
+// the request, the stderr output, and how the process ended.
 func TestEndOfAServerIsTold(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -62,8 +62,8 @@ func TestEndOfAServerIsTold(t *testing.T) {
 	}
 }
 
-// TestASearchShowsThatItSearches: a screen does not stand still while a run
-// searches, and the status line is gone at its end.
+// TestASearchShowsThatItSearches checks that the status line changes during a
+// search and is cleared at the end of the run.
 func TestASearchShowsThatItSearches(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("starts servers")
@@ -72,7 +72,7 @@ func TestASearchShowsThatItSearches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := filepath.Join(t.TempDir(), "mcp-conform") // the test binary is the tool where it has its name
+	tool := filepath.Join(t.TempDir(), "mcp-conform") // the test binary acts as the tool if it has this name
 	if err := os.Symlink(self, tool); err != nil {
 		t.Fatal(err)
 	}

@@ -15,8 +15,8 @@ import (
 
 func asItIs(text string) string { return text }
 
-// TestShownOperations: a line says which method it is about, and where a value
-// comes from that no script has.
+// TestShownOperations checks that a line names the method, and the source of
+// values that are not in the script.
 func TestShownOperations(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("日本語", 60)
@@ -64,8 +64,9 @@ func TestShownOperations(t *testing.T) {
 	}
 }
 
-// TestScriptLines: all of a small script is shown, and what the client did by
-// itself where it did it; of a long one it is said how much of its middle is left out.
+// TestScriptLines checks that a short script is shown completely, with the
+// client's own messages where they were sent. A long script must say how many
+// operations of its middle are omitted.
 func TestScriptLines(t *testing.T) {
 	t.Parallel()
 	ping := script.Operation{Do: script.Send, Method: "ping", Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}

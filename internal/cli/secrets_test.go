@@ -16,9 +16,10 @@ import (
 )
 
 // TestSecretsReachNoOutput judges a server that repeats every secret that the
-// tool was given, in every spelling and in every member that a server chooses,
-// and looks for them in everything that every command prints and writes: over
-// stdio, and with MCP_CONFORM_SECRETS=all over both HTTP transports, too.
+// tool was given, in every spelling and in every member that a server can
+// choose. It searches for the secrets in everything that every command prints
+// and writes: over stdio and, with MCP_CONFORM_SECRETS=all, also over both HTTP
+// transports.
 func TestSecretsReachNoOutput(t *testing.T) {
 	if testing.Short() || suitetest.RaceDetector {
 		t.Skip("starts many servers")
@@ -29,7 +30,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 	web := []string{"--bearer-env", "LEAK_BEARER", "--header", "X-Tenant: " + header, "--header", "X-Api-Key: " + word}
 	for name, c := range map[string]struct {
 		secrets []string
-		serves  string // how the server is started apart, "" for stdio
+		serves  string // arguments that start the server separately; "" for stdio
 		target  func(address string) []string
 	}{
 		"stdio": {
@@ -102,7 +103,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 	}
 }
 
-// look fails where a text has a secret in any spelling.
+// look fails the test if text contains a secret in any spelling.
 func look(t *testing.T, secrets []string, where, text string) {
 	t.Helper()
 	for _, secret := range secrets {
@@ -115,7 +116,7 @@ func look(t *testing.T, secrets []string, where, text string) {
 	}
 }
 
-// leakyCommand runs the tool, and returns what it prints.
+// leakyCommand runs the tool and returns its output.
 func leakyCommand(ctx context.Context, folder string, args ...string) string {
 	c := exec.CommandContext(ctx, "mcp-conform", args...)
 	c.Dir = folder
@@ -127,7 +128,7 @@ func leakyCommand(ctx context.Context, folder string, args ...string) string {
 	return string(out)
 }
 
-// listening starts the server over HTTP, and returns its address.
+// listening starts the server over HTTP and returns its address.
 func listening(ctx context.Context, t *testing.T, folder, over string) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -15,8 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestSelftestProgress: in a pipe a line for each tenth, on a terminal one line
-// that is rewritten and gone in the end, no wider than the screen.
+// TestSelftestProgress checks that a pipe gets a line for each tenth, and that
+// a terminal gets one line that is rewritten, fits its width, and is cleared at
+// the end.
 func TestSelftestProgress(t *testing.T) {
 	show := func(live bool, rows int) string {
 		var b bytes.Buffer
@@ -55,8 +56,8 @@ func TestSelftestProgress(t *testing.T) {
 	}
 }
 
-// TestMatrixOnTheConsole: what is not as it should be stands there with what
-// was found instead, and the sums below.
+// TestMatrixOnTheConsole checks that the unexpected results are listed with
+// what was found instead, followed by the totals.
 func TestMatrixOnTheConsole(t *testing.T) {
 	at := selftest.Place{Transport: spec.Stdio, Revision: spec.V20251125}
 	m := &selftest.Matrix{Servers: 7, Rows: []selftest.Result{

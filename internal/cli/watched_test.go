@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// heard is a screen that tells when a text was written to it.
+// heard is a screen that passes on the text that was written to it.
 type heard struct {
-	texts chan string // what was written up to each waiting for changes
+	texts chan string // the output before each wait for changes
 	kept  bytes.Buffer
 }
 
@@ -37,7 +37,7 @@ func (h *heard) next(t *testing.T) string {
 }
 
 // TestWatch builds and judges a server whenever its source changes, and ends
-// with the code of the last verdict.
+// with the exit code of the last verdict.
 func TestWatch(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("starts servers that are scripts")
@@ -47,14 +47,14 @@ func TestWatch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tool := filepath.Join(dir, "mcp-conform") // the test binary is the tool where it has its name
+	tool := filepath.Join(dir, "mcp-conform") // the test binary acts as the tool if it has this name
 	if err := os.Symlink(self, tool); err != nil {
 		t.Fatal(err)
 	}
 	source, server := filepath.Join(dir, "source"), filepath.Join(dir, "server")
 	write := func(words string) {
 		t.Helper()
-		if err := os.WriteFile(source, []byte("#!/bin/sh\nexec "+tool+" serve "+words+"\n"), 0o755); err != nil { //nolint:gosec // it is to be run
+		if err := os.WriteFile(source, []byte("#!/bin/sh\nexec "+tool+" serve "+words+"\n"), 0o755); err != nil { //nolint:gosec // the file must be executable
 			t.Fatal(err)
 		}
 	}
@@ -80,7 +80,7 @@ func TestWatch(t *testing.T) {
 	expect("the first run", "judging ", ": no requirement broken in 2025-11-25, of 1 that were judged")
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("a fault", "source changed: judging again\n", "\nNEW        base.jsonrpc-2-0  broken, was kept ", "\n1 new, 0 fixed, 0 unchanged\n", "\n✗ BROKEN  base.jsonrpc-2-0 ")
-	write("--fault base.jsonrpc-2-0/version-1.0 ") // nothing to speak of
+	write("--fault base.jsonrpc-2-0/version-1.0 ") // a change of the source without a change of the findings
 	expect("the same fault", "\n0 new, 0 fixed, 1 unchanged\n", ": 1 requirement broken ")
 	if err := os.Remove(source); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestFilesAreWatched(t *testing.T) {
 				switch got {
 				case filepath.Join(dir, want):
 					return
-				case filepath.Join(dir, "src"), filepath.Join(dir, "src", "new"), filepath.Join(dir, "src", "a.go"), filepath.Join(dir, "src", "new", "b.go"): // more of what came before
+				case filepath.Join(dir, "src"), filepath.Join(dir, "src", "new"), filepath.Join(dir, "src", "a.go"), filepath.Join(dir, "src", "new", "b.go"): // further events of the earlier changes
 				default:
 					t.Fatalf("%s changed, not %s", got, want)
 				}

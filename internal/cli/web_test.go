@@ -24,20 +24,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// web is a server over Streamable HTTP, as in
+// web runs a server over Streamable HTTP, as in
 //
 //	web ADDRESS [WHAT ARGUMENT]
 //
-// whose address may have variables in it. It is the reference server, but
+// Variables in the address are expanded. It is the reference server, except:
 //
-//	dies TEXT        ends when a message with this string in it is posted, as a method
-//	ends TEXT        the same, and says nothing on stderr
-//	tires NUMBER     ends after so many requests
-//	late DURATION    takes its time before it listens
-//	lingers -        does not end on SIGTERM
-//	parent COMMAND   runs a command beside it that outlives it, its words joined by _
-//	refuses STATUS   answers every request with this status
-//	after FILE       listens when there is a file of this name
+//	dies TEXT        exits when a posted message contains this string, such as a method
+//	ends TEXT        the same, without output on stderr
+//	tires NUMBER     exits after this many requests
+//	late DURATION    waits before it listens
+//	lingers -        does not exit on SIGTERM
+//	parent COMMAND   also runs a command that outlives it, its words joined by _
+//	refuses STATUS   responds to every request with this status
+//	after FILE       listens when a file of this name exists
 func web(args []string) int {
 	address, what, argument := os.ExpandEnv(args[0]), "", ""
 	if len(args) > 2 {
@@ -76,7 +76,7 @@ func web(args []string) int {
 	}
 	h := refserver.NewHTTPHandler(context.Background(), refserver.Options{})
 	fmt.Fprintln(os.Stderr, "web: listening at", l.Addr())
-	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // it lives for a test
+	err = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { //nolint:gosec // the server lives only as long as a test
 		body, _ := io.ReadAll(r.Body)
 		if status, err := strconv.Atoi(argument); err == nil && what == "refuses" {
 			w.WriteHeader(status)
@@ -99,8 +99,8 @@ func web(args []string) int {
 	return 1
 }
 
-// freePorts gives a script ports on which nobody listens, P1 to P4. They are
-// below those that the system hands out by itself.
+// freePorts sets P1 to P4 to ports on which no program listens. They are below
+// the range of ephemeral ports.
 func freePorts(e *testscript.Env) error {
 	for i, tries := 1, 0; i <= 4; tries++ {
 		if tries > 1000 {
@@ -118,7 +118,7 @@ func freePorts(e *testscript.Env) error {
 	return nil
 }
 
-// awaits waits until somebody listens at an address.
+// awaits waits until a program listens at an address.
 func awaits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: awaits ADDRESS")
