@@ -12,8 +12,8 @@ import (
 
 const badgeLabel = "MCP conformance"
 
-// badgeText is what a badge says, and in which colour: by the name that
-// shields.io has for it, and as it is drawn here.
+// badgeText returns the text of a badge and its colour, as a name that
+// shields.io knows and as the value for the SVG.
 func badgeText(r *verdict.Report) (text, name, color string) {
 	judged := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
 	broken := requirements(r, verdict.Broken)
@@ -35,11 +35,11 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 	return text, "brightgreen", "#2b7a2b"
 }
 
-// Badge writes a small SVG picture that says how many requirements are broken,
-// of how many that were judged.
+// Badge writes a small SVG image with the number of broken requirements out of
+// those that were judged.
 func Badge(w io.Writer, r *verdict.Report) error {
 	text, _, color := badgeText(r)
-	// The widths are set, so that no font makes the text run over its box.
+	// The widths are explicit, so that the text stays in its box with any font.
 	left, right := badgeWidth(badgeLabel), badgeWidth(text)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" aria-label="%s: %s">`, left+right, escapedXML(badgeLabel), escapedXML(text))
@@ -56,10 +56,11 @@ func Badge(w io.Writer, r *verdict.Report) error {
 
 const badgePadding = 12
 
-// badgeWidth is about how wide a text of digits and small letters is drawn.
+// badgeWidth returns the approximate width of a text of digits and lower-case
+// letters.
 func badgeWidth(text string) int { return len(text)*65/10 + badgePadding }
 
-// BadgeJSON writes what the endpoint badge of shields.io reads.
+// BadgeJSON writes the JSON that the endpoint badge of shields.io reads.
 func BadgeJSON(w io.Writer, r *verdict.Report) error {
 	text, color, _ := badgeText(r)
 	doc, err := json.MarshalIndent(struct {
@@ -67,7 +68,7 @@ func BadgeJSON(w io.Writer, r *verdict.Report) error {
 		Label         string `json:"label"`
 		Message       string `json:"message"`
 		Color         string `json:"color"`
-		IsError       bool   `json:"isError,omitempty"` // shields.io lets no one repaint it
+		IsError       bool   `json:"isError,omitempty"` // shields.io lets no query parameter override the colour
 	}{1, badgeLabel, text, color, color == "red"}, "", "  ")
 	if err != nil {
 		return fmt.Errorf("the badge can't be written as JSON: %w", err)
@@ -78,7 +79,7 @@ func BadgeJSON(w io.Writer, r *verdict.Report) error {
 
 func escapedXML(text string) string {
 	var b bytes.Buffer
-	if xml.EscapeText(&b, []byte(Visible(text))) != nil { // a buffer takes everything
+	if xml.EscapeText(&b, []byte(Visible(text))) != nil { // a write to a buffer cannot fail
 		return ""
 	}
 	return b.String()

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// family is an entry, and those that have the same cause in all revisions in
-// which they were seen.
+// family is an entry, with the entries that have the same cause in all
+// revisions in which they were seen.
 type family struct {
 	entry
 	same []entry
 }
 
-// families groups entries by their cause. The first of a group names it, which
-// is the root wherever that is listed.
+// families groups entries by cause. The first entry represents its group; if
+// the root of a group is listed, it is the first entry.
 func families(es []entry) []family {
 	var out []family
 	for i := range es {
@@ -29,14 +29,14 @@ func families(es []entry) []family {
 	return out
 }
 
-// sharesAllWith reports whether each cause of e is one of the root's. What was
-// seen by itself in a revision has one of its own there.
+// sharesAllWith reports whether e shares every one of its causes with root. If
+// e was seen without the root in some revision, it has another cause there.
 func (e *entry) sharesAllWith(root *entry) bool {
 	foreign := func(cause string) bool { return cause == "" || !slices.Contains(root.causes, cause) }
 	return len(e.causes) > 0 && !slices.ContainsFunc(e.causes, foreign)
 }
 
-// size is how many findings the families have together.
+// size returns the number of findings in all families.
 func size(fs []family) int {
 	n := 0
 	for i := range fs {
@@ -45,10 +45,11 @@ func size(fs []family) int {
 	return n
 }
 
-// sameShown is how many findings of a group are shown below the first.
+// sameShown is the maximum number of findings that are listed below the first
+// one of a group.
 const sameShown = 8
 
-// familyLines are all lines on a family.
+// familyLines returns all lines of a family.
 func (c *Console) familyLines(f *family) []string {
 	if !c.o.Terse {
 		return slices.Concat(c.entryLines(&f.entry), c.linesBelow(f))
@@ -60,8 +61,8 @@ func (c *Console) familyLines(f *family) []string {
 	return out
 }
 
-// linesBelow show how to check whether the finding above is fixed, and the
-// findings that have the same cause, a line each.
+// linesBelow returns the command that checks whether the finding is fixed, and
+// one line for each finding with the same cause.
 func (c *Console) linesBelow(f *family) []string {
 	var out []string
 	if text := replayCommand(&f.Finding); text != "" {

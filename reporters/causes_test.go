@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caused is every report, with one cause of what is broken and of what warns in
-// both revisions, and of the note in the older one alone.
+// caused is like every, but the broken requirement and the warning have one
+// cause in both revisions, and the note has it only in the older one.
 func caused() *verdict.Report {
 	r := every()
 	for i := range r.Findings {
@@ -53,8 +53,9 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	}
 }
 
-// TestTheRestIsToldWhereTheRootIsNot: what a baseline knows is listed apart,
-// and may be the root of what it does not know.
+// TestTheRestIsToldWhereTheRootIsNot checks a root that is in the baseline. It
+// is listed separately, and findings with the same cause that are not in the
+// baseline must still be listed.
 func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
 	r := caused()
 	for i := range r.Findings {
@@ -69,7 +70,8 @@ func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
 	}
 }
 
-// TestGroupsLoseNothing: formats for programs list every finding, whatever its group.
+// TestGroupsLoseNothing checks that formats for programs list every finding,
+// whatever its group.
 func TestGroupsLoseNothing(t *testing.T) {
 	for _, name := range []string{"junit", "sarif", "tap", "github", "outputs", "badge"} {
 		w, _ := ByName(name)

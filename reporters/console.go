@@ -12,37 +12,37 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// ConsoleOptions say how a Console looks.
+// ConsoleOptions set what a Console shows, and how.
 type ConsoleOptions struct {
 	Color   bool // escape sequences for colours; see ColorWanted
 	Live    bool // out is a terminal: a status line is rewritten while areas run
 	Width   int  // columns; 0 means 100, less than 40 is taken as 40
 	Quiet   bool // only findings and the last line
-	Terse   bool // findings are shown without what proves them
-	Verbose bool // notes are listed, not only counted, and areas without findings
+	Terse   bool // findings are shown without their evidence
+	Verbose bool // notes are listed, not only counted, and so are areas without findings
 }
 
-// Console shows a run to a person: what is judged and how far that is, a line
-// for each area with findings, then the findings, worst first, and the verdicts. Its methods may be
-// called from any goroutine. An error of out changes no verdict and stops
-// nothing; Err returns it.
+// Console shows a run to a person: what is judged and the progress, a line for
+// each area with findings, then the findings, most severe first, and the
+// verdicts. Its methods are safe for concurrent use. An error from out changes
+// no verdict and does not end the run; Err returns it.
 type Console struct {
 	out io.Writer
 	o   ConsoleOptions
 
 	mu      sync.Mutex
-	areas   []*areaProgress // in the order in which they were first heard of
-	status  string          // the status line as it stands on the terminal
-	cases   int             // to run
-	began   time.Time       // when the cases did
+	areas   []*areaProgress // in the order of their first update
+	status  string          // the status line that the terminal shows
+	cases   int             // number of cases in the run
+	began   time.Time       // when the first case started
 	found   int             // different findings so far
 	now     func() time.Time
-	doing   string // what is done behind the cases
-	waiting bool   // a line tells of the wait that goes on
+	doing   string // what the run does after the cases
+	waiting bool   // a line about the current wait has been shown
 	begun   bool   // a line was written
 	noticed map[string]bool
-	err     error // the first of out
-	whole   bool  // no width is known: headlines and sums stay on one line, for grep
+	err     error // the first error from out
+	whole   bool  // the width is unknown: headlines and totals stay on one line, for grep
 }
 
 type areaProgress struct {
@@ -60,8 +60,8 @@ func NewConsole(out io.Writer, o ConsoleOptions) *Console {
 	return &Console{out: out, o: o, noticed: map[string]bool{}, whole: whole, now: time.Now}
 }
 
-// Begin says what is about to be judged: target is what people call the
-// server, with its name and version where they are known.
+// Begin shows what is about to be judged. target describes the server, with its
+// name and version if they are known.
 func (c *Console) Begin(target string, transport spec.Transport, revisions []spec.Revision, cases int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +70,7 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 		return
 	}
 	in := joinRevisions(spec.NewestFirst(revisions))
-	if len(revisions) > 2 { // the verdicts name them
+	if len(revisions) > 2 { // the verdicts list the revisions
 		in = count(len(revisions), "revision")
 	}
 	for _, line := range c.twoTone(bold, "judging "+clip(target, 2*c.o.Width),
@@ -79,8 +79,9 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	}
 }
 
-// Area says how far an area is, by its cases. It may be called often. What was
-// found in it is told at the end, for until then nothing was tried again.
+// Area updates the progress of an area, counted in cases. It may be called
+// often. Findings of the area are shown at the end, because they have not been
+// retried yet.
 func (c *Console) Area(area string, done, total int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -92,8 +93,8 @@ func (c *Console) Area(area string, done, total int) {
 	c.showStatus()
 }
 
-// Found says how many different findings there are so far. They may be fewer at
-// the end: none was tried again yet.
+// Found updates the number of different findings. The final number may be
+// smaller, because none of them has been retried yet.
 func (c *Console) Found(findings int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,8 +102,8 @@ func (c *Console) Found(findings int) {
 	c.showStatus()
 }
 
-// Doing says on the status line what is done behind the cases, "" for nothing
-// more. It may be called often.
+// Doing shows on the status line what the run does after the cases. An empty
+// string removes it. It may be called often.
 func (c *Console) Doing(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -110,8 +111,9 @@ func (c *Console) Doing(what string) {
 	c.showStatus()
 }
 
-// Waiting says what is waited for before the cases begin, "" for nothing more:
-// on a terminal the status line follows the wait, elsewhere one line tells of it.
+// Waiting shows what the run waits for before the cases begin. An empty string
+// ends the wait. A terminal shows it on the status line, and other outputs get
+// one line for each wait.
 func (c *Console) Waiting(what string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,12 +152,12 @@ func (c *Console) areaLine(a *areaProgress, columns, findings int) string {
 	return fmt.Sprintf("%s %-*s %s", mark, columns, Visible(a.name), strings.Join(counts, ", "))
 }
 
-// narrowestArea is how wide the names of areas are shown at least.
+// narrowestArea is the minimum width of the column with the names of areas.
 const narrowestArea = 20
 
-// showAreas shows a line for each area that has findings, and one for all others
-// that came to their end. A finding is of the area of its requirement, whatever case it was
-// seen in.
+// showAreas shows a line for each area that has findings, and one line for all
+// other areas that were completed. A finding belongs to the area of its
+// requirement, whichever case saw it.
 func (c *Console) showAreas(r *verdict.Report) {
 	areaOf := map[string]string{}
 	for i := range r.Verdicts {
@@ -186,7 +188,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 	}
 }
 
-// Notice shows a text that the user should see during the run.
+// Notice shows a message that the user should see during the run.
 func (c *Console) Notice(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,22 +206,22 @@ func (c *Console) notice(text string) {
 	}
 }
 
-// End shows the findings, a line of verdicts for each revision, and last,
-// in plain words, what the run amounts to. Notices of r that were shown
-// before are not repeated.
+// End shows the findings, a line of verdicts for each revision, and finally the
+// conclusion of the run. It does not repeat notices of r that were already
+// shown.
 func (c *Console) End(r *verdict.Report) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.o.Quiet {
 		c.showAreas(r)
 	}
-	c.areas, c.doing = nil, "" // what did not finish has no status any more
+	c.areas, c.doing = nil, "" // unfinished work has no status any more
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
 	fs := families(entries(r, c.o.Verbose))
 	if len(fs) == 0 && !c.o.Verbose {
-		c.begun = false // nothing is to be set apart
+		c.begun = false // no gap is needed
 	}
 	for i := range fs {
 		if i == 0 || !c.o.Terse {
@@ -256,7 +258,8 @@ func (c *Console) End(r *verdict.Report) {
 	}
 }
 
-// twoTone is a line of a painted text and another, broken between words.
+// twoTone renders text in a colour, followed by rest, and wraps the line
+// between words.
 func (c *Console) twoTone(p color, text, rest string) []string {
 	out := Fold(text, c.folding(), 2)
 	last := len(out) - 1
@@ -270,24 +273,25 @@ func (c *Console) twoTone(p color, text, rest string) []string {
 	return append(out[:last], flow(out[last], taken, words(rest), c.folding(), 2)...)
 }
 
-// line takes the status line away and writes s as a line of its own.
+// line clears the status line and writes s as a line.
 func (c *Console) line(s string) {
 	c.write(c.eraser() + defuse(s) + "\n")
 	c.status, c.begun = "", true
 }
 
-// gap sets what follows apart from what is on the screen.
+// gap writes an empty line if anything was written before.
 func (c *Console) gap() {
 	if c.begun {
 		c.line("")
 	}
 }
 
-// least is how long the cases have to run before the time left is guessed.
+// least is how long the cases must have run before the remaining time is
+// estimated.
 const least = 2 * time.Second
 
-// progress says how far all cases are, what they have shown so far, and about
-// how long the rest takes.
+// progress returns the overall progress, the number of findings so far, and an
+// estimate of the remaining time.
 func (c *Console) progress() []string {
 	done := 0
 	for _, a := range c.areas {
@@ -312,8 +316,8 @@ func (c *Console) progress() []string {
 	return out
 }
 
-// showStatus rewrites the status line: the areas that are at work, or what is
-// done behind them.
+// showStatus rewrites the status line with the areas in progress, or with what
+// the run does after the cases.
 func (c *Console) showStatus() {
 	if !c.o.Live || c.o.Quiet {
 		return
@@ -329,7 +333,8 @@ func (c *Console) showStatus() {
 	}
 	status := ""
 	if len(running) > 0 {
-		// The last column stays free: some terminals wrap when it is filled.
+		// The last column stays free, because some terminals wrap when it is
+		// filled.
 		status = clip("… "+strings.Join(running, " · "), c.o.Width-1)
 	}
 	if status != c.status {
@@ -338,8 +343,8 @@ func (c *Console) showStatus() {
 	}
 }
 
-// eraser overwrites the status line with spaces, which every terminal does
-// alike, and returns to its beginning.
+// eraser overwrites the status line with spaces, which works on every terminal,
+// and returns to the start of the line.
 func (c *Console) eraser() string {
 	if c.status == "" {
 		return ""
@@ -353,20 +358,19 @@ func (c *Console) write(s string) {
 	}
 }
 
-// Err returns the first error of what the console writes to, nil when
-// everything that was to be shown so far was written.
+// Err returns the first error from the console's writer, or nil.
 func (c *Console) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// defuser breaks the marks by which CI systems recognise commands anywhere
-// in a line of a log.
+// defuser breaks the markers that CI systems recognise as commands anywhere in
+// a line of a log.
 var defuser = strings.NewReplacer("##[", `#\u0023[`, "##vso[", `#\u0023vso[`, "##teamcity[", `#\u0023teamcity[`)
 
-// defuse keeps a line from being obeyed as a command by the CI system that
-// collects the log; GitHub also takes "::" after leading blanks.
+// defuse keeps the CI system that collects the log from executing a line as a
+// command. GitHub also recognises "::" after leading spaces.
 func defuse(line string) string {
 	if text := strings.TrimLeft(line, " "); strings.HasPrefix(text, "::") {
 		line = line[:len(line)-len(text)] + `\u003a` + text[1:]

@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// play runs a console through a short run that ends with r.
+// play feeds a console a short run that ends with r, and returns its output.
 func play(r *verdict.Report, o ConsoleOptions) string {
 	var b bytes.Buffer
 	c := NewConsole(&b, o)
@@ -30,7 +30,7 @@ func play(r *verdict.Report, o ConsoleOptions) string {
 	}
 	c.Area("lifecycle", 2, 2)
 	c.Area("base", 3, 3)
-	c.Area("base", 3, 3) // a repetition shows nothing
+	c.Area("base", 3, 3) // a repeated update shows nothing
 	c.End(r)
 	return b.String()
 }
@@ -55,7 +55,7 @@ func TestLiveLeavesTheSameScreenAsPlain(t *testing.T) {
 	}
 }
 
-// screen does what a terminal does with \r: later text goes over earlier.
+// screen interprets \r as a terminal does: later text overwrites earlier text.
 func screen(out string) string {
 	lines := strings.Split(out, "\n")
 	for i, line := range lines {
@@ -146,13 +146,14 @@ func TestCleanRunFitsOnAScreen(t *testing.T) {
 		c.Area(fmt.Sprint("area", i), 1, 1)
 	}
 	c.End(r)
-	if n := strings.Count(b.String(), "\n"); n > 23 { // and one for the prompt
+	if n := strings.Count(b.String(), "\n"); n > 23 { // the prompt takes the 24th line
 		t.Errorf("a clean run takes %d lines:\n%s", n, b.String())
 	}
 }
 
-// A line an area never contradicts the findings: they count to the area of their
-// requirement, and none is told before all is known.
+// TestAreasTellOfTheirFindings checks that the line of an area does not
+// contradict the findings: each counts for the area of its requirement, and
+// none is shown before the results are final.
 func TestAreasTellOfTheirFindings(t *testing.T) {
 	r := clean()
 	r.Verdicts = []verdict.Verdict{
@@ -321,8 +322,9 @@ func TestTerseShowsHeadlinesAlone(t *testing.T) {
 	}
 }
 
-// TestWhatIsDoneBehindTheCasesIsShown: on a terminal, as long as it is done, and
-// without what could move its cursor.
+// TestWhatIsDoneBehindTheCasesIsShown checks that a terminal shows what the run
+// does after the cases while it does it, without characters that move the
+// cursor.
 func TestWhatIsDoneBehindTheCasesIsShown(t *testing.T) {
 	for _, o := range []ConsoleOptions{{Width: 80}, {Width: 80, Live: true, Quiet: true}, {Width: 80, Live: true}} {
 		var b bytes.Buffer

@@ -10,27 +10,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// entry is one finding as the console lists it: the same thing seen in
-// several revisions is told once, with what was seen in the newest of them.
+// entry is a finding as the console lists it. Equal findings in several
+// revisions are one entry, with the observation in the newest revision.
 type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
-	others    map[string]bool // requirements that the harness failed on for the same reason
-	ids       []string        // of the findings that it stands for
-	causes    []string        // the group of each of them, "" for none
+	others    map[string]bool // requirements on which the harness failed for the same reason
+	ids       []string        // of the findings that the entry represents
+	causes    []string        // the group of each of them; "" for none
 	blocked   int             // requirements that could not be judged because of it
 }
 
-// entries returns what is to be listed, the most severe first. Known findings are listed
-// in lines of its own.
+// entries returns the findings to list, most severe first. Known findings are
+// excluded, because they have lines of their own.
 func entries(r *verdict.Report, notes bool) []entry {
 	return grouped(r, func(f *verdict.Finding) bool {
 		return f.Known == "" && (f.Outcome > verdict.Note || notes && f.Outcome == verdict.Note)
 	})
 }
 
-// allEntries returns all findings, the same seen in several revisions once,
-// most severe first.
+// allEntries returns all findings, most severe first. Equal findings in several
+// revisions are one entry.
 func allEntries(r *verdict.Report) []entry {
 	return grouped(r, func(*verdict.Finding) bool { return true })
 }
@@ -74,7 +74,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			add(f, sameness{f.Key().InAnyRevision(), f.Known, knownInSDK(&f), f.Outcome})
 		}
 	}
-	for _, v := range r.Verdicts { // a failure of our own need not have a finding
+	for _, v := range r.Verdicts { // a harness error may have no finding
 		if v.Outcome != verdict.HarnessError || len(v.Findings) > 0 {
 			continue
 		}
@@ -97,7 +97,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 	return out
 }
 
-// ownFirst orders what is known of the SDK behind the findings of the server's own.
+// ownFirst orders known SDK findings after the server's own.
 func ownFirst(a, b *entry) int {
 	switch {
 	case a.SDK == nil && b.SDK != nil:
@@ -108,8 +108,8 @@ func ownFirst(a, b *entry) int {
 	return 0
 }
 
-// knownInSDK says in which SDK a finding is known, and what that does; "" where
-// it is not known.
+// knownInSDK returns the SDK in which a finding is known and a note about it,
+// or "" if it is not known.
 func knownInSDK(f *verdict.Finding) string {
 	if f.SDK == nil {
 		return ""
@@ -117,8 +117,8 @@ func knownInSDK(f *verdict.Finding) string {
 	return strings.TrimSpace(fmt.Sprintf("known in %s %s: %s %s", f.SDK.Name, f.SDK.Versions, f.SDK.Note, f.SDK.Issue))
 }
 
-// blockedBy counts the requirements that one of the findings kept from being
-// judged.
+// blockedBy counts the requirements that could not be judged because of one of
+// the findings.
 func blockedBy(r *verdict.Report, findings []string) int {
 	blocked := map[string]bool{}
 	for i := range r.Verdicts {
@@ -129,7 +129,7 @@ func blockedBy(r *verdict.Report, findings []string) int {
 	return len(blocked)
 }
 
-// consequence says what else a finding spoils, or "".
+// consequence returns how many other requirements a finding blocks, or "".
 func (e *entry) consequence() string {
 	if e.blocked == 0 {
 		return ""
@@ -137,13 +137,13 @@ func (e *entry) consequence() string {
 	return count(e.blocked, "other requirement") + " could not be judged because of it"
 }
 
-// What findings take on the console, in lines where nothing else is said.
+// Limits for a finding on the console, in lines unless another unit is given.
 const (
 	listed     = 40 // findings; more would hide the most severe, which come first
-	entryMax   = 12 // without what is known of the SDK, and the fix
+	entryMax   = 12 // without the lines about the SDK and the fix
 	excerptMax = 4
-	scriptMax  = 5    // of an operation of a search
-	replayMax  = 4096 // bytes; a longer command is of no use on a screen
+	scriptMax  = 5    // per operation of a search
+	replayMax  = 4096 // bytes; a longer command is not usable on a terminal
 )
 
 var looks = map[verdict.Outcome]struct {
@@ -158,10 +158,10 @@ var looks = map[verdict.Outcome]struct {
 	verdict.Note:         {"·", none},
 }
 
-// entryLines renders e in at most entryMax lines and those of its fix, of which the headline is one
-// however narrow the screen; what a search sent comes in between. Only the page and the
-// command may be longer than the width, for they are there to be copied. The
-// carets below the evidence are not counted.
+// entryLines renders e in at most entryMax lines, plus those of its fix and of
+// its script. The headline counts as one line, however narrow the terminal is.
+// Only the page and the command may exceed the width, because users copy them.
+// The carets below the evidence are not counted.
 func (c *Console) entryLines(e *entry) []string {
 	out := c.headline(e, c.where(e))
 	room := entryMax + len(out) - 1
@@ -194,7 +194,7 @@ func (c *Console) entryLines(e *entry) []string {
 	return slices.Concat(out, c.scriptLines(e.Script), last)
 }
 
-// where is what the headline of an entry says behind the requirement.
+// where returns the part of an entry's headline after the requirement.
 func (c *Console) where(e *entry) string {
 	where := fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)
 	if doubtful(e.Outcome) {
@@ -206,8 +206,8 @@ func (c *Console) where(e *entry) string {
 	return clip(where, 2*c.o.Width)
 }
 
-// scriptLines shows what a search sent: the observation may result from what was sent
-// long before.
+// scriptLines shows what a search sent, because a message that was sent long
+// before may have caused the observation.
 func (c *Console) scriptLines(script []string) []string {
 	var out []string
 	for i, line := range script {
@@ -229,10 +229,10 @@ func (c *Console) scriptLines(script []string) []string {
 	return out
 }
 
-// scriptLabel stands before what a search sent.
+// scriptLabel is the label of what a search sent.
 const scriptLabel = "script     "
 
-// headline is the first line of an entry, broken between words.
+// headline returns the first line of an entry, wrapped between words.
 func (c *Console) headline(e *entry, where string) []string {
 	look := looks[e.Outcome]
 	name, id := look.mark+" "+strings.ToUpper(e.Outcome.String()), clip(e.Requirement, c.o.Width)
@@ -243,9 +243,9 @@ func (c *Console) headline(e *entry, where string) []string {
 	return flow(lead, width(name)+width(id)+4, words(where), c.folding(), 2)
 }
 
-// excerptLines shows the events around the first offending one in at most
-// most lines, the last of which says how many are left out. A line of carets
-// below an event points at what offends in it.
+// excerptLines shows the events around the first offending one in at most most
+// lines. If it omits events, the last line says how many. Carets below an event
+// point at the offending part.
 func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	shown := events
 	if len(events) > most {
@@ -274,7 +274,7 @@ func (c *Console) excerptLines(events []verdict.Evidence, most int) []string {
 	return out
 }
 
-// arrow shows which way an event went.
+// arrow returns a symbol for the direction of an event.
 func arrow(e *verdict.Evidence) string {
 	switch e.Direction {
 	case ">":
@@ -285,7 +285,7 @@ func arrow(e *verdict.Evidence) string {
 	return "!"
 }
 
-// mark points at the offending event.
+// mark returns a marker for the offending event.
 func mark(e *verdict.Evidence) string {
 	if e.Offending {
 		return "»"
@@ -293,13 +293,13 @@ func mark(e *verdict.Evidence) string {
 	return " "
 }
 
-// again is the command that shows a finding again.
+// again returns the command that reproduces a finding.
 func again(f *verdict.Finding) string {
 	if len(f.Replay) == 0 {
 		return ""
 	}
 	argv := f.Replay
-	if f.Outcome == verdict.Note && len(argv) > 2 && argv[1] != "replay" { // notes are shown on demand only
+	if f.Outcome == verdict.Note && len(argv) > 2 && argv[1] != "replay" { // a run shows notes only with -v
 		argv = slices.Insert(slices.Clone(argv), 2, "-v")
 	}
 	line := ShellQuote(argv)
@@ -309,8 +309,8 @@ func again(f *verdict.Finding) string {
 	return "again: " + Visible(line)
 }
 
-// replayCommand returns the command that replays the conversation of a finding, which
-// shows whether it is fixed; "" for none.
+// replayCommand returns the command that replays the conversation of a finding,
+// which shows whether it is fixed, or "" if there is none.
 func replayCommand(f *verdict.Finding) string {
 	line := ShellQuote(f.Play)
 	if len(f.Play) == 0 || len(line) > replayMax {
@@ -319,7 +319,7 @@ func replayCommand(f *verdict.Finding) string {
 	return "fixed? " + Visible(line)
 }
 
-// tries returns how often a finding was retried, and with what result.
+// tries returns how often a finding was retried, and the result.
 func tries(f *verdict.Finding) string {
 	void := ""
 	if f.Void > 0 {
@@ -338,11 +338,12 @@ func tries(f *verdict.Finding) string {
 	return "not tried again"
 }
 
-// doubtful reports whether what was found was not reproduced.
+// doubtful reports whether a finding was not reproduced reliably, or could not
+// be retried.
 func doubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
 
-// level says what a requirement rests on where that is less than a keyword, and why a
-// deviation from a MUST only warns.
+// level returns the level of a requirement. It adds the basis if that is not a
+// keyword, and the reason why a deviation from a MUST is only a warning.
 func level(f *verdict.Finding) string {
 	text := string(f.Level)
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)

@@ -2,10 +2,10 @@ package reporters
 
 import "strings"
 
-// Fold breaks a line of visible text between words, so that it takes no more
-// columns than there are; what follows the first line is indented. Where
-// columns is 0 there is no screen, and the line stays whole, for grep. A word
-// that is wider than a line stays whole.
+// Fold wraps a line of visible text between words at a number of columns, and
+// indents the lines after the first. If columns is 0, the output is not a
+// terminal and the line stays whole, for grep. A word that is wider than a line
+// is not broken.
 func Fold(line string, columns, indent int) []string {
 	if columns <= 0 || width(line) <= columns {
 		return []string{line}
@@ -13,23 +13,23 @@ func Fold(line string, columns, indent int) []string {
 	return flow("", 0, words(line), columns, indent)
 }
 
-// glued stands for a space at which no line is broken: visible text has no such
-// character.
+// glued represents a space at which a line must not be broken. Visible text
+// does not contain this character.
 const glued = "\x00"
 
-// words parts a text at its spaces. A dot between two parts stays with the
-// first.
+// words splits a text at its spaces. A dot between two parts stays with the
+// first part.
 func words(text string) []string {
 	return strings.Split(strings.ReplaceAll(text, " · ", glued+"· "), " ")
 }
 
-// cells parts a text at the dots alone.
+// cells splits a text only at the dots between its parts.
 func cells(text string) []string {
 	return words(strings.ReplaceAll(strings.ReplaceAll(text, " ", glued), glued+"·"+glued, " · "))
 }
 
-// flow writes words behind a beginning that takes a number of columns, coloured
-// or not, and begins an indented line wherever the next word would not fit.
+// flow appends words to lead, which takes a number of columns and may contain
+// colours. It begins an indented line if the next word does not fit.
 func flow(lead string, taken int, words []string, columns, indent int) []string {
 	var out []string
 	line, bare := lead, taken == 0
@@ -48,7 +48,8 @@ func flow(lead string, taken int, words []string, columns, indent int) []string 
 	return append(out, line)
 }
 
-// folding is where lines are broken; 0 where nobody said how wide the screen is.
+// folding returns the width at which lines are wrapped, or 0 if no width is
+// known.
 func (c *Console) folding() int {
 	if c.whole {
 		return 0
@@ -56,7 +57,8 @@ func (c *Console) folding() int {
 	return c.o.Width
 }
 
-// foldCells breaks a line of the sums, below its first column.
+// foldCells wraps a line of the totals, and aligns its continuation with the
+// second column.
 func (c *Console) foldCells(line string) []string {
 	if c.folding() == 0 || width(line) <= c.folding() {
 		return []string{line}

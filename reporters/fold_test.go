@@ -29,7 +29,8 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// TestNoLineOfOursIsWiderThanTheScreen: only what is there to be copied may be.
+// TestNoLineOfOursIsWiderThanTheScreen checks that only text that users copy
+// may exceed the width.
 func TestNoLineOfOursIsWiderThanTheScreen(t *testing.T) {
 	for _, columns := range []int{50, 60, 80} {
 		for line := range strings.SplitSeq(play(every(), ConsoleOptions{Width: columns, Verbose: true}), "\n") {

@@ -9,20 +9,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// shownByGitHub is how many errors, and how many warnings, GitHub shows of a
-// step; it drops the others without a word.
+// shownByGitHub is the number of errors, and of warnings, that GitHub shows for
+// a step. It silently drops the others.
 const shownByGitHub = 10
 
-// What an annotation takes of a text, in columns.
+// Limits for the texts of an annotation, in columns.
 const (
 	annotationTitle = 120
 	annotationText  = 1500
 )
 
-// GitHub writes the report as workflow commands, which GitHub Actions makes
-// annotations of when they stand in the log of a step: an error for what fails
-// the run, a warning for what does not, and a notice with the conclusion, which
-// says how many findings have no annotation.
+// GitHub writes the report as workflow commands, which GitHub Actions turns
+// into annotations if they are in the log of a step: an error for each finding
+// that fails the run, a warning for each other finding, and a notice with the
+// conclusion and the number of findings without an annotation.
 func GitHub(w io.Writer, r *verdict.Report) error {
 	var b bytes.Buffer
 	counts := map[string]int{}
@@ -60,7 +60,7 @@ func more(n int, what string) string {
 	return fmt.Sprintf("%d more %ss are", n, what)
 }
 
-// annotation returns the text of the annotation of a finding, line by line.
+// annotation returns the lines of the annotation of a finding.
 func annotation(e *entry) []string {
 	lines := []string{e.Summary, fmt.Sprintf("%s · %s · %s", level(&e.Finding), joinRevisions(e.revisions), e.Transport)}
 	add := func(label, text string) {
@@ -81,8 +81,8 @@ func annotation(e *entry) []string {
 	return lines
 }
 
-// annotate writes one workflow command. The lines of its text are joined by
-// the only newline that a command may have, an escaped one.
+// annotate writes one workflow command. The lines of its text are joined by an
+// escaped newline, the only one that a command may have.
 func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
 	b.WriteString("::" + kind + " title=" + commandProperty(clip(title, annotationTitle)))
 	if file != "" {
@@ -98,8 +98,9 @@ func annotate(b *bytes.Buffer, kind, file, title string, lines ...string) {
 	b.WriteByte('\n')
 }
 
-// commandData and commandProperty escape what ends a command or a part of it;
-// text is visible, so it has no line ends.
+// commandData escapes the text of a workflow command. commandProperty also
+// escapes the characters that end a property. The text is visible, so it
+// contains no newlines.
 func commandData(text string) string { return strings.ReplaceAll(defuser.Replace(text), "%", "%25") }
 
 func commandProperty(text string) string {

@@ -15,12 +15,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// outlets are all ways in which a report leaves the program. Live returns what
-// of a document somebody would obey, or "".
+// outlets are all formats in which a report leaves the program. live returns a
+// part of the document that a reader would execute or interpret, or "".
 var outlets = []struct {
 	name  string
 	write Writer
-	most  int // bytes of the document on a server that says all it can
+	most  int // maximum size in bytes of the report on a server that sends as much text as it can
 	live  func(doc string) string
 }{
 	{"console", onConsole, 64 << 10, liveOnConsole},
@@ -49,7 +49,8 @@ func jobSummary(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// TestHostileTextsAreDead: what a server says is shown, and nobody obeys it.
+// TestHostileTextsAreDead checks that text from a server is shown but never
+// interpreted.
 func TestHostileTextsAreDead(t *testing.T) {
 	shown := 0
 	for _, o := range outlets {
@@ -72,12 +73,12 @@ func TestHostileTextsAreDead(t *testing.T) {
 			}
 		})
 	}
-	if shown < len(outlets)-2 { // badges show nothing that a server says
+	if shown < len(outlets)-2 { // badges show no text from a server
 		t.Errorf("%d of %d documents show what the server said", shown, len(outlets))
 	}
 }
 
-// TestLiveTextsAreSeen: the checks above can fail.
+// TestLiveTextsAreSeen checks that each live function can fail.
 func TestLiveTextsAreSeen(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -123,8 +124,9 @@ func liveOnGitHub(doc string) string {
 		if command == "" {
 			return line
 		}
-		// What follows an escaped newline would be a line of the annotation, and
-		// a command to a tool that prints it.
+		// Text after an escaped newline becomes a line of the annotation. A
+		// tool that prints the annotation could interpret that line as a
+		// command.
 		if at := regexp.MustCompile(`%0[AaDd] *::|##\[|##vso\[`).FindString(line[len(command):]); at != "" {
 			return at
 		}
@@ -155,7 +157,7 @@ func liveInJSON(doc string) string {
 }
 
 func liveInSARIF(doc string) string {
-	// Links are made of messages, not of properties.
+	// Links occur only in messages, not in properties.
 	for _, message := range regexp.MustCompile(`"(text|markdown|justification)": ?"(\\.|[^"\\])*"`).FindAllString(doc, -1) {
 		if strings.Contains(strings.ReplaceAll(message, "[The specification](https://modelcontextprotocol.io/", ""), "](") {
 			return message
@@ -193,8 +195,8 @@ func liveInMarkdown(doc string) string {
 			return rest[at:]
 		}
 	}
-	// What is left may hold references for characters; what they stand for
-	// must not make a word together with what follows.
+	// The rest may contain character references. Their characters must not form
+	// a mention with the text that follows.
 	rest = html.UnescapeString(strings.ReplaceAll(rest, "<!-- -->", "\u00a0"))
 	for _, sign := range []string{"@e", "@E"} {
 		if strings.Contains(rest, sign) {
@@ -204,8 +206,8 @@ func liveInMarkdown(doc string) string {
 	return regexp.MustCompile("https?://|\\]\\(|`|!\\[|\\*\\*").FindString(regexp.MustCompile(`&#\d+;`).ReplaceAllString(strings.ReplaceAll(docWithout(doc), "<!-- -->", ""), ""))
 }
 
-// docWithout returns what Markdown reads of a document: without its blocks of
-// <pre>, and without the links of our own.
+// docWithout returns the part of a document that Markdown interprets:
+// everything except the <pre> blocks and the reporter's own links.
 func docWithout(doc string) string {
 	doc = regexp.MustCompile(`(?s)<pre>.*?</pre>`).ReplaceAllString(doc, "")
 	return regexp.MustCompile(`\[the specification\]\(https://modelcontextprotocol\.io/[^)]*\)`).ReplaceAllString(doc, "")
@@ -221,8 +223,8 @@ func liveInTAP(doc string) string {
 	return ""
 }
 
-// TestManyFindingsStayInTheirBounds: five hundred findings are shown where
-// there is room, and counted where there is none.
+// TestManyFindingsStayInTheirBounds checks that five hundred findings are shown
+// as far as there is room, and that the others are counted.
 func TestManyFindingsStayInTheirBounds(t *testing.T) {
 	r := many()
 	for _, o := range outlets {

@@ -21,9 +21,9 @@ var pageStyle string
 //go:embed page/report.js
 var pageScript string
 
-// HTML writes the report as one page that needs nothing else: no network, and
-// no script to be read, only to be filtered. Its policy lets the browser run
-// the page's own script and nothing that a server might have slipped in.
+// HTML writes the report as one self-contained page. It needs no network, and a
+// script only for filtering. The page's Content-Security-Policy allows its own
+// script only, and none that text from a server might contain.
 func HTML(w io.Writer, r *verdict.Report) error {
 	t, err := template.New("report").Parse(pageText)
 	if err != nil {
@@ -37,8 +37,8 @@ func HTML(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// pagePolicy is the Content-Security-Policy: nothing is loaded, and only what
-// has these digests is run or obeyed.
+// pagePolicy returns the Content-Security-Policy. The browser loads nothing,
+// and accepts only the script and the style with these digests.
 func pagePolicy() string {
 	digest := func(text string) string {
 		sum := sha256.Sum256([]byte(text))

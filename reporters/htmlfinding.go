@@ -18,17 +18,17 @@ type pageFinding struct {
 	Why, Cause, Fix                                         string
 	Snippets                                                []pageSnippet
 	Blocked                                                 []string
-	Root                                                    *pageLink // the finding that stands for the same cause, or nil
+	Root                                                    *pageLink // the root of the group, or nil
 	Permitted, Seen                                         string
 	Events                                                  []pageEvent
 	Left                                                    string
-	Script                                                  []string // the first line sums it up
+	Script                                                  []string // the first line is a summary
 	Replay, Play, Page, Basis, Transport, Judge, Tries, IDs string
 
 	ids []string
 }
 
-// pageGroup is the findings that have the same cause.
+// pageGroup is a group of findings with the same cause.
 type pageGroup struct {
 	Root  *pageFinding
 	Same  []*pageFinding
@@ -38,7 +38,7 @@ type pageGroup struct {
 // pageSnippet is code that fixes a finding.
 type pageSnippet struct{ Language, Text string }
 
-// remedy fills in why the finding matters, its usual cause and its fix.
+// remedy sets why the finding matters, its usual cause and its fix.
 func (f *pageFinding) remedy(of *verdict.Finding) {
 	q := spec.Requirements().Lookup(of.Requirement)
 	if q == nil || of.Outcome == verdict.HarnessError {
@@ -56,7 +56,7 @@ func (f *pageFinding) remedy(of *verdict.Finding) {
 	}
 }
 
-// pageLink leads to another finding.
+// pageLink is a link to another finding.
 type pageLink struct{ Anchor, Requirement string }
 
 func (f *pageFinding) link() pageLink { return pageLink{f.Anchor, f.Requirement} }
@@ -66,30 +66,30 @@ type pageEvent struct {
 	Text                        bool
 	Preview                     string
 	Before, Offends, After, Cut string
-	Verdict                     string // what the event shows, where it is the offending one
+	Verdict                     string // what the event shows, if it is the offending one
 	Offending, Context, Gap     bool
 
-	Like     []pageEvent // events that are like those before: a fold, without texts of its own
+	Like     []pageEvent // repetitions of the events before, folded
 	LikeText string
 
-	shape string // the event without ids: equal for events that are alike
+	shape string // the event without its ids; equal for similar events
 }
 
 const (
 	pageFindings = 2000 // of a report
 	pageEvents   = 20   // of a finding
 	pageMessage  = 2 << 10
-	// pageBudget bounds, in bytes, all conversations of the page together, so
-	// that a browser opens it at once.
+	// pageBudget limits, in bytes, all conversations of the page together, so
+	// that browsers open it without delay.
 	pageBudget = 6 << 20
 )
 
-// findings fills in the findings and what they can be filtered by.
+// findings sets the findings and the values for filtering them.
 func (p *page) findings(r *verdict.Report) {
 	areas := areaOf(r)
 	budget := pageBudget
 	fs := families(allEntries(r))
-	var groups [][2]int // positions of findings, as there are no pointers to them yet
+	var groups [][2]int // indices of findings, because the slice still grows
 	add := func(e *entry) *pageFinding {
 		f := newPageFinding(r, e, areas, len(p.Findings))
 		if budget > 0 {
@@ -182,7 +182,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	return f
 }
 
-// clipped are lines of text for the page.
+// clipped returns the lines, cut for the page.
 func clipped(lines []string) []string {
 	var out []string
 	for _, line := range lines {
@@ -191,7 +191,7 @@ func clipped(lines []string) []string {
 	return out
 }
 
-// blockedIDs lists the requirements that could not be judged because of the
+// blockedIDs returns the requirements that could not be judged because of the
 // findings.
 func blockedIDs(r *verdict.Report, findings []string) []string {
 	var out []string
@@ -204,7 +204,7 @@ func blockedIDs(r *verdict.Report, findings []string) []string {
 	return out
 }
 
-// tell fills in the conversation, and returns about how many bytes it takes.
+// tell sets the conversation, and returns its approximate size in bytes.
 func (f *pageFinding) tell(of *verdict.Finding) int {
 	events, left := around(of, pageEvents)
 	size, last := 0, -1
@@ -257,7 +257,7 @@ func newPageEvent(e *verdict.Evidence, context bool) pageEvent {
 	if context {
 		v.Preview = clip(before+offends+after, 120)
 	}
-	if context && v.Way == "aside" { // its label says it all
+	if context && v.Way == "aside" { // the label is sufficient
 		v.Text = false
 	}
 	return v

@@ -8,17 +8,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// idMember is the member id of a message, the progress token and the event id,
-// which differ between messages that are otherwise equal.
+// idMember matches message ids, progress tokens and request ids, which differ
+// between otherwise equal messages.
 var idMember = regexp.MustCompile(`"(id|progressToken|requestId)"\s*:\s*("[^"\\]*"|-?[0-9]+)`)
 
-// shapeOf returns the event without what differs between events that are alike.
+// shapeOf returns the event without the parts that differ between similar
+// events.
 func shapeOf(e *verdict.Evidence) string {
 	return e.Direction + idMember.ReplaceAllString(e.Text, `"$1":0`)
 }
 
-// foldAlike replaces events that repeat the one before, or pairs that repeat the
-// pair of request and response before, by one fold. What offends is never folded.
+// foldAlike replaces repetitions of an event, or of a request and its response,
+// by one folded event. Offending events are never folded.
 func foldAlike(events []pageEvent) []pageEvent {
 	var out []pageEvent
 	for i := 0; i < len(events); {
@@ -54,7 +55,8 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// repeats returns how often the unit at a position is repeated after itself.
+// repeats returns how often the unit at a position is repeated directly after
+// it.
 func repeats(events []pageEvent, at, unit int) int {
 	if unit == 2 && (at+1 >= len(events) || events[at].Way != "out" || events[at+1].Way != "in") {
 		return 0

@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestFoldAlike: messages are alike if only their ids differ; "x" is offending.
+// TestFoldAlike checks that messages are folded if only their ids differ. "x"
+// marks the offending one.
 func TestFoldAlike(t *testing.T) {
 	const ping, pong, other = `> {"id":1,"method":"ping"}`, `< {"id":1,"result":{}}`, `< {"id":1,"result":{"a":1}}`
 	for _, c := range []struct {

@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// page is what the template of the page reads. All texts in it are visible and
-// bounded; the template escapes them for HTML.
+// page is the data of the page's template. All texts in it are visible and
+// bounded, and the template escapes them for HTML.
 type page struct {
 	Policy                        string
 	Style                         template.CSS
@@ -28,7 +28,7 @@ type page struct {
 	Areas                         []pageArea
 	Options                       pageOptions
 	Findings                      []pageFinding
-	Groups                        []pageGroup // the findings, grouped by their cause
+	Groups                        []pageGroup // the findings, grouped by cause
 	Shown                         string
 	Tallies                       []pageTally
 	MoreFindings                  string
@@ -44,13 +44,14 @@ type pageRevision struct {
 	Counts            []pageCount
 }
 
-// pageCount is a number below its column.
+// pageCount is a number with the label of its column.
 type pageCount struct {
 	Label string
 	Count int
 }
 
-// pageTally is how many requirements have an outcome. The link shows its findings.
+// pageTally is the number of requirements with an outcome. The link shows its
+// findings.
 type pageTally struct{ Class, Sign, Text, Link string }
 
 type pageArea struct {
@@ -60,8 +61,8 @@ type pageArea struct {
 
 type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
 
-// pageLacking is what was not observed because calls are missing, and the lines of the
-// configuration file by which it would be.
+// pageLacking describes what was not observed because no call was known or
+// allowed, and the configuration lines that would change that.
 type pageLacking struct{ Title, Head, Lines string }
 
 type pageTable struct {
@@ -78,9 +79,9 @@ type pageRow struct {
 
 type pageCell struct{ Class, Sign, Outcome, Link, Revision string }
 
-// What the page takes of texts, in columns, and of lists.
+// Limits for texts of the page, in columns, and for lists.
 const (
-	pageText1    = 200 // where one line is expected
+	pageText1    = 200 // for text on one line
 	pageTextMany = 1200
 	pageList     = 100
 )
@@ -92,7 +93,7 @@ var overallWords = map[overall][3]string{
 	overallNothing: {"nothing", "?", "Not judged"},
 }
 
-// signs stand where a word has no room.
+// signs are symbols for outcomes where there is no room for words.
 var signs = map[verdict.Outcome]string{
 	verdict.HarnessError: "✗!", verdict.Broken: "✗", verdict.Unconfirmed: "?", verdict.Flaky: "~", verdict.Warning: "!", verdict.Note: "i",
 	verdict.Blocked: "■", verdict.Kept: "✓", verdict.NotObserved: "·", verdict.NotApplicable: "–",
@@ -134,7 +135,7 @@ func newPage(r *verdict.Report) *page {
 	return p
 }
 
-// tallies counts the requirements of each outcome, most severe first.
+// tallies counts the requirements with each outcome, most severe first.
 func (p *page) tallies(r *verdict.Report) {
 	for _, o := range verdict.Outcomes() {
 		n := requirements(r, o)
@@ -149,7 +150,7 @@ func (p *page) tallies(r *verdict.Report) {
 	}
 }
 
-// remark collects what a reader should know besides the findings.
+// remark collects what a reader should know in addition to the findings.
 func (p *page) remark(r *verdict.Report) {
 	add := func(text string) {
 		if len(p.Remarks) < pageList {
@@ -232,9 +233,9 @@ func pageAreaOf(r *verdict.Report, area string) pageArea {
 	return out
 }
 
-// table lists the requirements of an area with their verdicts.
+// table returns the requirements of an area with their verdicts.
 func (p *page) table(r *verdict.Report, area string) pageTable {
-	anchors := map[string]string{} // of findings, by the ids that they stand for
+	anchors := map[string]string{} // anchors of entries, by the ids of the findings that they represent
 	for i := range p.Findings {
 		for _, id := range p.Findings[i].ids {
 			anchors[id] = p.Findings[i].Anchor

@@ -2,15 +2,15 @@ package reporters
 
 import "github.com/mcp-conform/mcp-conform/internal/verdict"
 
-// pageShare shows how the requirements of an area ended in a revision, as a bar
-// and in words.
+// pageShare shows the outcomes of an area in a revision, as a bar and as text.
 type pageShare struct {
 	Text, Numbers string
 	Length        int
 	Bars          []pageBar
 }
 
-// pageBar is a part of a bar, in units of which the bar has pageShare.Length.
+// pageBar is a segment of a bar. pageShare.Length is the length of the whole
+// bar in the same unit.
 type pageBar struct {
 	Class    string
 	X, Width int
@@ -18,15 +18,16 @@ type pageBar struct {
 
 const (
 	shareLength = 1000
-	leastBar    = 25 // of each outcome, however rare it is
+	leastBar    = 25 // minimum length for an outcome that occurs
 )
 
-// barOrder begins with what needs a look, and ends with what was not judged.
+// barOrder begins with the outcomes that need attention and ends with those
+// that were not judged.
 var barOrder = []verdict.Outcome{
 	verdict.HarnessError, verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning, verdict.Note, verdict.Kept, verdict.Blocked, verdict.NotObserved, verdict.NotApplicable,
 }
 
-// newShare divides a bar of shareLength in proportion to the counts.
+// newShare divides a bar of length shareLength in proportion to the counts.
 func newShare(counts map[verdict.Outcome]int, total int) pageShare {
 	s := pageShare{Length: shareLength}
 	x, left, weight := 0, shareLength, total

@@ -12,17 +12,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// JSONFormat is the version of the document that JSON writes. It grows when
-// a reader of the older one would misread the newer one; fields that are
-// only added leave it as it is.
+// JSONFormat is the version of the document that JSON writes. It increases when
+// a reader of the older version would misread the newer one. Added fields do
+// not change it.
 const JSONFormat = verdict.ReportFormat
 
-// textLimit bounds, in bytes, every text in the document that a server can
-// choose, so that a report stays readable by ordinary tools.
+// textLimit limits, in bytes, every text in the document that a server can
+// choose, so that ordinary tools can read the report.
 const textLimit = 64 << 10
 
-// JSON writes the whole report as one indented JSON object, described in
-// docs/reports.md. Equal reports give equal bytes but for the member stats.
+// JSON writes the whole report as one indented JSON object, which
+// docs/reports.md describes. Equal reports produce equal bytes except for the
+// member stats.
 func JSON(w io.Writer, r *verdict.Report) error {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -35,7 +36,8 @@ func JSON(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// document returns a copy of r with texts bounded and lists never null.
+// document returns a copy of r with bounded texts, and with empty lists instead
+// of null.
 func document(r *verdict.Report) *verdict.Report {
 	d := *r
 	d.Format = JSONFormat
@@ -81,7 +83,7 @@ func quotations(in []verdict.Evidence) []verdict.Evidence {
 // list returns a copy of s that is never nil.
 func list[T any](s []T) []T { return append(make([]T, 0, len(s)), s...) }
 
-// bounded returns s, or its head and its size where it exceeds textLimit.
+// bounded returns s, or its beginning and its size if it exceeds textLimit.
 func bounded(s string) string {
 	if len(s) <= textLimit {
 		return s
@@ -89,9 +91,9 @@ func bounded(s string) string {
 	return fmt.Sprintf("%s… (%d bytes)", head(s, textLimit), len(s))
 }
 
-// escapeInvisible writes as \u escapes what would be invisible or obeyed
-// when the document is shown on a terminal. encoding/json leaves such
-// characters only inside strings, and only beyond ASCII (or DEL).
+// escapeInvisible escapes characters that a terminal would hide or interpret as
+// \u escapes. encoding/json leaves such characters only inside strings, and
+// only beyond ASCII (or DEL).
 func escapeInvisible(doc []byte) []byte {
 	hidden := func(r rune) bool { return r >= 0x7f && !unicode.IsGraphic(r) }
 	if bytes.IndexFunc(doc, hidden) < 0 {

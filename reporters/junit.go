@@ -23,8 +23,8 @@ type junitSuites struct {
 	Suites   []*junitSuite `xml:"testsuite"`
 }
 
-// junitSuite and junitCase carry no time of their own: cases run side by
-// side and several judge one requirement. Readers stumble over a missing
+// junitSuite and junitCase have no durations of their own, because cases run
+// concurrently and several judge one requirement. Some readers require the
 // attribute, so it is zero.
 type junitSuite struct {
 	Name       string          `xml:"name,attr"`
@@ -58,11 +58,12 @@ type junitOutcome struct {
 	Body    string `xml:",chardata"`
 }
 
-// FailOnShould is verdict.Report.FailOn where a warning fails the run.
+// FailOnShould is the value of verdict.Report.FailOn with which a warning fails
+// the run.
 const FailOnShould = "should"
 
-// What a JUnit document takes of a text or a list; readers of such files
-// load them whole and show messages on one line.
+// Limits for texts and lists in a JUnit document. Its readers load whole files
+// and show messages on one line.
 const (
 	junitMessage  = 300  // columns of a message
 	junitText     = 2000 // columns of any text in a body
@@ -71,10 +72,12 @@ const (
 	noTime        = "0.000"
 )
 
-// JUnit writes the report as JUnit XML: a testsuite for each area and
-// revision, a testcase for each requirement. Only broken is a failure and
-// only a harness error is an error; what was not judged is skipped with its
-// reason, and so is what the baseline knows. Where warnings fail the run, they are failures, too. A run that ended early has one more testcase, which is an error.
+// JUnit writes the report as JUnit XML, with a testsuite for each area and
+// revision, and a testcase for each requirement. Only a broken requirement is a
+// failure, and only a harness error is an error. If warnings fail the run, they
+// are failures, too. A requirement that was not judged is skipped with its
+// reason, and so is a finding in the baseline. A run that ended early has one
+// additional testcase, which is an error.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
 	findings := map[string]*verdict.Finding{}
@@ -118,8 +121,8 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	if err != nil {
 		return fmt.Errorf("the report can't be written as XML: %w", err)
 	}
-	// Only bodies have newlines, and there they need no escape; what a
-	// server said can't look like one, for its & is escaped.
+	// Only bodies contain newlines, which need no escape there. Text from a
+	// server can't produce this sequence, because its & is escaped.
 	text = bytes.ReplaceAll(text, []byte("&#xA;"), []byte("\n"))
 	_, err = w.Write(slices.Concat([]byte(xml.Header), text, []byte("\n")))
 	return err
@@ -184,7 +187,7 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 	return c
 }
 
-// junitReason is the one line that says why a verdict is not kept.
+// junitReason returns one line that says why a verdict is not kept.
 func junitReason(v *verdict.Verdict, fs []*verdict.Finding) string {
 	switch {
 	case v.Reason != "":
@@ -240,5 +243,6 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 	return b.String()
 }
 
-// seconds is the time of the run as the XSD wants it: digits and a point.
+// seconds returns the duration of the run in the form that the XSD requires:
+// digits and a point.
 func seconds(r *verdict.Report) string { return fmt.Sprintf("%.3f", max(0, r.Stats.Took.Seconds())) }

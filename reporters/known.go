@@ -9,17 +9,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// knownDeviation is a requirement whose deviations are known: in the baseline, or
-// of the SDK.
+// knownDeviation is a requirement with known deviations, which are in the
+// baseline or are SDK findings.
 type knownDeviation struct {
 	requirement, reason string
-	sdk                 bool            // it is accepted as one of the SDK
+	sdk                 bool            // accepted as an SDK finding
 	outcome             verdict.Outcome // the most severe
 	revisions           []spec.Revision
 }
 
-// known returns what is known and the run has seen again, in the
-// order of the report; what was not reproduced this time comes last.
+// known returns the known deviations that the run saw again, in the order of
+// the report. Those that were not reproduced this time come last.
 func known(r *verdict.Report) []knownDeviation {
 	var out []knownDeviation
 	for i := range r.Verdicts {
@@ -50,7 +50,8 @@ func doubtfulLast(o verdict.Outcome) int {
 	return 0
 }
 
-// staleEntry says where an entry stands that is true no more, and why.
+// staleEntry returns the position of an outdated baseline entry, and the
+// reason.
 func staleEntry(r *verdict.Report, s *verdict.Stale) string {
 	where := []string{s.Requirement}
 	if s.Revision != "" {
@@ -62,7 +63,8 @@ func staleEntry(r *verdict.Report, s *verdict.Stale) string {
 	return fmt.Sprintf("%s:%d  %s: %s", r.Baseline, s.Line, strings.Join(where, " · "), s.Why)
 }
 
-// baselineLines tell what is known, a line each, and what is stale.
+// baselineLines lists the known deviations and the outdated baseline entries,
+// one line each.
 func (c *Console) baselineLines(r *verdict.Report) []string {
 	var out []string
 	for _, k := range known(r) {
@@ -78,7 +80,7 @@ func (c *Console) baselineLines(r *verdict.Report) []string {
 	return out
 }
 
-// staleAdvice says what to do about a stale entry.
+// staleAdvice is the advice for an outdated baseline entry.
 const staleAdvice = "correct the entry or remove it; mcp-conform baseline write removes it"
 
 func staleCount(n int) string {

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// many is a report with five hundred different findings, of each outcome and
-// in each area.
+// many returns a report with five hundred different findings, with every
+// outcome and in every area.
 func many() *verdict.Report {
 	r := every()
 	r.Revisions, r.Findings, r.Verdicts, r.NotSpoken = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil

@@ -11,29 +11,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// How long the documents may become. GitHub refuses a comment of more than
-// 65,536 characters, and drops a job summary of more than 1 MiB a step.
+// Limits for the documents. GitHub rejects a comment with more than 65,536
+// characters, and drops a job summary with more than 1 MiB per step.
 const (
 	CommentLimit = 65_000
 	SummaryLimit = 1_000_000
 )
 
-// What a Markdown document takes of a text, in columns.
+// Limits for texts in a Markdown document, in columns.
 const (
 	markdownText   = 600
 	markdownEvents = 8
 )
 
-// Markdown writes the report for a comment on a pull request: the verdict of
-// each revision, and the findings folded. It never exceeds CommentLimit; what
-// does not fit is counted.
+// Markdown writes the report for a comment on a pull request, with the verdict
+// of each revision and collapsible findings. It never exceeds CommentLimit;
+// findings that do not fit are counted.
 func Markdown(w io.Writer, r *verdict.Report) error {
 	_, err := w.Write(markdown(r, CommentLimit))
 	return err
 }
 
-// Summary returns the same for a job summary of at most limit bytes; it is
-// empty where not even the verdicts fit.
+// Summary returns the same document for a job summary of at most limit bytes.
+// It is empty if not even the verdicts fit.
 func Summary(r *verdict.Report, limit int) []byte { return markdown(r, min(limit, SummaryLimit)) }
 
 func markdown(r *verdict.Report, limit int) []byte {
@@ -42,7 +42,7 @@ func markdown(r *verdict.Report, limit int) []byte {
 		return nil
 	}
 	out := []byte(top)
-	room := limit - len(last) - 200 // the line that counts the rest
+	room := limit - len(last) - 200 // for the line that counts the omitted findings
 	fs := families(allEntries(r))
 	if len(fs) > 0 {
 		out = append(out, "### Findings\n\n"...)
@@ -61,8 +61,9 @@ func markdown(r *verdict.Report, limit int) []byte {
 	return append(out, last...)
 }
 
-// markdownLacking lists, like the console, what was not observed
-// because no call was known or allowed, folded; "" where that is not so.
+// markdownLacking lists, like the console, what was not observed because no
+// call was known or allowed, in a collapsed section. It returns "" if there is
+// nothing to list.
 func markdownLacking(r *verdict.Report) string {
 	lines, counts := lacking(r)
 	text := ""
@@ -117,8 +118,9 @@ var outcomeMarks = map[verdict.Outcome]string{
 	verdict.HarnessError: "❌", verdict.Broken: "❌", verdict.Unconfirmed: "❔", verdict.Flaky: "〰️", verdict.Warning: "⚠️", verdict.Note: "ℹ️",
 }
 
-// markdownEntry is a finding, folded. All that a server chose stands in blocks
-// of <pre>, where neither Markdown nor GitHub's mentions and references hold.
+// markdownEntry returns a finding as a collapsed section. All text that the
+// server chose is in <pre> blocks, where GitHub interprets neither Markdown nor
+// mentions and references.
 func markdownEntry(f *family) string {
 	e := &f.entry
 	var b bytes.Buffer
@@ -172,7 +174,8 @@ func markdownEntry(f *family) string {
 	return b.String()
 }
 
-// markdownSame lists what has the cause of the finding above, a line each.
+// markdownSame lists the findings with the same cause as the finding above, one
+// line each.
 func markdownSame(b *bytes.Buffer, same []entry) {
 	if len(same) == 0 {
 		return
@@ -188,8 +191,8 @@ func markdownSame(b *bytes.Buffer, same []entry) {
 	b.WriteByte('\n')
 }
 
-// preformatted joins the lines of a block. An empty one would end an HTML
-// block for some readers.
+// preformatted joins the lines of a block. Some readers end an HTML block at an
+// empty line.
 func preformatted(lines []string) string {
 	for i := range lines {
 		if strings.TrimSpace(lines[i]) == "" {
@@ -203,19 +206,19 @@ func markdownLast(r *verdict.Report) string {
 	return fmt.Sprintf("<sub>%s · %s</sub>\n", prose(strings.TrimSpace(r.Tool+" "+r.Version), 80), prose(effort(r), 120))
 }
 
-// prose returns a text as one that Markdown reads as itself: what is not a
-// letter, a digit or a space is written as a character reference, so that
-// there are no links, HTML, emphasis, mentions or references to issues.
+// prose escapes text so that Markdown shows it unchanged. Characters other than
+// letters, digits and spaces become character references, so that the text
+// contains no links, HTML, emphasis, mentions or issue references.
 func prose(text string, columns int) string {
 	var b strings.Builder
 	text = clip(text, columns)
 	for i, c := range text {
 		switch {
 		case c == '@' || c == '#':
-			fmt.Fprintf(&b, "&#%d;<!-- -->", c) // mentions are looked for after references are read
+			fmt.Fprintf(&b, "&#%d;<!-- -->", c) // GitHub looks for mentions after it has resolved references
 		case c < utf8.RuneSelf && strings.ContainsRune("!\"$%&'*+<=>?[\\]^_`{|}~:/", c), c == '.' && i >= 3 && strings.EqualFold(text[i-3:i], "www"):
 			fmt.Fprintf(&b, "&#%d;", c)
-		case c == '-' && i == 0, (c == '.' || c == ')') && strings.Trim(text[:i], "0123456789") == "": // a list begins with it
+		case c == '-' && i == 0, (c == '.' || c == ')') && strings.Trim(text[:i], "0123456789") == "": // it would begin a list
 			fmt.Fprintf(&b, "&#%d;", c)
 		default:
 			b.WriteRune(c)

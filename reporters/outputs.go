@@ -8,9 +8,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Outputs writes what a run came to as lines of KEY=VALUE, which shells and CI
-// systems take as variables: the verdict of the whole, and how many requirements
-// have each outcome in any revision. No value is taken from the server.
+// Outputs writes the result of a run as lines of the form KEY=VALUE, which
+// shells and CI systems read as variables: the overall verdict, and the number
+// of requirements with each outcome in any revision. No value comes from the
+// server.
 func Outputs(w io.Writer, r *verdict.Report) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "verdict=%s\n", whole(r))
@@ -25,7 +26,7 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// whole says in a word what the run came to, the gravest first.
+// whole returns the most severe result of the run as one word.
 func whole(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
 	case requirements(r, verdict.Broken) > 0:

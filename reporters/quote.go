@@ -2,12 +2,13 @@ package reporters
 
 import "strings"
 
-// plain holds the characters that mean nothing to a POSIX shell inside a word.
+// plain contains the characters that have no special meaning inside a word of a
+// POSIX shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 
 // ShellQuote returns argv as one command line that a POSIX shell splits back
-// into argv. Words are quoted only where that is needed. An argument can't
-// hold a NUL byte, and none is expected.
+// into argv. It quotes words only where necessary. argv must not contain NUL
+// bytes, which no argument of a process can contain.
 func ShellQuote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {

@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reader is a script of fixtures/report-readers, which reads files as others'
-// tools do.
+// reader returns the path of a script in fixtures/report-readers, which reads a
+// report with a third-party tool.
 func reader(t *testing.T, script string) (node, path string) {
 	t.Helper()
 	folder, err := filepath.Abs(filepath.FromSlash("../fixtures/report-readers"))
@@ -33,7 +33,7 @@ func reader(t *testing.T, script string) (node, path string) {
 	return node, filepath.Join(folder, script)
 }
 
-// saved writes a report to a file of its own.
+// saved writes a report to a new file.
 func saved(t *testing.T, w Writer, r *verdict.Report, name string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -43,7 +43,7 @@ func saved(t *testing.T, w Writer, r *verdict.Report, name string) string {
 	return file
 }
 
-// read runs the script on the file and reads what it says.
+// read runs the script on the file and decodes its output.
 func read(t *testing.T, script, file string, into any) {
 	t.Helper()
 	node, path := reader(t, script)

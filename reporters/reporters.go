@@ -1,6 +1,6 @@
-// Package reporters shows a verdict.Report: on the console while a run goes
-// on and at its end, and in files for other tools. Whatever a server said is
-// hostile here: it is bounded in length and never written unescaped.
+// Package reporters shows a verdict.Report: on the console during and after a
+// run, and in files for other tools. Text from a server is untrusted: it is
+// limited in length and never written unescaped.
 package reporters
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Writer writes a finished report to w in one format. It does not alter r;
-// its error is the first one that w returned.
+// Writer writes a finished report to w in one format. It does not modify r. It
+// returns the first error of w.
 type Writer func(w io.Writer, r *verdict.Report) error
 
 var writers = map[string]Writer{
@@ -29,14 +29,14 @@ var writers = map[string]Writer{
 	"tap":      TAP,
 }
 
-// ByName returns the writer of the format called name.
+// ByName returns the writer of the named format.
 func ByName(name string) (Writer, bool) {
 	w, ok := writers[name]
 	return w, ok
 }
 
-// ForFile returns the writer of the format called name for a file: a badge
-// whose file ends in .json is the one that shields.io reads.
+// ForFile returns the writer of the named format for a file. A badge in a file
+// that ends in .json is the one that shields.io reads.
 func ForFile(name, file string) (Writer, bool) {
 	if name == "badge" && strings.EqualFold(filepath.Ext(file), ".json") {
 		return BadgeJSON, true

@@ -59,7 +59,7 @@ func write(t *testing.T, w Writer, r *verdict.Report) []byte {
 func TestFilesAreAsAgreed(t *testing.T) {
 	for _, s := range samples {
 		if s.name == "hostile" {
-			continue // too big to keep; its laws are below
+			continue // too big for a golden file; other tests check its properties
 		}
 		golden(t, s.name+".json", write(t, JSON, s.build()))
 		golden(t, s.name+".xml", write(t, JUnit, s.build()))
@@ -103,7 +103,7 @@ func TestEqualReportsGiveEqualBytes(t *testing.T) {
 	}
 }
 
-// statsOf are the parts of documents that tell when, and how long.
+// statsOf matches the parts of documents that contain times and durations.
 var statsOf = regexp.MustCompile(`(?s)\n  "stats": \{.*?\n  \}|<p id="stats">.*?</p>|"(start|end)TimeUtc": "[^"]*",?|<sub>.*?</sub>`)
 
 func withoutStats(doc []byte) []byte { return statsOf.ReplaceAll(doc, nil) }
@@ -260,8 +260,9 @@ func TestSARIFValidates(t *testing.T) {
 	}
 }
 
-// TestSARIFHasWhatCodeScanningDemands: GitHub refuses a document with a result
-// that has no file, and can't follow one whose rule or fingerprint changes.
+// TestSARIFHasWhatCodeScanningDemands checks two demands of GitHub: it rejects
+// a document with a result that has no file, and it cannot track a result whose
+// rule or fingerprint changes.
 func TestSARIFHasWhatCodeScanningDemands(t *testing.T) {
 	results := func(r *verdict.Report) map[string]string {
 		var log sarifLog

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// every is a small report that has each outcome.
+// every returns a small report that has each outcome.
 func every() *verdict.Report {
 	r := &verdict.Report{
 		Format: 1, Tool: "mcp-conform", Version: "0.1.0",
@@ -91,7 +91,7 @@ func every() *verdict.Report {
 	return r
 }
 
-// clean is a report on a server that keeps everything.
+// clean returns a report on a server that keeps every requirement.
 func clean() *verdict.Report {
 	r := every()
 	r.Revisions, r.NotSpoken, r.Findings, r.Verdicts = spec.NewestFirst(spec.HandshakeRevisions()), nil, nil, nil
@@ -106,13 +106,14 @@ func clean() *verdict.Report {
 	return r
 }
 
-// attack has what a terminal, an XML reader and a CI system would trip over.
+// attack contains what a terminal, an XML reader, a browser or a CI system
+// would interpret.
 const attack = "\x1b[2J\x1b]0;owned\x07 ]]> <a&b>\"' \x00\x01\x7f\u0085\u009b31m\r\n::error file=x::pwned ##[error]pwned ##vso[task.setvariable]x ##teamcity[x] " +
 	"\u202egnp.exe\u2066\u200f\ufeff\u2028\ufffe \xff\xfe\xed\xa0\x80 \U000e0041 \\u001b é 漢字 " +
 	"@everyone https://evil.example/ [x](javascript:alert(1)) `x` ![i](http://evil.example/i) </pre></code></details><script>alert(1)</script><img src=x onerror=alert(1)> ${{ secrets.X }} %0A::error::pwned "
 
-// hostile is every report with the attack in all that a server can choose,
-// a megabyte long each.
+// hostile returns a report with the attack in every text that a server can
+// choose, each a megabyte long.
 func hostile() *verdict.Report {
 	r := every()
 	long := attack + strings.Repeat("A", 1<<20)

@@ -16,9 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What is written of SARIF 2.1.0, section 3 of the standard. The library that
-// there is for it brings a JSON Schema validator and nine thousand lines; this
-// is what a report needs.
+// These types are the part of SARIF 2.1.0 (section 3 of the standard) that a
+// report needs. The existing library would add a JSON Schema validator and nine
+// thousand lines.
 type sarifLog struct {
 	Schema  string     `json:"$schema"`
 	Version string     `json:"version"`
@@ -32,7 +32,7 @@ type sarifRun struct {
 	ColumnKind string               `json:"columnKind"`
 	Results    []sarifResult        `json:"results"`
 	Properties map[string]any       `json:"properties"`
-	// Invocations comes last: it alone has times.
+	// Invocations comes last, because only it contains times.
 	Invocations []sarifInvocation `json:"invocations"`
 }
 
@@ -47,8 +47,8 @@ type sarifDriver struct {
 	Rules          []sarifRule `json:"rules"`
 }
 
-// sarifAutomation tells uploads of one commit apart: what stands before the
-// last slash is GitHub's category.
+// sarifAutomation distinguishes several uploads for one commit. GitHub uses the
+// part before the last slash as the category.
 type sarifAutomation struct {
 	ID string `json:"id"`
 }
@@ -131,21 +131,23 @@ type sarifNotification struct {
 
 const (
 	sarifRoot = "%SRCROOT%"
-	// sarifResults is how many results GitHub shows of a run.
+	// sarifResults is the number of results that GitHub shows of a run.
 	sarifResults = 5000
-	// What the document takes of a text, in columns, and of a finding's events.
+	// Limits for texts in the document, in columns, and for the events of a
+	// finding.
 	sarifMessage  = 900
 	sarifProperty = 2000
 	sarifEvents   = 12
-	// noArtifact stands for the server where the report names no file: GitHub
-	// refuses a document with a result that has no place in the repository.
+	// noArtifact is the location of a result if the report names no file.
+	// GitHub rejects a document with a result that has no location in the
+	// repository.
 	noArtifact = "README.md"
 	project    = "https://github.com/mcp-conform/mcp-conform"
 )
 
-// SARIF writes the report as SARIF 2.1.0, in the part that GitHub's code
-// scanning reads: a rule for each requirement that has findings, a result for
-// each finding, the same in several revisions once.
+// SARIF writes the report in the part of SARIF 2.1.0 that GitHub's code
+// scanning reads: a rule for each requirement that has findings, and a result
+// for each finding. Equal findings in several revisions are one result.
 func SARIF(w io.Writer, r *verdict.Report) error {
 	run := sarifRun{
 		Automation: sarifAutomation{"mcp-conform/" + slug(cmp.Or(string(r.Transport), "run")) + "/"},
@@ -178,7 +180,8 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// sarifLevels: what was not reproduced stands between a warning and what is broken.
+// sarifLevels maps outcomes to levels. A finding that was not reproduced is
+// more than a warning and less than broken, and SARIF has no level for that.
 var sarifLevels = map[verdict.Outcome]string{
 	verdict.HarnessError: "error", verdict.Broken: "error", verdict.Unconfirmed: "warning", verdict.Flaky: "warning", verdict.Warning: "warning", verdict.Note: "note",
 }
@@ -252,8 +255,9 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	if len(e.Script) > 0 {
 		out.Properties["script"] = clipped(e.Script)
 	}
-	// GitHub tells alerts apart by the first; where it stands, it does not look
-	// for one in the file's lines, which are not what is wrong.
+	// GitHub identifies alerts by the first fingerprint. If it is present,
+	// GitHub does not compute one from the lines of the file, which are not the
+	// cause of the finding.
 	print := fingerprint(e)
 	out.Fingerprints["primaryLocationLineHash"] = print + ":1"
 	out.Fingerprints["mcpFinding/v1"] = print
@@ -263,8 +267,8 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	return out
 }
 
-// fingerprint is the same for the same finding in every run: it knows neither
-// what was seen nor in which revisions.
+// fingerprint returns a value that is the same for the same finding in every
+// run. It does not depend on the observation or the revisions.
 func fingerprint(e *entry) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{e.Requirement, e.Judge, e.Summary, string(e.Transport)}, "\x00")))
 	return hex.EncodeToString(sum[:16])
@@ -291,12 +295,13 @@ func sarifInvocationOf(r *verdict.Report) sarifInvocation {
 	return in
 }
 
-// plainText is a text in a SARIF message, where "[text](target)" would be a link.
+// plainText clips text for a SARIF message, where "[text](target)" would be a
+// link.
 func plainText(text string) string {
 	return strings.ReplaceAll(clip(text, sarifMessage), "](", `]\u0028`)
 }
 
-// pageAddress returns an address that may be a link, or "".
+// pageAddress returns the address if it may be a link, or "".
 func pageAddress(address string) string {
 	if u, err := url.Parse(address); err != nil || u.Scheme != "https" || u.Host == "" || Visible(address) != address {
 		return ""
@@ -304,7 +309,7 @@ func pageAddress(address string) string {
 	return address
 }
 
-// artifactURI is the path of a file as a relative reference.
+// artifactURI returns the path of a file as a relative reference.
 func artifactURI(path string) string {
 	u := url.URL{Path: strings.TrimLeft(Visible(cmp.Or(path, noArtifact)), "/")}
 	return clip(u.String(), sarifMessage)
@@ -318,7 +323,7 @@ func visibleAll(rs []spec.Revision) []string {
 	return out
 }
 
-// slug keeps of a text what may stand in any identifier.
+// slug removes the characters that may not occur in an identifier.
 func slug(text string) string {
 	return strings.Map(func(c rune) rune {
 		if c == '-' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' {

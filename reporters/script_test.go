@@ -11,8 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestScriptOfASearch: what a search sent stands in each report that shows what
-// was sent, for the observation may result from what was sent long before.
+// TestScriptOfASearch checks that each report that shows sent messages shows
+// what a search sent, because a message that was sent long before may have
+// caused the observation.
 func TestScriptOfASearch(t *testing.T) {
 	t.Parallel()
 	f := verdict.Finding{

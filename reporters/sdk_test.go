@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// ofSDK is a report with a warning of the author's own, and with a broken
-// requirement that is behaviour of the SDK.
+// ofSDK returns a report with a warning about the server's own code, and with a
+// broken requirement that is an SDK finding.
 func ofSDK() *verdict.Report {
 	r := clean()
 	r.SDK, r.Revisions, r.Verdicts = "typescript-sdk 1.32.2", []spec.Revision{spec.V20251125}, nil
@@ -42,7 +42,7 @@ func TestEveryReportSaysWhatIsKnownOfTheSDK(t *testing.T) {
 	}
 }
 
-// screen is what the console shows of a report.
+// shownOf returns what the console shows of a report.
 func shownOf(r *verdict.Report) string {
 	var b bytes.Buffer
 	NewConsole(&b, ConsoleOptions{}).End(r)

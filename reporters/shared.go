@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// statement is what a requirement says, in the catalogue's words, or "".
+// statement returns the statement of a requirement in the catalogue, or "".
 func statement(id string) string {
 	if q := spec.Requirements().Lookup(id); q != nil {
 		return strings.TrimSpace(q.Statement)
@@ -18,8 +18,8 @@ func statement(id string) string {
 	return ""
 }
 
-// fix is what is usually done about a finding, or "". What is known of the SDK is
-// not for the server's author to fix.
+// fix returns the usual fix of a finding, or "". An SDK finding is not for the
+// server's author to fix.
 func fix(f *verdict.Finding) string {
 	q := spec.Requirements().Lookup(f.Requirement)
 	if q == nil || f.SDK != nil || f.Outcome <= verdict.Note || f.Outcome == verdict.HarnessError {
@@ -28,7 +28,7 @@ func fix(f *verdict.Finding) string {
 	return q.Fix
 }
 
-// overall is one word on the report, for a title or a mark.
+// overall is the overall result of a report, for a title or a symbol.
 type overall int
 
 const (
@@ -53,8 +53,8 @@ func overallOf(r *verdict.Report) overall {
 	return overallKept
 }
 
-// columnsOf returns those columns of the verdict lines that are always shown,
-// or that a revision has a verdict for.
+// columnsOf returns the columns of the verdict lines that are always shown, or
+// for which a revision has a verdict.
 func columnsOf(r *verdict.Report) []verdict.Outcome {
 	var out []verdict.Outcome
 	for _, col := range tallied {
@@ -74,7 +74,7 @@ func labelOf(o verdict.Outcome) string {
 	return o.String()
 }
 
-// areaOf says in which area a requirement stands.
+// areaOf returns the area of each requirement.
 func areaOf(r *verdict.Report) map[string]string {
 	out := map[string]string{}
 	for i := range r.Verdicts {
@@ -83,9 +83,9 @@ func areaOf(r *verdict.Report) map[string]string {
 	return out
 }
 
-// around returns the evidence of a finding and the context in the order of
-// their conversation, at most most events, and how many are left out. Evidence
-// is left out last.
+// around returns the evidence and the context of a finding in the order of
+// their conversation, at most most events, and the number of omitted events. It
+// omits context before evidence.
 func around(f *verdict.Finding, most int) (events []verdict.Evidence, left int) {
 	events = slices.Clone(f.Evidence[:min(len(f.Evidence), most)])
 	if first := slices.IndexFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Offending }); first >= most {
@@ -96,8 +96,8 @@ func around(f *verdict.Finding, most int) (events []verdict.Evidence, left int) 
 	return events, len(f.Evidence) + len(f.Context) - len(events)
 }
 
-// marked splits the text of an event at what offends in it; before and after
-// are bounded, in bytes, and what was cut is named in words by the caller.
+// marked splits the text of an event at the offending part. before and after
+// are limited in bytes; the caller must say what was cut.
 func marked(e *verdict.Evidence, limit int) (before, offends, after string) {
 	text := head(e.Text, limit)
 	if m := e.Mark; m != nil && m.From >= 0 && m.From < m.To && m.From < len(text) {
@@ -107,7 +107,8 @@ func marked(e *verdict.Evidence, limit int) (before, offends, after string) {
 	return text, "", ""
 }
 
-// cutFrom says what of an event is not shown when of its text shown bytes are.
+// cutFrom says how much of an event is cut if only shown bytes of its text are
+// shown.
 func cutFrom(e *verdict.Evidence, shown int) string {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	if size <= int64(shown) {

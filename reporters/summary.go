@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// columns of the verdict lines; those that are not always shown stand only
-// where a revision has such a verdict.
+// tallied are the columns of the verdict lines. Those that are not always shown
+// appear only if a revision has such a verdict.
 var tallied = []struct {
 	outcome verdict.Outcome
 	label   string
@@ -30,8 +30,8 @@ var tallied = []struct {
 	{verdict.NotApplicable, "not applicable", true},
 }
 
-// tally returns a line of counts for each revision judged, and a line for each
-// that the server does not speak.
+// tally returns a line of counts for each judged revision, and a line for each
+// one that the server does not speak.
 func tally(r *verdict.Report, columns int) []string {
 	rows := make([][]string, len(r.Revisions))
 	for _, col := range tallied {
@@ -58,8 +58,8 @@ func tally(r *verdict.Report, columns int) []string {
 	return out
 }
 
-// judged names what the report is about: the server by its own name, or the
-// target where it gave none.
+// judged returns the name that the server gave itself, or the target if it gave
+// none.
 func judged(r *verdict.Report) string {
 	if r.Server.Name == "" {
 		return clip(r.Target, 80)
@@ -67,14 +67,13 @@ func judged(r *verdict.Report) string {
 	return clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), 80)
 }
 
-// ofRecording reports whether the report is on a recording: there was a
-// transport, and neither a server nor a case.
+// ofRecording reports whether the report is about a recording: it has a
+// transport, but no server and no case.
 func ofRecording(r *verdict.Report) bool {
 	return r.Transport != "" && r.Stats.Servers == 0 && r.Stats.Cases == 0 && r.Incomplete == ""
 }
 
-// conclusion says in plain words what the run amounts to, and no more than
-// was judged.
+// conclusion says what the run shows, and claims no more than was judged.
 func conclusion(r *verdict.Report) (string, color) {
 	subject, in := cmp.Or(judged(r), "the server"), ""
 	if ofRecording(r) {
@@ -126,7 +125,8 @@ func conclusion(r *verdict.Report) (string, color) {
 	return subject + text, paint
 }
 
-// beyond limits what is said where something broken is known.
+// beyond returns a phrase that limits the conclusion if a known finding is
+// broken, or "".
 func beyond(r *verdict.Report) string {
 	var out []string
 	for _, k := range known(r) {
@@ -144,7 +144,8 @@ func beyond(r *verdict.Report) string {
 	return "beyond " + strings.Join(out, " and ") + " "
 }
 
-// knownCounts counts what the baseline knows, and what is accepted of the SDK.
+// knownCounts counts the known deviations in the baseline and the accepted SDK
+// findings.
 func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	for _, k := range known(r) {
 		if k.sdk {
@@ -156,7 +157,8 @@ func knownCounts(r *verdict.Report) (baseline, sdk int) {
 	return baseline, sdk
 }
 
-// extent says in what and of how many requirements nothing broken was found.
+// extent returns the revisions and the number of requirements in which nothing
+// broken was found.
 func extent(r *verdict.Report) string {
 	in := joinRevisions(r.Revisions)
 	if len(r.Revisions) > 1 {
@@ -166,13 +168,14 @@ func extent(r *verdict.Report) string {
 	return fmt.Sprintf("in %s, of %d that were judged", in, n)
 }
 
-// requirements counts those that have one of the outcomes in any revision, and
-// are not known.
+// requirements counts the requirements that have one of the outcomes in any
+// revision and are not known deviations.
 func requirements(r *verdict.Report, outcomes ...verdict.Outcome) int {
 	return requirementsWhere(r, func(v *verdict.Verdict) bool { return slices.Contains(outcomes, v.Outcome) && v.Known == "" })
 }
 
-// requirementsWhere counts those with a verdict that is meant.
+// requirementsWhere counts the requirements with a verdict for which meant
+// returns true.
 func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int {
 	ids := map[string]bool{}
 	for i := range r.Verdicts {
@@ -183,7 +186,8 @@ func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int
 	return len(ids)
 }
 
-// effort says what the verdicts took.
+// effort returns the duration of the run, and the number of servers and
+// messages.
 func effort(r *verdict.Report) string {
 	s := &r.Stats
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
@@ -191,11 +195,11 @@ func effort(r *verdict.Report) string {
 		took = s.Took.Round(time.Second).String()
 	}
 	if ofRecording(r) {
-		return took // its messages are the subject of the line
+		return took // the rest of the line already counts its messages
 	}
 	servers := count(s.Servers, "server") + " started"
 	if r.Transport != spec.Stdio {
-		servers = count(s.Servers, "session") // with one server, which was there before
+		servers = count(s.Servers, "session") // one server that was already running
 	}
 	return fmt.Sprintf("%s · %s · %s", took, servers, count(s.Messages, "message"))
 }

@@ -11,15 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What a TAP document takes of a text, in columns.
+// Limits for texts in a TAP document, in columns.
 const (
 	tapTitle = 200
 	tapText  = 1000
 )
 
-// TAP writes the report as TAP version 14: a subtest for each revision, in it a
-// test point for each requirement. What was not judged is skipped; what is
-// flaky or known is to do, and fails nothing.
+// TAP writes the report as TAP version 14, with a subtest for each revision and
+// in it a test point for each requirement. A requirement that was not judged is
+// skipped. A flaky or known finding is marked TODO, and fails nothing.
 func TAP(w io.Writer, r *verdict.Report) error {
 	var b bytes.Buffer
 	t := &tap{out: &b}
@@ -68,7 +68,7 @@ type tap struct {
 
 type tapField struct{ name, value string }
 
-// revision writes the subtest of a revision, and the point that it amounts to.
+// revision writes the subtest of a revision and its summary test point.
 func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string]*verdict.Finding, number int) {
 	var vs []*verdict.Verdict
 	for i := range r.Verdicts {
@@ -146,8 +146,8 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 	return out
 }
 
-// point writes a test point. A directive is set apart from the title by a
-// number sign, which is escaped everywhere else.
+// point writes a test point. A number sign separates the directive from the
+// title, and is escaped everywhere else.
 func (t *tap) point(ok bool, number int, title, directive string, fields []tapField) {
 	status := "ok"
 	if !ok {
@@ -178,12 +178,12 @@ var tapEscaper = strings.NewReplacer(`\`, `\\`, "#", `\#`)
 
 func tapEscaped(text string) string { return tapEscaper.Replace(clip(text, tapTitle)) }
 
-// quotedScalar is a text as a JSON string, which YAML reads as the same.
+// quotedScalar returns text as a JSON string, which is also a YAML scalar.
 func quotedScalar(text string) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(text) != nil { // a string can be encoded
+	if enc.Encode(text) != nil { // encoding a string cannot fail
 		return `""`
 	}
 	return strings.TrimSuffix(b.String(), "\n")

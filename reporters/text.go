@@ -9,12 +9,12 @@ import (
 	eastasian "golang.org/x/text/width"
 )
 
-// Visible returns s on one line with everything that a reader would not see,
-// or that a terminal would obey, written as an escape: \n, \r and \t, \xff
-// for a byte that is not UTF-8, \u001b for control characters, bidi and other
-// format characters, line separators, private and unassigned code points
-// (\u{e0001} past four digits). Ordinary text stays as it is, backslashes
-// too: the result is for people, it can't be turned back.
+// Visible returns s on one line. Everything that a reader would not see or that
+// a terminal would interpret is escaped: \n, \r and \t, \xff for a byte that is
+// not UTF-8, and \u001b for control characters, bidi and other format
+// characters, line separators, and private and unassigned code points
+// (\u{e0001} for more than four digits). Other text stays unchanged, including
+// backslashes, so the result is for people and can't be converted back.
 func Visible(s string) string {
 	var b strings.Builder
 	for i := 0; i < len(s); {
@@ -68,7 +68,7 @@ func tail(s string, n int) string {
 }
 
 // clip returns Visible(s), cut to a number of columns with an ellipsis. It
-// reads no more of s than it needs.
+// reads only as much of s as it needs.
 func clip(s string, columns int) string {
 	v := Visible(head(s, utf8.UTFMax*(columns+1)))
 	if len(fit(v, columns)) == len(v) {
@@ -77,8 +77,8 @@ func clip(s string, columns int) string {
 	return fit(v, columns-1) + "…"
 }
 
-// excerpt is clip for the beginning s of a frame of size bytes: where it
-// cuts, it says how many bytes there were.
+// excerpt is like clip for s, which is the beginning of a frame of size bytes.
+// If it cuts, it adds the number of bytes.
 func excerpt(s string, size int64, columns int) string {
 	size = max(size, int64(len(s)))
 	v := Visible(head(s, utf8.UTFMax*(columns+1)))
@@ -89,8 +89,8 @@ func excerpt(s string, size int64, columns int) string {
 	return fit(v, columns-width(suffix)) + suffix
 }
 
-// wrap breaks Visible(s) between words into at most lines lines of a number
-// of columns; what does not fit is cut with an ellipsis.
+// wrap breaks Visible(s) between words into at most lines lines of a number of
+// columns. Text that does not fit is cut with an ellipsis.
 func wrap(s string, columns, lines int) []string {
 	rest := clip(s, columns*lines)
 	var out []string
@@ -105,7 +105,7 @@ func wrap(s string, columns, lines int) []string {
 	return append(out, clip(rest, columns))
 }
 
-// fit returns the longest beginning of s that takes no more than columns.
+// fit returns the longest prefix of s that takes at most columns.
 func fit(s string, columns int) string {
 	for i, r := range s {
 		if columns -= runeWidth(r); columns < 0 {
@@ -115,7 +115,7 @@ func fit(s string, columns int) string {
 	return s
 }
 
-// fitEnd returns the longest end of s that takes no more than columns.
+// fitEnd returns the longest suffix of s that takes at most columns.
 func fitEnd(s string, columns int) string {
 	for i := len(s); i > 0; {
 		r, size := utf8.DecodeLastRuneInString(s[:i])
@@ -135,9 +135,9 @@ func width(s string) int {
 	return n
 }
 
-// runeWidth is 2 for what terminals draw wide and 1 for the rest, which
-// overrates combining marks: a line comes out short rather than long, however
-// many of them a server puts on a letter.
+// runeWidth returns 2 for characters that terminals draw wide and 1 for all
+// others. That overestimates combining marks, so a line is rather too short
+// than too long, however many marks a server adds to a letter.
 func runeWidth(r rune) int {
 	switch eastasian.LookupRune(r).Kind() {
 	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:
@@ -146,7 +146,7 @@ func runeWidth(r rune) int {
 	return 1
 }
 
-// count says "1 thing" or "2 things".
+// count returns "1 thing" or "2 things".
 func count(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing

@@ -14,7 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// firstInvisible finds what may not reach a terminal; at is -1 without one.
+// firstInvisible finds the first character that must not reach a terminal. at
+// is -1 if there is none.
 func firstInvisible(s string) (r rune, at int) {
 	for i, r := range s {
 		if unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co, unicode.Bidi_Control) {

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What could not be tried again is neither called broken nor flaky, and every
-// reporter says so in words.
+// TestUnconfirmedFindings checks that every reporter says so in words if a
+// finding could not be retried, and calls it neither broken nor flaky.
 func TestUnconfirmedFindings(t *testing.T) {
 	r := every()
 	r.Verdicts, r.Incomplete = nil, ""

@@ -7,23 +7,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// view is the text of an event, visible and cut to fit a number of columns: the
-// part that offends and what is around it. Where no part offends, all of it is
-// in before.
+// view is the text of an event, visible and cut to a number of columns: the
+// offending part and the text around it. If no part offends, before contains
+// all of the text.
 type view struct{ before, offends, after string }
 
 // String returns the parts as one text.
 func (v view) String() string { return v.before + v.offends + v.after }
 
-// viewOf cuts the text of an event around the part that offends. Where it cuts,
-// it says how many bytes the event has.
+// viewOf cuts the text of an event around the offending part. If it cuts, it
+// adds the size of the event in bytes.
 func viewOf(e *verdict.Evidence, columns int) view {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	before, offends, after := marked(e, len(e.Text))
 	if offends == "" && e.Skipped == 0 {
 		return view{before: excerpt(e.Text, size, columns)}
 	}
-	most := utf8.UTFMax * (columns + 1) // bytes that are enough for any part
+	most := utf8.UTFMax * (columns + 1) // enough bytes for any part
 	v := view{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}
 	if size == int64(len(e.Text)) && len(e.Text) <= most && width(v.String()) <= columns {
 		return v
@@ -36,7 +36,8 @@ func viewOf(e *verdict.Evidence, columns int) view {
 		v.offends, v.after, ends = cut, "", false
 	}
 	room -= width(v.offends)
-	// A third of the rest is for what is before, more where less is after.
+	// One third of the rest is for the text before, or more if the text after
+	// is short.
 	if cut := fitEnd(v.before, max(room/3, room-width(v.after))); cut != v.before {
 		v.before, begins = cut, false
 	}

@@ -7,8 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// lacking returns the lines of the configuration file by which more would be
-// observed, in the order of the report, and of how many requirements each.
+// lacking returns the configuration lines that would make more requirements
+// observable, in the order of the report, and the number of requirements for
+// each line.
 func lacking(r *verdict.Report) (lines []string, counts map[string]int) {
 	seen := map[[2]string]bool{}
 	counts = map[string]int{}
@@ -25,8 +26,9 @@ func lacking(r *verdict.Report) (lines []string, counts map[string]int) {
 	return lines, counts
 }
 
-// lackingLines tell of what was not observed because no call was known, or
-// allowed, that would show it: in a line, or with what the user can do about it.
+// lackingLines lists what was not observed because no call was known or
+// allowed. It returns one line or, if verbose, also what the user can do about
+// it.
 func (c *Console) lackingLines(r *verdict.Report) []string {
 	lines, counts := lacking(r)
 	if len(lines) == 0 || c.o.Quiet {
@@ -46,8 +48,8 @@ func (c *Console) lackingLines(r *verdict.Report) []string {
 	return out
 }
 
-// lackingWhy is why something was not observed, and what stands above the lines
-// by which it would be.
+// lackingWhy is the reason why requirements were not observed, and the heading
+// of the configuration lines that would change that.
 type lackingWhy struct{ title, short, head string }
 
 var (
@@ -63,8 +65,8 @@ var (
 	}
 )
 
-// lackingGroup are the lines that belong together, and of how many requirements
-// they are.
+// lackingGroup are configuration lines with the same reason, and the number of
+// their requirements.
 type lackingGroup struct {
 	why   *lackingWhy
 	lines []string
@@ -83,9 +85,8 @@ func lackingGroups(lines []string, counts map[string]int) []lackingGroup {
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-// lackingForms are the lines as a verdict has them, each for itself, and what
-// stands above them where they are written below each other: a key that is
-// there twice would be refused.
+// lackingForms are the forms of the configuration lines in a verdict, and the
+// headings under which such lines are combined. YAML rejects duplicate keys.
 var lackingForms = []struct {
 	before, after string
 	heads         []string
@@ -95,8 +96,8 @@ var lackingForms = []struct {
 	{"fixtures: {", "}", []string{"fixtures:"}, "  "},
 }
 
-// rows writes the lines, the first few of them, as a part of the configuration
-// file that can be taken over as it is.
+// rows returns the first lines, combined to a part of the configuration file
+// that users can copy unchanged.
 func (g *lackingGroup) rows(counts map[string]int, most int) []string {
 	var out []string
 	for _, line := range g.lines[:min(len(g.lines), most)] {

@@ -78,8 +78,9 @@ func TestWhatIsLacking(t *testing.T) {
 	}
 }
 
-// TestLinesOfTheConfigurationAreTaken: what is shown is a part of the file as it
-// stands once its placeholders are filled in; of many lines the first are shown.
+// TestLinesOfTheConfigurationAreTaken checks that the lines are a valid part of
+// the configuration file once their placeholders are filled in, and that only
+// the first of many lines are shown.
 func TestLinesOfTheConfigurationAreTaken(t *testing.T) {
 	var verdicts []verdict.Verdict
 	for i, line := range []string{"tools: {call: [safe, a]}", "tools: {call: [safe, b]}", "fixtures: {slow: {tool: NAME, arguments: {…}}}", "fixtures: {roots: {tool: NAME, arguments: {…}}}"} {
