@@ -17,31 +17,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Where the fuzzer draws instances of a schema and lets the validator decide
-// what they are worth, a run calls tools with arguments that are certainly valid:
-// the same each time, as plain as can be, and none where a schema asks for more
-// than is understood here.
+// The fuzzer draws instances of a schema and lets the validator decide whether
+// they are valid. A run, in contrast, calls tools with arguments that are
+// certainly valid: the same each time, as plain as possible, and none if a
+// schema has keywords that this code does not understand.
 
-// Bounds on what is made from a schema.
+// Limits for what is generated from a schema.
 const (
-	maxSteps    = 1000 // schemas that are looked into
+	maxSteps    = 1000 // schemas that are visited
 	maxDepth    = 16
 	maxElements = 16   // of an array
 	maxText     = 1000 // characters of a string
 )
 
-// Arguments returns the smallest object that fits the JSON Schema of a tool's
-// arguments. Values are those that the schema names itself (const, default,
-// examples, enum), or made from its types and bounds. What can't be made for
-// certain is an error.
+// Arguments returns the smallest object that conforms to the JSON Schema of a
+// tool's arguments. Its values are those that the schema names (const, default,
+// examples, enum), or they are generated from types and limits. It returns an
+// error if no certainly valid value can be generated.
 func Arguments(schema jsontext.Value) (map[string]any, error) {
 	return newCertain(schema).arguments()
 }
 
-// MoreArguments returns further arguments, which differ from those that Arguments
-// returns: all that can be made at once, and the same with other values where the
-// schema names several: the last of an enum or of alternatives, true, elements in
-// arrays.
+// MoreArguments returns further arguments, which differ from those of
+// Arguments: first all members that can be generated, and then the same members
+// with other values where the schema offers a choice (the last value of an
+// enum, the last alternative, true, elements in arrays).
 func MoreArguments(schema jsontext.Value) []map[string]any {
 	least, err := Arguments(schema)
 	if err != nil {
@@ -60,19 +60,19 @@ func MoreArguments(schema jsontext.Value) []map[string]any {
 	return out
 }
 
-// NamesValue reports whether a schema itself names a value that fits.
+// NamesValue reports whether a schema itself names a valid value.
 func NamesValue(schema jsontext.Value) bool {
 	o, _ := decode(schema).(map[string]any)
 	_, ok := (&certain{}).named(o)
 	return ok
 }
 
-// certain makes values that certainly fit, from the schemas of one tool.
+// certain generates certainly valid values from the schemas of one tool.
 type certain struct {
 	*Schema
 	steps int
-	every bool // members that are not required are made, too, as far as they can be
-	other bool // of several values that a schema names, the last is made, not the first
+	every bool // also generate optional members, if possible
+	other bool // use the last of several values that a schema names, not the first
 }
 
 func newCertain(schema jsontext.Value) *certain {
@@ -91,8 +91,8 @@ func (c *certain) arguments() (map[string]any, error) {
 	return o, nil
 }
 
-// notUnderstood are the keywords that nothing is made for: a value that is made
-// without regard to them may break them.
+// notUnderstood are the keywords for which no value is generated, because a
+// value that ignores them may violate them.
 var notUnderstood = []string{
 	"allOf", "not", "if", "dependentRequired", "dependentSchemas", "dependencies", "$dynamicRef", "$recursiveRef",
 	"pattern", "propertyNames", "contains", "unevaluatedProperties", "unevaluatedItems", "disallow", "extends",
@@ -136,7 +136,7 @@ func (c *certain) value(sub any, depth int) (any, error) {
 	return c.typed(o, depth)
 }
 
-// named returns a value that the schema names itself.
+// named returns a value that the schema names.
 func (c *certain) named(o map[string]any) (any, bool) {
 	if v, ok := o["const"]; ok {
 		return v, true
@@ -164,12 +164,12 @@ func (c *certain) named(o map[string]any) (any, bool) {
 	return nil, false
 }
 
-// isOneOf reports whether v is one of the values, as it is written.
+// isOneOf reports whether v equals one of the values, numbers by their text.
 func isOneOf(v any, all []any) bool {
 	return slices.ContainsFunc(all, func(one any) bool { return reflect.DeepEqual(one, v) })
 }
 
-// alone reports whether a keyword has nothing but descriptions next to it.
+// alone reports whether a keyword has only annotations next to it.
 func alone(o map[string]any, word string) bool {
 	for name := range o {
 		switch name {
@@ -182,8 +182,8 @@ func alone(o map[string]any, word string) bool {
 	return true
 }
 
-// referred makes a value by the schema that a reference inside the document
-// leads to.
+// referred generates a value for the schema that a reference inside the
+// document points to.
 func (c *certain) referred(ref string, depth int) (any, error) {
 	pointer, ok := strings.CutPrefix(ref, "#")
 	if !ok || pointer != "" && pointer[0] != '/' || strings.Contains(pointer, "%") {
@@ -192,8 +192,9 @@ func (c *certain) referred(ref string, depth int) (any, error) {
 	return c.value(c.at(ref), depth+1)
 }
 
-// choice makes a value by the first alternative for which one can be made. Of
-// oneOf it may fit no other, which is certain where their types differ.
+// choice generates a value for the first alternative that allows it. With oneOf
+// the value must not match another alternative, which is certain only if their
+// types differ.
 func (c *certain) choice(word string, alternatives []any, depth int) (any, error) {
 	kinds := map[string]bool{}
 	for _, a := range alternatives {
@@ -259,7 +260,7 @@ func (c *certain) typed(o map[string]any, depth int) (any, error) {
 
 func has(o map[string]any, name string) bool { _, ok := o[name]; return ok }
 
-// textsIn returns the strings of an array.
+// textsIn returns the strings in an array.
 func textsIn(v any) []string {
 	all, _ := v.([]any)
 	var out []string
@@ -271,7 +272,7 @@ func textsIn(v any) []string {
 	return out
 }
 
-// integer reads a whole number.
+// integer returns the value as an integer, if it is one.
 func integer(v any) (int64, bool) {
 	n, _ := v.(json.Number)
 	return wire.Integer(jsontext.Value(n))
@@ -307,11 +308,12 @@ func (c *certain) certainObject(o map[string]any, depth int) (any, error) {
 	return out, nil
 }
 
-// optionalDepth is how deep what is not required is nested.
+// optionalDepth is the nesting depth up to which optional members are
+// generated.
 const optionalDepth = 3
 
-// optional adds the members that are not required, as far as they can be made
-// and there may be so many. Where patterns of names have a say, it adds none.
+// optional adds the optional members that can be generated, up to
+// maxProperties. It adds none if the schema has patternProperties.
 func (c *certain) optional(o, out map[string]any, depth int) {
 	most, bounded := integer(o["maxProperties"])
 	if has(o, "patternProperties") || depth > optionalDepth {
@@ -355,8 +357,8 @@ func (c *certain) certainArray(o map[string]any, depth int) (any, error) {
 	return out, nil
 }
 
-// mayHoldElement reports whether an array may have an element, and its schema
-// says what it is.
+// mayHoldElement reports whether an array may have an element that its schema
+// describes.
 func mayHoldElement(o map[string]any) bool {
 	most, bounded := integer(o["maxItems"])
 	_, described := o["items"].(map[string]any)
@@ -387,7 +389,7 @@ func certainText(o map[string]any) (any, error) {
 	return s, nil
 }
 
-// certainNumber makes a number, an integer wherever one fits.
+// certainNumber returns a valid number, an integer if one is valid.
 func certainNumber(o map[string]any) (any, error) {
 	candidates := []float64{1, 0}
 	for _, name := range []string{"minimum", "exclusiveMinimum", "maximum", "exclusiveMaximum"} {
@@ -396,7 +398,7 @@ func certainNumber(o map[string]any) (any, error) {
 		}
 		x, ok := real(o[name])
 		if !ok {
-			return nil, errors.New("a bound is no number") // in draft 4 some are booleans
+			return nil, errors.New("a bound is no number") // in draft 4 some limits are booleans
 		}
 		candidates = append(candidates, math.Ceil(x), math.Floor(x), math.Floor(x)+1, math.Ceil(x)-1)
 	}

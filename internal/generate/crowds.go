@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// crowded are how many requests come at once: of one method, and of each of two.
+// crowded are the numbers of concurrent requests of one method, and beside
+// those of each of two methods.
 var (
 	crowded = []int{3, 6, 16, 31}
 	beside  = []int{1, 2}
@@ -20,8 +21,8 @@ func (o *Offer) crowdDrills() int {
 	return n*len(crowded) + n*n*len(beside)
 }
 
-// crowdDrill asks for the same several times in one write, or for two things in
-// turn.
+// crowdDrill sends several requests of one method in one write, or alternating
+// requests of two methods.
 func (m *maker) crowdDrill(on, number int) {
 	n := len(m.requests)
 	var methods []string
@@ -44,17 +45,17 @@ func (m *maker) crowdDrill(on, number int) {
 	m.fence(on)
 }
 
-// repeats are how often the same comes one after the other: what is repeated
-// often was also repeated seldom.
+// repeats are the numbers of repetitions. Small numbers need no separate drill,
+// because each sequence contains them.
 var repeats = []int{33, 33, 129}
 
-// kinds of what can be repeated: requests, walks, a method that nobody knows,
-// and a notification.
+// repeatables returns the number of operations that can be repeated: requests,
+// walks, an unknown method, and a notification.
 func (o *Offer) repeatables() int { return len(o.Requests()) + len(o.Lists()) + 2 }
 
 func (o *Offer) repeatDrills() int { return o.repeatables() * len(repeats) }
 
-// repeatDrill does one thing many times.
+// repeatDrill repeats one operation.
 func (m *maker) repeatDrill(on, number int) {
 	kinds := m.offer.repeatables()
 	what, times := number%kinds, repeats[number/kinds]
@@ -79,15 +80,15 @@ func (m *maker) repeatDrill(on, number int) {
 	}
 }
 
-// change puts a session into another state.
+// change is a request that changes the state of a session.
 type change struct {
 	method string
-	level  any    // of logging
-	uri    string // of what is subscribed to, or no more
+	level  any    // for logging/setLevel
+	uri    string // for a subscription
 }
 
-// changes are those that a client can make: each level, and each subscription,
-// with and without.
+// changes returns the changes that a client can make: each log level, and each
+// subscription and its cancellation.
 func (o *Offer) changes() []change {
 	var out []change
 	for _, method := range o.Requests() {
@@ -107,7 +108,7 @@ func (o *Offer) changes() []change {
 
 func (o *Offer) switchDrills() int { n := len(o.changes()); return n * n }
 
-// switchTo makes a change, and waits for the answer.
+// switchTo requests a change, and waits for the response.
 func (m *maker) switchTo(on int, c change) {
 	if c.method == spec.MethodSetLevel {
 		m.ask(on, c.method, members{{"level", wire.JSON(c.level)}})
@@ -120,7 +121,7 @@ func (m *maker) switchTo(on int, c change) {
 	m.awaited()
 }
 
-// switchDrill goes from one state to another.
+// switchDrill makes one change after another.
 func (m *maker) switchDrill(on, number int) {
 	all := m.offer.changes()
 	m.switchTo(on, all[number%len(all)])
@@ -130,8 +131,8 @@ func (m *maker) switchDrill(on, number int) {
 
 func (o *Offer) lapseDrills() int { return len(o.changes()) }
 
-// lapseDrill makes a change, and behind it a request of the same method that has
-// to be refused: the state is then as it was.
+// lapseDrill makes a change, and then an invalid request of the same method.
+// The state must remain as it was.
 func (m *maker) lapseDrill(on, number int) {
 	c := m.offer.changes()[number]
 	m.switchTo(on, c)
@@ -139,7 +140,8 @@ func (m *maker) lapseDrill(on, number int) {
 	m.showing(on)
 }
 
-// showing does what may show in which state the server is.
+// showing calls tools whose results or messages may depend on the state of the
+// session.
 func (m *maker) showing(on int) {
 	if len(m.offer.Tools) == 0 || !m.offer.Has("tools") {
 		m.request(on)

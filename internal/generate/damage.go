@@ -6,19 +6,18 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Damage is one way to spoil the bytes of a line.
+// Damage is one way to damage the bytes of a line.
 type Damage struct {
 	Name  string
-	Bytes []byte // newlines and all
-	// Splits are the places where one write ends and the next begins.
+	Bytes []byte // including newlines
+	// Splits are the positions at which a new write begins.
 	Splits []int
-	// Whole: what the line says is the same as before, so that a server has to
-	// take it.
+	// Whole reports that the line has the same meaning as before, so a server
+	// must accept it.
 	Whole bool
 }
 
-// Damages draws damage to a line that holds one message, which is given
-// without its newline.
+// Damages draws damage to a line with one message, given without its newline.
 func Damages(line []byte) *rapid.Generator[Damage] {
 	return rapid.Custom(func(t *rapid.T) Damage {
 		return rapid.SampledFrom(damages).Draw(t, "damage")(t, line)
@@ -88,7 +87,7 @@ var damages = []func(t *rapid.T, line []byte) Damage{
 
 func ended(line []byte) []byte { return append(bytes.Clone(line), '\n') }
 
-// place draws where in the line something is done.
+// place draws a position in the line.
 func place(t *rapid.T, line []byte) int { return rapid.IntRange(0, len(line)).Draw(t, "place") }
 
 func insert(line []byte, at int, b []byte) []byte {

@@ -2,24 +2,25 @@ package generate
 
 import "pgregory.net/rapid"
 
-// A sweep goes through what can be combined one after the other, where chance
-// would leave out some for long: each value at each place, each order of
-// methods, each number of requests at once. What a sweep goes through are
-// drills, of which there are several sorts.
+// A sweep enumerates combinations that random choice might not produce for a
+// long time: each value in each position, each order of methods, each number of
+// concurrent requests. A drill is one item of such an enumeration, and there
+// are several kinds of drills.
 
-// drill is one sort.
+// drill is one kind of drill.
 type drill struct {
-	// share is how many of the scripts of a sweep hold it.
+	// share is the number of a sweep's scripts per round that have this kind.
 	share int
-	// each is how many of them a script holds.
+	// each is the number of drills in a script.
 	each int
 	mood Mood
-	// count is how many there are; do adds the one with a number.
+	// count returns the number of drills of this kind. do adds the drill with a
+	// number.
 	count func(o *Offer) int
 	do    func(m *maker, on, number int)
 }
 
-// drills are all sorts.
+// drills are all kinds of drills.
 var drills = []drill{
 	{share: 4, each: 24, count: (*Offer).valueDrills, do: (*maker).valueDrill},
 	{share: 1, each: 24, count: (*Offer).soupDrills, do: (*maker).soupDrill},
@@ -33,19 +34,19 @@ var drills = []drill{
 	{share: 1, each: 6, mood: Odd, count: (*Offer).lapseDrills, do: (*maker).lapseDrill},
 }
 
-// Turn is one script's part of a sweep.
+// Turn identifies one script of a sweep.
 type Turn struct {
-	// Number counts the turns of a sweep, from 0.
+	// Number counts the scripts of a sweep, from 0.
 	Number uint64
-	// Seed is that of the sweep, not of the script: it says in which order
-	// things come.
+	// Seed is the seed of the sweep, not of the script. It determines the order
+	// of the drills.
 	Seed uint64
-	// More is how many times as much the script holds as usual; 0 is 1. Who
-	// takes long to start is better asked much at once.
+	// More multiplies the number of drills in the script; 0 means 1. If a
+	// server starts slowly, long scripts are more efficient.
 	More int
 }
 
-// of returns the kind of drill of the turn, and the number of its first.
+// of returns the kind of drill of the turn, and the number of its first drill.
 func (t *Turn) of() (d *drill, first uint64) {
 	shares := 0
 	for i := range drills {
@@ -53,7 +54,7 @@ func (t *Turn) of() (d *drill, first uint64) {
 	}
 	round, slot := t.Number/uint64(shares), int(t.Number%uint64(shares)) //nolint:gosec // small
 	for i := range drills {
-		// Sorts take turns: a slot that is used up is passed on.
+		// The kinds alternate: each has share slots in a round.
 		if d = &drills[i]; slot < d.share {
 			break
 		}
@@ -62,7 +63,7 @@ func (t *Turn) of() (d *drill, first uint64) {
 	return d, (round*uint64(d.share) + uint64(slot)) * uint64(d.each*max(1, t.More)) //nolint:gosec // small
 }
 
-// Mood says which one the script of the turn needs.
+// Mood returns the mood that the script of the turn needs.
 func (t *Turn) Mood() Mood {
 	d, _ := t.of()
 	return d.mood
@@ -72,7 +73,7 @@ func (t *Turn) Mood() Mood {
 func (m *maker) sweep(turn *Turn) {
 	d, first := turn.of()
 	count := d.count(m.offer)
-	if count == 0 { // the server has nothing of that sort
+	if count == 0 { // the server offers nothing for this kind
 		for range run {
 			m.next()
 		}
@@ -93,8 +94,8 @@ func (m *maker) on() int {
 	return rapid.IntRange(0, len(m.held)-1).Draw(m.t, "conversation")
 }
 
-// permuted returns a number below count, each once before any comes again, in
-// an order that hangs on the seed and differs from pass to pass.
+// permuted returns a number below count. In each pass every number occurs once,
+// in an order that depends on the seed and the pass.
 func permuted(n uint64, count int, seed uint64) int {
 	c := uint64(count) //nolint:gosec // positive
 	pass := n / c
@@ -112,11 +113,11 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
-// scrambled mixes two numbers.
+// scrambled hashes two numbers.
 func scrambled(seed, n uint64) uint64 { return Scatter(seed + (n+1)*0x9e3779b97f4a7c15) }
 
-// Scatter returns a number that looks like no other for each that it is given
-// (the last steps of splitmix64).
+// Scatter hashes a number. Different numbers have different results (these are
+// the last steps of splitmix64).
 func Scatter(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -41,8 +41,8 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 	})
 }
 
-// TestTurnsShareOut: each sort has its share of the turns, and goes through its
-// drills without leaving any out.
+// TestTurnsShareOut checks that each kind gets its share of the turns and
+// leaves out none of its drills.
 func TestTurnsShareOut(t *testing.T) {
 	next := map[*drill]uint64{}
 	turns := map[*drill]int{}
@@ -64,7 +64,8 @@ func TestTurnsShareOut(t *testing.T) {
 	}
 }
 
-// TestSweepsOfLittle: a server that offers next to nothing can be swept, too.
+// TestSweepsOfLittle checks that a sweep works on a server that offers almost
+// nothing.
 func TestSweepsOfLittle(t *testing.T) {
 	for _, rev := range spec.HandshakeRevisions() {
 		for _, declared := range []map[string]bool{nil, {"tools": true}, {"logging": true, "prompts": true}, {"resources": true, "resources.subscribe": true, "tasks": true}} {
@@ -81,8 +82,8 @@ func TestSweepsOfLittle(t *testing.T) {
 	}
 }
 
-// TestLevelsStayBehindWhatIsRefused: a sweep sets each level, has another
-// request for one refused behind it, and calls tools then.
+// TestLevelsStayBehindWhatIsRefused checks that a sweep sets each log level,
+// then sends an invalid request for another one, and then calls tools.
 func TestLevelsStayBehindWhatIsRefused(t *testing.T) {
 	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Declared: map[string]bool{"logging": true, "tools": true}, Tools: []Tool{{Name: "log"}}}
 	o.Prepare()

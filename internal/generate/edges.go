@@ -12,17 +12,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// plainWords are the keywords of a schema next to which any value of its type
-// is as good, and boundWords those that EdgeArguments heeds, too.
+// plainWords are the keywords that do not restrict a value beyond its type.
+// boundWords are those that EdgeArguments also understands.
 var (
 	plainWords = []string{"type", "title", "description", "default", "examples", "$comment"}
 	boundWords = append(slices.Clone(plainWords), "minimum", "minLength", "minItems", "items")
 	rootWords  = []string{"type", "title", "description", "properties", "required", "additionalProperties", "$schema", "$id", "$comment", "$defs", "definitions"}
 )
 
-// EdgeArguments returns arguments at which tools are known to go wrong: with 0, "",
-// [] and false in place of the members' values, and with -1. A member of which the
-// schema says more than is understood here keeps its value.
+// EdgeArguments returns arguments with which tools are known to fail: with 0,
+// "", [] and false as the members' values, and with -1. A member whose schema
+// has other keywords keeps its value.
 func EdgeArguments(schema jsontext.Value) []map[string]any {
 	least, properties := plainArguments(schema)
 	var out []map[string]any
@@ -40,8 +40,8 @@ func EdgeArguments(schema jsontext.Value) []map[string]any {
 	return out
 }
 
-// ArgumentsWithText returns the least arguments, with text in the first member, by
-// name, that may be any string.
+// ArgumentsWithText returns the smallest arguments with text as the value of
+// the first member, by name, that may be any string.
 func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string]any, ok bool) {
 	least, properties := plainArguments(schema)
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
@@ -55,8 +55,8 @@ func ArgumentsWithText(schema jsontext.Value, text string) (arguments map[string
 	return nil, false
 }
 
-// plainArguments returns the least arguments and the schemas of the members, nil
-// where the schema says more than which members there are.
+// plainArguments returns the smallest arguments and the schemas of the members.
+// The schemas are nil if the root schema restricts more than its members.
 func plainArguments(schema jsontext.Value) (least map[string]any, properties map[string]jsontext.Value) {
 	words, ok := keywords(schema, rootWords)
 	if !ok {
@@ -70,7 +70,7 @@ func plainArguments(schema jsontext.Value) (least map[string]any, properties map
 	return least, properties
 }
 
-// keywords returns the keywords of a schema; ok is false where it has others than
+// keywords returns the keywords of a schema. ok is false if it has others than
 // the known ones.
 func keywords(schema jsontext.Value, known []string) (words map[string]jsontext.Value, ok bool) {
 	names, words := wire.Members(schema)
@@ -79,8 +79,8 @@ func keywords(schema jsontext.Value, known []string) (words map[string]jsontext.
 	})
 }
 
-// edgeOf returns the value of the schema's type that has nothing in it, or the
-// number.
+// edgeOf returns the empty value of the schema's type, or number if the type is
+// numeric.
 func edgeOf(schema jsontext.Value, number float64) (v any, ok bool) {
 	words, ok := keywords(schema, boundWords)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Spelled draws one of the ways of writing the message on one line: any order
-// of members, spaces, members of which the client's own meaning is none.
+// Spelled draws one of the ways to write the message on one line: members in
+// any order, extra spaces, and extra members that the client does not define.
 func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	return rapid.Custom(func(t *rapid.T) []byte {
 		if !chance(t, 25) {
@@ -36,18 +36,18 @@ func Spelled(m script.Message) *rapid.Generator[[]byte] {
 	})
 }
 
-// IDs hands out ids that no other request of a conversation has. Small
-// integers are left to others, such as fences.
+// IDs returns ids that no other request of a conversation has. Small integers
+// are reserved for other requests, such as fences.
 type IDs struct {
 	used map[string]bool
 	n    int64
 }
 
-// firstID is the least of the positive integers that are drawn.
+// firstID is the smallest positive integer that is drawn.
 const firstID = 1001
 
-// Next draws an id that is legal and new: an integer, or any text, also of
-// digits that another one has as an integer.
+// Next draws a new valid id: an integer or any string, possibly one with the
+// digits of another integer id.
 func (ids *IDs) Next(t *rapid.T) wire.ID {
 	for {
 		ids.n++
@@ -57,7 +57,7 @@ func (ids *IDs) Next(t *rapid.T) wire.ID {
 	}
 }
 
-// take reports whether the id is new, and from now on it is not.
+// take reports whether the id is new, and marks it as used.
 func (ids *IDs) take(id wire.ID) bool {
 	if ids.used == nil {
 		ids.used = map[string]bool{}
@@ -87,13 +87,13 @@ func (ids *IDs) draw(t *rapid.T) wire.ID {
 	}
 }
 
-// Wrong is a message that is no JSON-RPC request, and why.
+// Wrong is a message that is not a JSON-RPC request, and the reason.
 type Wrong struct {
 	Why   string
 	Bytes []byte
 }
 
-// wrongs are ways in which a message is no request: %s is its id.
+// wrongs are messages that are not valid requests. %s is the id.
 var wrongs = []struct{ why, text string }{
 	{"no jsonrpc", `{"id":%s,"method":"ping"}`},
 	{"another version of JSON-RPC", `{"jsonrpc":"1.0","id":%s,"method":"ping"}`},
@@ -120,7 +120,7 @@ var wrongs = []struct{ why, text string }{
 	{"null", `null`},
 }
 
-// WrongEnvelope draws a message that is no request.
+// WrongEnvelope draws a message that is not a valid request.
 func WrongEnvelope(id wire.ID) *rapid.Generator[Wrong] {
 	return rapid.Custom(func(t *rapid.T) Wrong {
 		w := rapid.SampledFrom(wrongs).Draw(t, "wrong")

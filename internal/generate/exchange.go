@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// exchanges draws a request of HTTP that is wrong in one way.
+// exchanges draws an HTTP request that is wrong in one way.
 func exchanges(id wire.ID) *rapid.Generator[*script.Exchange] {
 	ping := script.Message{ID: id, Method: "ping"}.Bytes()
 	return rapid.Custom(func(t *rapid.T) *script.Exchange {
@@ -21,8 +21,7 @@ func exchanges(id wire.ID) *rapid.Generator[*script.Exchange] {
 	})
 }
 
-// wrongExchanges are ways in which a request of HTTP is none that a server has
-// to serve.
+// wrongExchanges are HTTP requests that a server need not serve.
 var wrongExchanges = []script.Exchange{
 	{Why: "a method that nobody uses", Method: "PUT", Body: script.Bytes("MESSAGE")},
 	{Why: "another method that nobody uses", Method: "PATCH", Body: script.Bytes("MESSAGE")},

@@ -71,7 +71,7 @@ func TestEnvelopes(t *testing.T) {
 	})
 }
 
-// lawful reports whether the bytes are a request as JSON-RPC has it.
+// lawful reports whether the bytes are a JSON-RPC request.
 func lawful(b []byte) bool {
 	f := wire.Parse(b)
 	if len(f.Messages) != 1 || f.Batch {
@@ -101,7 +101,8 @@ func TestDamage(t *testing.T) {
 	})
 }
 
-// schemas are of both dialects, of all keywords that the generators know.
+// schemas draws schemas of both dialects, with all keywords that the generators
+// know.
 func schemas(depth int) *rapid.Generator[map[string]any] {
 	return rapid.Custom(func(t *rapid.T) map[string]any {
 		kinds := []string{"string", "integer", "number", "boolean", "null", "enum", "const"}
@@ -204,7 +205,7 @@ func decoded(t *rapid.T, v jsontext.Value) any {
 	return out
 }
 
-// names reports whether the keyword is among those that a value does not keep.
+// names reports whether the error or one of its causes is about the keyword.
 func names(e *jsonschema.ValidationError, keyword string) bool {
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 && path[len(path)-1] == keyword {
 		return true
@@ -220,7 +221,7 @@ func names(e *jsonschema.ValidationError, keyword string) bool {
 	return false
 }
 
-// known is what a server may offer.
+// known returns an offer with everything that a server may have.
 func known(rev spec.Revision, over spec.Transport) *generate.Offer {
 	o := &generate.Offer{
 		Revision: rev, Transport: over,
@@ -256,8 +257,9 @@ func scripts(t *rapid.T, mood generate.Mood) script.Script {
 	return s.Script().Draw(t, "script")
 }
 
-// TestLawfulScripts: each message is one that a client may send, no id comes
-// twice in a conversation, and a cancellation names what was asked for.
+// TestLawfulScripts checks that a client may send each message, that ids are
+// unique in a conversation, and that a cancellation refers to an earlier
+// request.
 func TestLawfulScripts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scripts(t, generate.Lawful)
@@ -310,7 +312,8 @@ func TestOddAndWildScriptsNameWhatIsWrong(t *testing.T) {
 	})
 }
 
-// TestScriptsCanBeWritten: what is written as JSON comes back as it was.
+// TestScriptsCanBeWritten checks that a script survives a round trip through
+// JSON.
 func TestScriptsCanBeWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := scripts(t, rapid.SampledFrom([]generate.Mood{generate.Lawful, generate.Odd, generate.Wild}).Draw(t, "mood"))
@@ -325,7 +328,7 @@ func TestScriptsCanBeWritten(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &back); err != nil {
 			t.Fatalf("%v in %s", err, out.Bytes())
 		}
-		for i := range s.Operations { // nothing and an empty text are the same
+		for i := range s.Operations { // nil and an empty message are equivalent
 			if len(s.Operations[i].Message) == 0 {
 				s.Operations[i].Message = nil
 			}

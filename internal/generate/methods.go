@@ -7,7 +7,7 @@ import (
 // Method is a request or a notification of a client.
 type Method struct {
 	name         string
-	needs        string // the capability of the server
+	needs        string // the server capability that it requires
 	since, until spec.Revision
 	notification bool
 	params       map[string]param
@@ -31,7 +31,7 @@ var (
 	levels      = []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
 
-// methods are those of the handshake revisions.
+// methods are the methods of the handshake revisions.
 var methods = []Method{
 	{name: spec.MethodPing},
 	{name: spec.MethodToolsList, needs: "tools", params: paging},
@@ -66,12 +66,12 @@ var methods = []Method{
 	{name: spec.MethodInitialized, notification: true},
 }
 
-// exists reports whether the method is one of revision r.
+// exists reports whether revision r defines the method.
 func (m *Method) exists(r spec.Revision) bool {
 	return r.AtLeast(m.since) && (m.until == "" || !r.AtLeast(m.until))
 }
 
-// Requests returns the names of the requests that may be made of the server.
+// Requests returns the names of the requests that the server supports.
 func (o *Offer) Requests() []string {
 	var out []string
 	for i := range methods {
@@ -82,9 +82,9 @@ func (o *Offer) Requests() []string {
 	return out
 }
 
-// supports reports whether the server declared what the method needs. Before
-// 2025-03-26 completion had no capability, so it takes one of what can be
-// completed.
+// supports reports whether the server declared what the method requires. Before
+// 2025-03-26 completion had no capability, so completion/complete is not used
+// there.
 func (o *Offer) supports(m *Method) bool {
 	if m.needs == "completions" && !o.Revision.AtLeast(spec.V20250326) {
 		return false
@@ -92,7 +92,8 @@ func (o *Offer) supports(m *Method) bool {
 	return o.Has(m.needs)
 }
 
-// Lists are the methods that give a list in pages, and the member that holds it.
+// Lists returns the methods of paginated lists, with the result member that
+// contains the list.
 func (o *Offer) Lists() map[string]string {
 	out := map[string]string{}
 	for _, name := range o.Requests() {
@@ -108,6 +109,6 @@ var listed = map[string]string{
 	spec.MethodPromptsList: "prompts", spec.MethodTasksList: "tasks",
 }
 
-// ListMember returns the member of the result that holds the list, "" for what
-// is no method of lists.
+// ListMember returns the result member that contains the list, or "" for a
+// method without a list.
 func ListMember(method string) string { return listed[method] }

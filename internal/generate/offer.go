@@ -7,33 +7,35 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Offer is what is known of a server, so that it can be asked for what it has.
+// Offer is what is known of a server, so that requests can refer to what it
+// offers.
 type Offer struct {
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Declared are the capabilities, those inside others with a dot.
+	// Declared are the server's capabilities. Nested ones are written with a
+	// dot.
 	Declared map[string]bool
-	// Tools are those that may be called.
+	// Tools are the tools that may be called.
 	Tools     []Tool
 	Resources []string // URIs
 	Templates []string // URI templates
 	Prompts   []Prompt
-	// Paged are the methods of lists that have more than one page.
+	// Paged are the list methods with more than one page.
 	Paged map[string]bool
 
-	places  []spot // where values of the client's choice can stand
+	places  []spot // positions in requests for values that the client chooses
 	schemas map[string]*Schema
-	// Orders of requests: three of them, two with what can result from each, and two
-	// of which some have wrong params.
+	// These are orders of requests: triples, pairs with every kind of result,
+	// and pairs of which some have invalid params.
 	triple, pair, wrongPair order
 }
 
-// Tool is one that may be called.
+// Tool is a tool that may be called.
 type Tool struct {
 	Name string
 	// Input is the JSON Schema of its arguments.
 	Input jsontext.Value
-	// Tasks: it may be called as a task.
+	// Tasks reports whether the tool may be called as a task.
 	Tasks bool
 }
 
@@ -43,10 +45,10 @@ type Prompt struct {
 	Arguments, Required []string
 }
 
-// Has reports whether the server declared the capability; none is needed for "".
+// Has reports whether the server declared the capability. It is true for "".
 func (o *Offer) Has(capability string) bool { return capability == "" || o.Declared[capability] }
 
-// Prepare reads all schemas, which must be done once before anything is drawn.
+// Prepare parses all schemas. It must be called once before anything is drawn.
 func (o *Offer) Prepare() {
 	o.schemas = map[string]*Schema{}
 	for _, tool := range o.Tools {
@@ -61,8 +63,8 @@ func (o *Offer) Prepare() {
 	o.triple, o.pair, o.wrongPair = newOrder(o.steps(), 3), newOrder(o.endings(false), 2), newOrder(o.endings(true), 2)
 }
 
-// paramsSchema is the JSON Schema of the params of a method, as far as the
-// specification says what they are.
+// paramsSchema returns a JSON Schema of the params of a method, as far as the
+// specification defines them.
 func (o *Offer) paramsSchema(m Method) jsontext.Value {
 	properties := map[string]any{"_meta": map[string]any{"type": "object"}}
 	required := []any{}

@@ -11,17 +11,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// run is how many steps of an order stand in one drill.
+// run is the number of steps in one drill.
 const run = 48
 
-// step is one letter of the alphabet that orders are made of.
+// step is one letter of the alphabet from which orders are formed.
 type step struct {
-	method  string // "" for a method that nobody knows
-	refused bool   // it names what is not there
-	wrong   bool   // its params are not what the method takes
+	method  string // "" for an unknown method
+	refused bool   // the request refers to something that does not exist
+	wrong   bool   // the params are not valid for the method
 }
 
-// steps are the letters: all requests, and what needs no answer.
+// steps returns the letters: all requests, an unknown method, and
+// notifications.
 func (o *Offer) steps() []step {
 	out := []step{{method: ""}, {method: spec.MethodRootsChanged}, {method: spec.MethodCancelled}}
 	for _, method := range o.Requests() {
@@ -30,7 +31,8 @@ func (o *Offer) steps() []step {
 	return out
 }
 
-// endings are the letters with the ways in which requests can end.
+// endings returns the letters, with variants for the ways in which a request
+// can end.
 func (o *Offer) endings(wrong bool) []step {
 	out := o.steps()
 	for _, method := range o.Requests() {
@@ -44,25 +46,26 @@ func (o *Offer) endings(wrong bool) []step {
 	return out
 }
 
-// takes reports whether the schema is one of params that name something.
+// takes reports whether the params have required members, which refer to
+// something by name.
 func (s *Schema) takes() bool {
 	o, _ := s.root.(map[string]any)
 	required, _ := o["required"].([]any)
 	return len(required) > 0
 }
 
-// order is a sequence in which each word of so many letters comes once.
+// order is a cyclic sequence in which each word of a given length occurs once.
 type order struct {
 	letters []step
 	length  int   // of a word
-	cycle   []int // the sequence, of numbers of letters
+	cycle   []int // the sequence, as indices of letters
 }
 
 func newOrder(letters []step, length int) order {
 	return order{letters, length, deBruijn(len(letters), length)}
 }
 
-// runs is how many drills go through it.
+// runs returns the number of drills that the whole sequence needs.
 func (r *order) runs() int { return (len(r.cycle) + run - 1) / run }
 
 func (o *Offer) triples() int    { return o.triple.runs() }
@@ -73,10 +76,10 @@ func (m *maker) tripleDrill(on, number int)    { m.inOrder(on, &m.offer.triple, 
 func (m *maker) pairDrill(on, number int)      { m.inOrder(on, &m.offer.pair, number) }
 func (m *maker) wrongPairDrill(on, number int) { m.inOrder(on, &m.offer.wrongPair, number) }
 
-// inOrder adds one run of an order. Each step waits for its answer, so that the
-// order is the server's, too.
+// inOrder adds one drill with a part of an order. Each step waits for its
+// response, so that the server processes the steps in this order.
 func (m *maker) inOrder(on int, r *order, number int) {
-	names := make([]int, len(r.letters)) // which letter is which differs by the seed
+	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
 	for i := range names {
 		names[i] = permuted(uint64(i), len(r.letters), m.turn.Seed) //nolint:gosec // small
 	}
@@ -92,7 +95,8 @@ func (m *maker) inOrder(on int, r *order, number int) {
 	}
 }
 
-// ground adds what steps may refer to: a task, and the first pages of lists.
+// ground adds operations that later steps refer to: a task, and the first pages
+// of lists.
 func (m *maker) ground(on int) {
 	h := m.held[on]
 	if m.offer.Has("tasks") && len(h.tasks) == 0 {
@@ -106,7 +110,7 @@ func (m *maker) ground(on int) {
 	}
 }
 
-// awaited makes the last operation one that is waited for.
+// awaited makes the script wait for the response to the last operation.
 func (m *maker) awaited() {
 	last := &m.out[len(m.out)-1]
 	last.Await, last.Together = true, false
@@ -139,7 +143,8 @@ func (m *maker) step(on int, s step) {
 // ofTasks are the requests that name a task.
 var ofTasks = []string{spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel}
 
-// strangers draws params that fit the method and name what nobody has.
+// strangers draws params that are valid for the method but name something that
+// does not exist.
 func (o *Offer) strangers(t *rapid.T, method string) members {
 	var m members
 	switch method {
@@ -156,8 +161,8 @@ func (o *Offer) strangers(t *rapid.T, method string) members {
 	return m
 }
 
-// deBruijn returns the shortest cycle of letters in which each word of so many
-// letters comes once (Fredricksen, Kessler and Maiorana).
+// deBruijn returns the shortest cycle of letters in which each word of the
+// given length occurs once (algorithm by Fredricksen, Kessler and Maiorana).
 func deBruijn(letters, length int) []int {
 	var out []int
 	word := make([]int, letters*length+1)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// members are those of an object, in the order in which they are written.
+// members are the members of an object, in the order in which they are written.
 type members []member
 
 type member struct {
@@ -29,7 +29,7 @@ func (m members) has(name string) bool {
 	return slices.ContainsFunc(m, func(one member) bool { return one.name == name })
 }
 
-// bytes writes the object; nil where it has no members.
+// bytes returns the object as JSON, or nil if it has no members.
 func (m members) bytes() jsontext.Value {
 	if len(m) == 0 {
 		return nil
@@ -44,8 +44,7 @@ func (m members) bytes() jsontext.Value {
 	return append(out, '}')
 }
 
-// typed draws the params of a request that fit its method. What they name is
-// most often there.
+// typed draws valid params for a request. What they name usually exists.
 func (o *Offer) typed(t *rapid.T, method string) members {
 	var m members
 	switch method {
@@ -72,7 +71,7 @@ func (o *Offer) typed(t *rapid.T, method string) members {
 	return m
 }
 
-// call draws the params of a call of a tool.
+// call draws the params of tools/call.
 func (o *Offer) call(t *rapid.T, m *members) {
 	if len(o.Tools) == 0 || chance(t, 5) {
 		m.text("name", strange(t))
@@ -99,11 +98,11 @@ var tasks = []jsontext.Value{
 	jsontext.Value(`{}`), jsontext.Value(`{"ttl":60000}`), jsontext.Value(`{"ttl":1}`), jsontext.Value(`{"ttl":9007199254740991}`),
 }
 
-// strange draws a name that nothing has.
+// strange draws a name that does not exist on any server.
 func strange(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
 
-// uri draws one of the URIs that are listed, or that a template may make, or
-// that nothing has.
+// uri draws a listed URI, one that a template may match, or one that does not
+// exist.
 func (o *Offer) uri(t *rapid.T) string {
 	n := percent.Draw(t, "kind of URI")
 	switch {
@@ -116,7 +115,7 @@ func (o *Offer) uri(t *rapid.T) string {
 	}
 }
 
-// Expanded draws a URI that a template makes.
+// Expanded draws a URI that matches a template.
 func Expanded(template string) *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		always(t)
@@ -132,7 +131,7 @@ func Expanded(template string) *rapid.Generator[string] {
 	})
 }
 
-// URI draws a URI that no server has, well formed or not.
+// URI draws a URI that does not exist on any server, well-formed or not.
 func URI() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		if chance(t, 50) {
@@ -200,8 +199,8 @@ func (o *Offer) complete(t *rapid.T, m *members) {
 	}
 }
 
-// meta draws the _meta of a request: keys that are nobody's, and a progress
-// token that no other request has.
+// meta draws the _meta of a request: keys without a defined meaning, and a
+// progress token that no other request has.
 func meta(t *rapid.T, n int64) jsontext.Value {
 	var m members
 	if chance(t, 60) {

@@ -14,15 +14,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spot is where a value of the client's choice can stand in what it asks.
+// spot is a position in a request for a value that the client chooses.
 type spot struct {
-	// values are those that are tried there.
+	// values are the values to try there.
 	values []jsontext.Value
 	ask    func(m *maker, on int, v jsontext.Value)
 }
 
-// Texts, numbers, ids and whole values that are tried at each place that takes
-// such.
+// These strings, numbers, ids and JSON values are tried in each position that
+// accepts them.
 var (
 	placedSoups   = soups()
 	placedTexts   = quotedAll(oddTexts())
@@ -31,14 +31,15 @@ var (
 	placedValues  = slices.Concat(placedTexts, placedNumbers, deepAndWide())
 )
 
-// idNumbers are integers at the boundaries of what programs keep them in.
+// idNumbers are integers at the limits of common integer types.
 var idNumbers = []string{
 	"0", "-1", "-9", "-10", "-99", "-100", "-999", "-1000", "-32768", "-32769", "-65536", "-2147483648", "-2147483649", "-4294967296", "-9007199254740991",
 	"127", "128", "255", "256", "32767", "32768", "65535", "65536", "2147483647", "2147483648", "4294967295", "4294967296",
 	"9007199254740990", "9007199254740991",
 }
 
-// oddTexts are words, and texts that end where buffers do.
+// oddTexts returns words, and strings whose length is at the limit of common
+// buffers.
 func oddTexts() []string {
 	out := slices.Clone(words)
 	for _, n := range lengths {
@@ -50,8 +51,8 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// soups are texts that hold several odd ones: most mistakes are made with what a
-// text holds, whatever stands beside it.
+// soups returns strings that combine several odd ones. Most defects depend on
+// what a string contains, whatever else is in it.
 func soups() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value
@@ -77,7 +78,7 @@ func spelled(texts []string) []jsontext.Value {
 	return out
 }
 
-// deepAndWide are values of many levels and of many members.
+// deepAndWide returns deeply nested values and values with many members.
 func deepAndWide() []jsontext.Value {
 	out := spelled([]string{"null", "true", "false", "{}", "[]", "[[]]", `{"":{}}`})
 	for _, n := range depths {
@@ -89,10 +90,10 @@ func deepAndWide() []jsontext.Value {
 	return out
 }
 
-// depths are those of nesting at which readers give up.
+// depths are nesting depths at the limits of common parsers.
 var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 256, 257, 512}
 
-// placed finds all places once.
+// placed returns all positions in the server's requests.
 func (o *Offer) placed() []spot {
 	out := []spot{
 		{placedIDs, (*maker).askByID},
@@ -144,7 +145,7 @@ func unquoted(v jsontext.Value) string {
 	return s
 }
 
-// toolPlaces are the arguments of a tool.
+// toolPlaces returns the positions in the arguments of a tool.
 func (o *Offer) toolPlaces(tool *Tool) []spot {
 	s := o.schemas["tool "+tool.Name]
 	root, _ := s.resolve(s.root).(map[string]any)
@@ -168,8 +169,8 @@ func (o *Offer) toolPlaces(tool *Tool) []spot {
 	return out
 }
 
-// askTool calls a tool with a value in the place of an argument, or inside it,
-// where that fits.
+// askTool calls a tool with a value as an argument or, if that is invalid,
+// inside the argument.
 func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	s := m.offer.schemas["tool "+tool.Name]
 	arguments, ok := s.valid(m.t)
@@ -195,7 +196,7 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	m.ask(on, spec.MethodToolsCall, p)
 }
 
-// within puts a value in the place of one of the same type inside another one.
+// within replaces a value of the same type inside another value.
 func within(t *rapid.T, v, inside any, set func(any)) {
 	switch v := v.(type) {
 	case string:
@@ -247,7 +248,7 @@ func (m *maker) askTemplate(on int, template, variable, value string) {
 	m.request(on)
 }
 
-// askPlain asks for something that names nothing strange, with more params.
+// askPlain adds a request with valid params, to which more adds members.
 func (m *maker) askPlain(on int, more func(p *members)) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	p := m.offer.typed(m.t, method)
@@ -255,7 +256,8 @@ func (m *maker) askPlain(on int, more func(p *members)) {
 	m.ask(on, method, p)
 }
 
-// askByID asks under an id; one that was had already gets something added.
+// askByID adds a request with an id. If the id was already used, it is changed
+// until it is new.
 func (m *maker) askByID(on int, v jsontext.Value) {
 	h := m.held[on]
 	id := wire.RawID(string(v))
@@ -269,12 +271,12 @@ func (m *maker) askByID(on int, v jsontext.Value) {
 		break
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.fence(on) // a fence shows which request a response with a strange id belongs to
+	m.fence(on) // a fence shows which request a response with a wrong id belongs to
 	m.askAs(on, id, method, m.offer.typed(m.t, method))
 	m.awaited()
 }
 
-// texts are the places that take texts.
+// texts returns the positions that accept strings.
 func (o *Offer) texts() []*spot {
 	var out []*spot
 	for i := range o.places {
@@ -287,7 +289,7 @@ func (o *Offer) texts() []*spot {
 
 func (o *Offer) soupDrills() int { return len(o.texts()) * len(placedSoups) }
 
-// soupDrill asks with much at once at a place.
+// soupDrill sends a combined string in one position.
 func (m *maker) soupDrill(on, number int) {
 	texts := m.offer.texts()
 	texts[number%len(texts)].ask(m, on, placedSoups[number/len(texts)])
@@ -301,7 +303,7 @@ func (o *Offer) valueDrills() int {
 	return n
 }
 
-// valueDrill asks with a value at a place.
+// valueDrill sends one value in one position.
 func (m *maker) valueDrill(on, number int) {
 	for i := range m.offer.places {
 		p := &m.offer.places[i]
@@ -313,7 +315,7 @@ func (m *maker) valueDrill(on, number int) {
 	}
 }
 
-// askPlainly asks without _meta.
+// askPlainly adds a request with an empty _meta.
 func (m *maker) askPlainly(on int, method string) {
 	h := m.held[on]
 	m.askAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))

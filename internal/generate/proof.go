@@ -11,22 +11,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Proof is what can be proven of the arguments of a call.
+// Proof is what can be proven about the arguments of a call.
 type Proof int
 
-// The proofs.
+// These are the proofs.
 const (
-	// Unproven: it can't be said whether they fit.
+	// Unproven means that neither can be proven.
 	Unproven Proof = iota
-	// Fits: they fit the inputSchema in every dialect that it may be of, and hold
-	// nothing that programs may have trouble with.
+	// Fits means that the arguments conform to the inputSchema in every dialect
+	// that it may have, and contain nothing that some programs can't handle.
 	Fits
-	// Breaks: they do not fit it, and would not if they were converted, or what
-	// there is too much of was passed over.
+	// Breaks means that the arguments do not conform to it, and would not do so
+	// if the server converted values or ignored additional ones.
 	Breaks
 )
 
-// What values hold at most that all programs can be expected to take.
+// These limit values to what every program is expected to handle.
 const (
 	provenSize  = 16 << 10
 	provenDepth = 16
@@ -34,8 +34,8 @@ const (
 	provenReal  = 1 << 53
 )
 
-// Prove says what can be proven of arguments for a tool; missing ones are those
-// of an empty object.
+// Prove returns what can be proven about the arguments of a tool. Missing
+// arguments count as an empty object.
 func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	s := o.schemas["tool "+tool]
 	if arguments == nil {
@@ -46,7 +46,7 @@ func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	}
 	v, ok := decode(arguments).(map[string]any)
 	root, known := s.root.(map[string]any)
-	// What does not even refuse a number was not understood.
+	// A schema that accepts a number was not understood.
 	if !ok || !known || !modest(v, 0) || !s.Refuses(json.Number("5")) {
 		return Unproven
 	}
@@ -64,7 +64,7 @@ func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	}
 }
 
-// modest reports whether a value holds nothing that some programs can't keep.
+// modest reports whether every program can represent the value.
 func modest(v any, depth int) bool {
 	switch v := v.(type) {
 	case string:
@@ -84,7 +84,7 @@ func modest(v any, depth int) bool {
 	return true
 }
 
-// formatted reports whether a schema speaks of formats, which servers assert and
+// formatted reports whether a schema uses formats, which servers assert and
 // validators do not.
 func formatted(sub any) bool {
 	switch sub := sub.(type) {
@@ -100,7 +100,7 @@ func formatted(sub any) bool {
 	return false
 }
 
-// named reports whether the schema has a word of each argument.
+// named reports whether the schema mentions each argument.
 func named(root, v map[string]any) bool {
 	properties, _ := root["properties"].(map[string]any)
 	for name := range v {
@@ -111,9 +111,9 @@ func named(root, v map[string]any) bool {
 	return true
 }
 
-// eased returns a value as a server may take it that is not strict: converted
-// where that can be done, without what there is too much of, and with what a
-// schema requires of missing members.
+// eased returns a value as a lenient server may read it: converted to the
+// schema's types where possible, without additional members, and with missing
+// required members added.
 func (s *Schema) eased(sub, v any, depth int) any {
 	o, ok := s.resolve(sub).(map[string]any)
 	if !ok || depth > deepest {
@@ -154,8 +154,8 @@ func (s *Schema) easedObject(o, v map[string]any, depth int) any {
 	return out
 }
 
-// converted returns a value as one of the type that the schema wants, where
-// programs convert such.
+// converted returns a value converted to the schema's type, where programs
+// commonly convert it.
 func converted(o map[string]any, v any) any {
 	if all, ok := o["enum"].([]any); ok {
 		return wordOf(all, v)
@@ -172,8 +172,8 @@ func converted(o map[string]any, v any) any {
 	return v
 }
 
-// wordOf returns the word of an enum that a value differs from by letter case or
-// spaces.
+// wordOf returns the word of an enum that differs from the value only in letter
+// case or spaces.
 func wordOf(all []any, v any) any {
 	text, ok := v.(string)
 	for _, one := range all {
@@ -202,7 +202,7 @@ func isOf(name string, v any) bool {
 	}
 }
 
-// conversion converts a value into one of a type.
+// conversion converts a value to a type.
 func conversion(name string, v any) (any, bool) {
 	_, composed := v.(map[string]any)
 	if _, list := v.([]any); list {
@@ -221,7 +221,7 @@ func conversion(name string, v any) (any, bool) {
 		return true, !composed && v != nil
 	case "number", "integer":
 		return numeral(v, name == "integer")
-	case "array": // one element is often taken for a list of it
+	case "array": // programs often accept a single element instead of an array
 		if isText || composed {
 			return []any{v}, true
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// proving returns an offer with one tool of this schema.
+// proving returns an offer with one tool that has this schema.
 func proving(input string) *Offer {
 	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Tools: []Tool{{Name: "t", Input: jsontext.Value(input)}}}
 	o.Prepare()
 	return o
 }
 
-// TestProofs: only what is certain is said of arguments.
+// TestProofs checks that only certain facts about arguments are proven.
 func TestProofs(t *testing.T) {
 	const (
 		plain = `{"type":"object","properties":{"n":{"type":"integer","minimum":1},"s":{"type":"string"},"b":{"type":"boolean"},` +
@@ -60,7 +60,7 @@ func TestProofs(t *testing.T) {
 		{formats, `{"s":"x"}`, Unproven},
 		{formats, `{"s":[]}`, Breaks},
 		{needy, `{}`, Unproven},
-		{tuple, `{"p":[{}]}`, Unproven}, // an older dialect has no such keyword
+		{tuple, `{"p":[{}]}`, Unproven}, // an older dialect does not define this keyword
 		{`{"type":"object","properties":{"s":{"pattern":"(?<=x)y"}}}`, `{"s":"x"}`, Unproven},
 		{`{"type":"object","$ref":"other.json"}`, `{}`, Unproven},
 		{`{}`, `{}`, Unproven},
@@ -88,8 +88,8 @@ func nest(n int) string {
 	return out
 }
 
-// TestProofsAgree: what is drawn to fit is never proven to break, nor the other
-// way round.
+// TestProofsAgree checks that arguments drawn as valid are never proven to be
+// invalid, and vice versa.
 func TestProofsAgree(t *testing.T) {
 	o := proving(`{"type":"object","properties":{"n":{"type":"integer","minimum":1,"maximum":9},"s":{"type":"string","minLength":1},` +
 		`"l":{"type":"array","items":{"type":"boolean"},"minItems":1}},"required":["s","n"],"additionalProperties":false}`)

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Repetition draws a script that makes one request again and again, to see
-// whether the server grows with it: which method that is hangs on the number.
-// Tasks are left out, for a server keeps them as long as it said.
+// Repetition draws a script that repeats one request, to see whether the
+// server's memory grows with it. The number determines the method. Tasks are
+// excluded, because a server keeps them for their ttl.
 func (o *Offer) Repetition(number uint64) *rapid.Generator[script.Script] {
 	methods := slices.DeleteFunc(o.Requests(), func(method string) bool {
 		return slices.Contains(ofTasks, method) || method == spec.MethodTasksList

@@ -34,8 +34,8 @@ func textBy(t *rapid.T, o map[string]any) (any, bool) {
 	return repeated(someWords.Draw(t, "word"), n), true
 }
 
-// matching draws a text that a pattern finds; ECMA-262 has some that Go has
-// not.
+// matching draws a string that matches a pattern. ok is false if Go's syntax
+// does not support the ECMA-262 pattern.
 func matching(t *rapid.T, pattern string) (v any, ok bool) {
 	if !compiles(pattern) {
 		return nil, false
@@ -43,7 +43,8 @@ func matching(t *rapid.T, pattern string) (v any, ok bool) {
 	return rapid.StringMatching(pattern).Draw(t, "pattern"), true
 }
 
-// formats are texts of the formats that JSON Schema names, the plainest first.
+// formats are strings in the formats that JSON Schema defines, the plainest
+// first.
 var formats = map[string][]string{
 	"date": {"2025-01-01", "2026-01-31", "2024-02-29", "1970-01-01"}, "time": {"00:00:00Z", "12:00:00Z", "23:59:59+01:00"},
 	"date-time": {"2025-01-01T00:00:00Z", "2026-01-31T12:00:00Z", "2024-02-29T23:59:59.999999999+14:00"}, "duration": {"PT1S", "P1D", "PT1H30M"},
@@ -89,15 +90,15 @@ func numberBy(t *rapid.T, o map[string]any, whole bool) (any, bool) {
 	return exact(rapid.SampledFrom(candidates).Draw(t, "number")), true
 }
 
-// integers and finite are those of numbers that any program can hold.
+// integers and finite are numbers that every program can represent.
 var integers = []json.Number{
 	"0", "1", "-1", "2", "10", "100", "255", "256", "1000", "65535", "65536", "2147483647", "-2147483648", "9007199254740991", "-9007199254740991",
 }
 
 var finite = append([]json.Number{"0.5", "-1.5", "1.0", "1e2", "1e308", "-1.7976931348623157e308", "5e-324", "0.1", "-0.0"}, integers...)
 
-// bound returns the limit that two keywords set together; beside is where the
-// next number inside an exclusive one lies.
+// bound returns the limit that two keywords set together. beside is the
+// distance from an exclusive limit to the next valid number.
 func bound(o map[string]any, inclusive, exclusive string, none, beside float64) float64 {
 	out := none
 	if x, ok := real(o[inclusive]); ok {
@@ -111,7 +112,7 @@ func bound(o map[string]any, inclusive, exclusive string, none, beside float64) 
 	return out
 }
 
-// exact writes a number without an exponent where that is short.
+// exact returns a number without an exponent if that is short.
 func exact(x float64) json.Number {
 	if x == math.Trunc(x) && math.Abs(x) < 1<<53 {
 		return json.Number(big.NewInt(int64(x)).String())

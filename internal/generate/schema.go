@@ -16,21 +16,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Schema is a JSON Schema, of draft-07 or of 2020-12, that instances are drawn
-// from.
+// Schema is a JSON Schema, of draft-07 or 2020-12, from which instances are
+// drawn.
 type Schema struct {
 	raw       jsontext.Value
 	root      any
 	validator *schema.Validator
 }
 
-// NewSchema reads a schema as servers of revision r write it. One that can't be
-// read has no instances.
+// NewSchema parses a schema of a server that speaks revision r. A schema that
+// can't be parsed has no instances.
 func NewSchema(raw jsontext.Value, r spec.Revision) *Schema {
 	return &Schema{raw: raw, root: decode(raw), validator: schema.For(r)}
 }
 
-// decode reads JSON; numbers keep their text. It returns nil for what is none.
+// decode parses JSON, and keeps the text of numbers. It returns nil if raw is
+// not JSON.
 func decode(raw []byte) any {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	d.UseNumber()
@@ -41,28 +42,29 @@ func decode(raw []byte) any {
 	return v
 }
 
-// Refuses reports whether the value breaks the schema.
+// Refuses reports whether the value does not conform to the schema.
 func (s *Schema) Refuses(v any) bool {
 	return len(s.validator.Structured(s.raw, wire.JSON(v))) > 0
 }
 
-// tries is how often a value is drawn before it is given up.
+// tries is the number of attempts to draw a valid value.
 const tries = 4
 
-// deepest is how deep schemas are followed.
+// deepest is the depth to which schemas are followed.
 const deepest = 8
 
 // Instance is a value drawn from a schema.
 type Instance struct {
 	Value jsontext.Value
-	// Violates is the one keyword that the value does not keep, and At where;
-	// both are empty for a value that fits.
+	// Violates is the one keyword that the value violates, and At its position.
+	// Both are empty for a valid value.
 	Violates, At string
-	// OK: there is a value, and the validator agrees with what is said of it.
+	// OK reports whether there is a value and the validator agrees with
+	// Violates.
 	OK bool
 }
 
-// Valid draws an instance of the schema.
+// Valid draws a valid instance of the schema.
 func (s *Schema) Valid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		always(t)
@@ -82,8 +84,8 @@ func (s *Schema) valid(t *rapid.T) (any, bool) {
 	return nil, false
 }
 
-// resolve follows references inside the document; it returns nil where that
-// leads nowhere.
+// resolve follows references inside the document. It returns nil if a reference
+// does not resolve.
 func (s *Schema) resolve(sub any) any {
 	for range deepest {
 		o, ok := sub.(map[string]any)
@@ -124,8 +126,8 @@ func (s *Schema) at(ref string) any {
 	return v
 }
 
-// draw draws a value by a schema inside the document, with regard to the
-// keywords that are understood; the validator has the last word.
+// draw draws a value for a schema inside the document, based on the keywords
+// that this code understands. The validator checks it afterwards.
 func (s *Schema) draw(t *rapid.T, sub any, depth int) (any, bool) {
 	if depth > deepest {
 		return nil, false
@@ -186,7 +188,7 @@ func (s *Schema) drawBy(t *rapid.T, o map[string]any, depth int) (any, bool) {
 	}
 }
 
-// kind draws one of the types that the schema permits, or seems to mean.
+// kind draws one of the types that the schema permits or implies.
 func kind(t *rapid.T, o map[string]any) string {
 	switch v := o["type"].(type) {
 	case string:
@@ -209,8 +211,8 @@ func kind(t *rapid.T, o map[string]any) string {
 	}
 }
 
-// merged is the schema a with the members of b; of the properties both have a
-// say.
+// merged returns the schema a with the members of b. Properties that both have
+// are combined.
 func merged(a, b map[string]any, drop string) map[string]any {
 	out := without(a, drop)
 	for name, v := range b {
@@ -275,7 +277,7 @@ func (s *Schema) object(t *rapid.T, o map[string]any, depth int) (any, bool) {
 	return out, true
 }
 
-// anything is the schema of members that have no schema of their own.
+// anything returns the schema of members without a schema of their own.
 func anything(o map[string]any) any {
 	if sub, ok := o["additionalProperties"]; ok {
 		return sub
@@ -312,12 +314,12 @@ func (s *Schema) array(t *rapid.T, o map[string]any, depth int) (any, bool) {
 	return out, true
 }
 
-// elementSchemas returns the schemas of the first elements of an array, and that
-// of all others.
+// elementSchemas returns the schemas of the first elements of an array, and the
+// schema of all others.
 func elementSchemas(o map[string]any) (first []any, rest any) {
 	first, _ = o["prefixItems"].([]any)
 	rest, ok := o["items"]
-	if list, older := rest.([]any); older { // of draft-07
+	if list, older := rest.([]any); older { // draft-07
 		first = list
 		rest, ok = o["additionalItems"]
 	}
@@ -327,7 +329,7 @@ func elementSchemas(o map[string]any) (first []any, rest any) {
 	return first, rest
 }
 
-// copied returns a value that may be altered.
+// copied returns a deep copy of a value.
 func copied(v any) any {
 	switch v := v.(type) {
 	case []any:

@@ -12,29 +12,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Mood says what a client permits itself.
+// Mood is how far a script deviates from what a client may send.
 type Mood int
 
-// The moods.
+// These are the moods.
 const (
-	// Lawful: all that is sent is permitted to a client.
+	// Lawful scripts contain only what a client may send.
 	Lawful Mood = iota
-	// Odd: params that provably are not what a method takes come, too.
+	// Odd scripts also contain params that are provably invalid for the method.
 	Odd
-	// Wild: damaged bytes, and messages that are none.
+	// Wild scripts also contain damaged bytes, and messages that are not
+	// JSON-RPC.
 	Wild
 )
 
-// Scripts says what scripts are made of.
+// Scripts configures how scripts are generated.
 type Scripts struct {
 	Offer *Offer
 	Mood  Mood
-	// Operations is how many there are, Conversations on how many.
+	// Operations and Conversations are the numbers of operations and of
+	// conversations in a script.
 	Operations, Conversations int
-	// Seeds are sequences that are varied now and then, in groups of which each
-	// has the same likelihood.
+	// Seeds are sequences that are varied now and then. Each group has the same
+	// probability.
 	Seeds [][][]script.Operation
-	// Turn, where it is set, makes the script a part of a sweep.
+	// Turn makes the script a part of a sweep, if it is set.
 	Turn *Turn
 }
 
@@ -61,7 +63,7 @@ func (s Scripts) maker(t *rapid.T) *maker {
 	return m
 }
 
-// maker makes a script.
+// maker generates one script.
 type maker struct {
 	t        *rapid.T
 	offer    *Offer
@@ -69,19 +71,19 @@ type maker struct {
 	requests []string
 	lists    []string
 	seeds    [][][]script.Operation
-	turn     *Turn // nil where nothing is swept
+	turn     *Turn // nil outside a sweep
 	held     []*held
 	out      []script.Operation
 	tokens   int64
 }
 
-// held is what was said in one conversation so far.
+// held is what a script has sent in one conversation.
 type held struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled
 	lists      map[string][]wire.ID // requests for a list, by method
-	first      map[string][]wire.ID // those of them that asked for the first page of several
-	tasks      []wire.ID            // calls that make a task
+	first      map[string][]wire.ID // those of them that requested the first of several pages
+	tasks      []wire.ID            // calls that create a task
 	subscribed []string
 }
 
@@ -89,7 +91,7 @@ func newHeld() *held {
 	return &held{lists: map[string][]wire.ID{}, first: map[string][]wire.ID{}}
 }
 
-// deeds are how often what is done, in a hundred.
+// deeds are the operations with their probabilities in percent.
 var deeds = []struct {
 	often int
 	do    func(m *maker, on int)
@@ -171,7 +173,8 @@ func (m *maker) request(on int) {
 	m.ask(on, method, m.offer.typed(m.t, method))
 }
 
-// task calls a tool as a task, and then asks for the task in some order.
+// task calls a tool as a task, and then sends requests for the task in some
+// order.
 func (m *maker) task(on int) {
 	h := m.held[on]
 	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
@@ -189,7 +192,7 @@ func (m *maker) task(on int) {
 	m.ofTask(on, method)
 }
 
-// newTask calls a tool as a task, where one can be.
+// newTask calls a tool as a task, if a tool supports that.
 func (m *maker) newTask(on int) {
 	h := m.held[on]
 	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
@@ -205,24 +208,24 @@ func (m *maker) newTask(on int) {
 	p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
 	id := m.ask(on, spec.MethodToolsCall, p)
 	m.awaited()
-	h.sent = h.sent[:len(h.sent)-1] // a task is cancelled in another way
+	h.sent = h.sent[:len(h.sent)-1] // tools/call as a task is cancelled with tasks/cancel
 	h.tasks = append(h.tasks, id)
 }
 
-// ofTask asks for one of the tasks.
+// ofTask adds a request for one of the tasks.
 func (m *maker) ofTask(on int, method string) {
 	from := rapid.SampledFrom(m.held[on].tasks).Draw(m.t, "task")
 	m.ask(on, method, members{{"taskId", jsontext.Value(`""`)}})
 	m.take(from, "/result/task/taskId", "taskId")
 }
 
-// take has the last message take a value of an earlier answer.
+// take makes the last message take a value from an earlier response.
 func (m *maker) take(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
 }
 
-// subscription subscribes, or takes that back, and has the resource changed.
+// subscription subscribes to a resource or cancels a subscription.
 func (m *maker) subscription(on int) {
 	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 {
 		m.request(on)
@@ -289,8 +292,8 @@ func (m *maker) walk(on int) {
 	m.add(script.Operation{Do: script.Walk, On: on, Method: rapid.SampledFrom(m.lists).Draw(m.t, "list")})
 }
 
-// page asks for one page of a list, by a cursor that was given out before or
-// by none.
+// page requests one page of a list, with a cursor from an earlier response or
+// without one.
 func (m *maker) page(on int) {
 	if len(m.lists) == 0 {
 		m.fence(on)
@@ -306,7 +309,7 @@ func (m *maker) page(on int) {
 	m.nextPage(on, method, before)
 }
 
-// nextPage asks for the page that follows one of those that were asked for.
+// nextPage requests the page after one that was requested before.
 func (m *maker) nextPage(on int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
 	m.ask(on, method, members{{"cursor", jsontext.Value(`""`)}})
@@ -326,7 +329,7 @@ func (m *maker) burst(on int) {
 	}
 }
 
-// answers changes how the server's requests are answered.
+// answers changes the client's responses to the server's requests.
 func (m *maker) answers(on int) {
 	o := script.Operation{Do: script.Answer, On: on, Method: rapid.SampledFrom([]string{
 		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
@@ -335,7 +338,7 @@ func (m *maker) answers(on int) {
 	m.add(o)
 }
 
-// replyTo draws an answer that a client may give.
+// replyTo draws a response that a client may send.
 func replyTo(t *rapid.T, method string) *script.Reply {
 	if chance(t, 20) && method != spec.MethodPing {
 		return &script.Reply{Code: rapid.SampledFrom([]int64{-1, -32603, -32601, -32000}).Draw(t, "code")}
@@ -363,7 +366,7 @@ func (m *maker) close(on int) {
 	m.held[on] = h
 }
 
-// invalid makes a request whose params provably are not what the method takes.
+// invalid adds a request whose params are provably invalid for the method.
 func (m *maker) invalid(on int) {
 	m.invalidOf(on, rapid.SampledFrom(m.requests).Draw(m.t, "method"))
 }
@@ -380,7 +383,7 @@ func (m *maker) invalidOf(on int, method string) {
 	})
 }
 
-// damaged sends what is no message, or not on one line.
+// damaged adds bytes that are not a valid message, or not on one line.
 func (m *maker) damaged(on int) {
 	id := m.held[on].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {

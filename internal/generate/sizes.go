@@ -9,23 +9,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// frames are the lengths of lines at which buffers end.
+// frames are line lengths at the limits of common buffers.
 var frames = []int{
 	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
 }
 
-// The ways of making a message longer: by space around it, and by a text in it,
-// of characters of one byte or of two.
+// These are the ways to make a message longer: spaces around it, or a string in
+// it, of characters with one or two bytes.
 const (
 	blanks = iota
 	narrowText
 	wideText
-	fillings // how many there are
+	fillings // the number of ways
 )
 
 func (o *Offer) sizeDrills() int { return len(frames) * fillings * len(o.Requests()) }
 
-// sizeDrill makes a request whose line has so many bytes.
+// sizeDrill adds a request with a given line length.
 func (m *maker) sizeDrill(on, number int) {
 	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
 	m.askPlainly(on, method)
@@ -37,7 +37,7 @@ func (m *maker) sizeDrill(on, number int) {
 	}
 }
 
-// filled returns the message with so many bytes more than with none.
+// filled returns the message with n additional bytes.
 func filled(m script.Message, filling, n int) script.Bytes {
 	switch {
 	case filling == blanks:

@@ -7,8 +7,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// words are texts that programs stumble over, be it for their characters, for
-// what they mean elsewhere, or for nothing being there.
+// words are strings that programs often mishandle, because of their characters,
+// because of their meaning elsewhere, or because they are empty.
 var words = []string{
 	"", " ", "a", "A", "0", "1", "-1", "null", "true", "undefined", "NaN", "__proto__", "constructor", "toString", "length",
 	"hello", "Hello, world", "%s%n", "%00", "../..", "/", "\\", "'", `"`, "`", "<b>", "&amp;", "{}", "[]", "${x}", "{{x}}",
@@ -16,10 +16,10 @@ var words = []string{
 	"é", "e\u0301", "ß", "İ", "ı", "ſ", "Ａ", "日本語", "مرحبا", "👍", "👩‍👩‍👧", "🇩🇪", "\U0001d11e", "\U0010ffff",
 }
 
-// lengths are those at which buffers end.
+// lengths are at the limits of common buffers.
 var lengths = []int{15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1023, 1024, 1025}
 
-// longLengths are the same for who can bear long texts.
+// longLengths are the same for long strings.
 var longLengths = []int{4095, 4096, 4097, 8191, 8192, 8193, 16383, 16384, 65535, 65536, 65537, 131072}
 
 var (
@@ -31,15 +31,15 @@ var (
 	percent     = rapid.IntRange(0, 99)
 )
 
-// chance reports whether something with a likelihood of n in a hundred happens.
+// chance reports true with a probability of n percent.
 func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 
-// always draws something that decides nothing: rapid does not permit a
-// generator that may draw nothing at all.
+// always draws a value that is not used, because rapid does not allow a
+// generator that draws nothing.
 func always(t *rapid.T) { percent.Draw(t, "nothing") }
 
-// Text draws valid UTF-8 of all of Unicode: texts that are short, odd, or end
-// where buffers end.
+// Text draws valid UTF-8 with characters of all of Unicode: strings that are
+// short or odd, or whose length is at the limit of common buffers.
 func Text() *rapid.Generator[string] { return text }
 
 var text = rapid.Custom(func(t *rapid.T) string {
@@ -57,7 +57,7 @@ var text = rapid.Custom(func(t *rapid.T) string {
 	}
 })
 
-// repeated repeats a text up to so many characters.
+// repeated repeats a string up to n characters.
 func repeated(s string, n int) string {
 	if s == "" {
 		s = "x"

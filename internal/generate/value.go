@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// numbers are spelled in every way, at every boundary that programs know.
+// numbers are at all common limits and in all spellings.
 var numbers = []string{
 	"0", "-0", "1", "-1", "2", "7", "10", "100", "127", "128", "255", "256", "32767", "32768", "65535", "65536",
 	"2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296",
@@ -31,12 +31,12 @@ var number = rapid.Custom(func(t *rapid.T) jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(rapid.Int64().Draw(t, "integer"), 10))
 })
 
-// Values says what values may hold.
+// Values configures what values may contain.
 type Values struct {
-	// Depth bounds how deep they are nested.
+	// Depth limits the nesting depth.
 	Depth int
-	// Duplicates: objects may have a name twice, which JSON-RPC does not
-	// permit to rely on.
+	// Duplicates allows objects with duplicate names, which JSON-RPC senders
+	// must not rely on.
 	Duplicates bool
 }
 
@@ -111,20 +111,20 @@ func (v Values) object(t *rapid.T, out []byte, depth int) []byte {
 	return append(out, '}')
 }
 
-// nested is an array in an array, and so on.
+// nested appends nested arrays.
 func nested(t *rapid.T, out []byte) []byte {
 	n := rapid.SampledFrom([]int{20, 64, 100, 127, 128, 200}).Draw(t, "nesting")
 	out = append(out, strings.Repeat("[", n)...)
 	return append(out, strings.Repeat("]", n)...)
 }
 
-// wide is an array of many elements.
+// wide appends an array with many elements.
 func wide(t *rapid.T, out []byte) []byte {
 	n := someLengths.Draw(t, "width")
 	return append(append(append(out, '['), strings.Repeat("0,", n)...), "0]"...)
 }
 
-// quoted writes a text as JSON, now and then with more escapes than it needs.
+// quoted appends a string as JSON, sometimes with more escapes than necessary.
 func quoted(t *rapid.T, out []byte, s string) []byte {
 	if len(s) > 64 || !chance(t, 15) {
 		return append(out, wire.Quote(s)...)

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// varied adds operations that brought about something new before, altered in a
-// few places.
+// varied adds a sequence of operations that caused new behaviour before,
+// changed in a few positions.
 func (m *maker) varied(on int) {
 	group := rapid.SampledFrom(m.seeds).Draw(m.t, "group")
 	seed := slices.Clone(rapid.SampledFrom(group).Draw(m.t, "seed"))
@@ -27,7 +27,7 @@ func (m *maker) varied(on int) {
 	m.adopt(on, seed)
 }
 
-// change alters a sequence in one place.
+// change changes a sequence in one position.
 func (m *maker) change(seed []script.Operation) []script.Operation {
 	i := rapid.IntRange(0, len(seed)-1).Draw(m.t, "place")
 	switch rapid.IntRange(0, 6).Draw(m.t, "change") {
@@ -51,7 +51,7 @@ func (m *maker) change(seed []script.Operation) []script.Operation {
 	return seed
 }
 
-// changed puts another value in the place of one in the message.
+// changed replaces one value in the message.
 func (m *maker) changed(o script.Operation) script.Operation {
 	if o.Do != script.Send || o.Violates != "" {
 		return o
@@ -82,8 +82,8 @@ func (m *maker) changed(o script.Operation) script.Operation {
 	return o
 }
 
-// places returns what puts another value of the same type in the place of each
-// text, number and truth value.
+// places returns functions, each of which replaces one string, number or
+// boolean with another value of the same type.
 func (m *maker) places(v any, set func(any), depth int) []func() {
 	var out []func()
 	switch v := v.(type) {
@@ -100,7 +100,7 @@ func (m *maker) places(v any, set func(any), depth int) []func() {
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
 			if depth == 0 && name == "name" {
-				continue // of what is to be completed
+				continue // the name of what is to be completed
 			}
 			out = append(out, m.places(v[name], func(e any) { v[name] = e }, depth+1)...)
 		}
@@ -108,7 +108,7 @@ func (m *maker) places(v any, set func(any), depth int) []func() {
 	return out
 }
 
-// adopt adds operations from elsewhere, with ids that are new here.
+// adopt adds operations from another script, with new ids.
 func (m *maker) adopt(on int, seed []script.Operation) {
 	h := m.held[on]
 	renamed := map[string]wire.ID{}
@@ -117,7 +117,7 @@ func (m *maker) adopt(on int, seed []script.Operation) {
 		switch {
 		case o.Do == script.Raw || o.Do == script.HTTP || o.Do == script.Send && o.Violates != "" && o.Method == "":
 			if m.mood == Wild {
-				m.damaged(on) // an id in it can't be made new for certain
+				m.damaged(on) // the ids in damaged bytes can't be replaced reliably
 			}
 			continue
 		case o.Do == script.Send && o.Violates != "":
@@ -131,8 +131,8 @@ func (m *maker) adopt(on int, seed []script.Operation) {
 	}
 }
 
-// rename gives the request of an operation a new id, and has what refers to
-// others follow; it reports false for what refers to none.
+// rename gives a request a new id, and updates references to other requests. It
+// returns false if the operation refers to a request that was not renamed.
 func (m *maker) rename(h *held, o *script.Operation, renamed map[string]wire.ID) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 {
@@ -173,7 +173,7 @@ func (m *maker) rename(h *held, o *script.Operation, renamed map[string]wire.ID)
 	return true
 }
 
-// renameWrong gives a request whose params are wrong a new id.
+// renameWrong gives a request with invalid params a new id.
 func (m *maker) renameWrong(h *held, o *script.Operation) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
@@ -184,7 +184,7 @@ func (m *maker) renameWrong(h *held, o *script.Operation) bool {
 	return true
 }
 
-// withMember puts a value in the place of a member.
+// withMember replaces a member of an object.
 func withMember(o jsontext.Value, name string, value jsontext.Value) jsontext.Value {
 	names, have := wire.Members(o)
 	var out members

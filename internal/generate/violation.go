@@ -13,8 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Invalid draws a value that provably is no instance of the schema: one that
-// fits, but for one keyword at one place, where the validator refuses it.
+// Invalid draws a provably invalid value: it violates one keyword in one
+// position, the validator rejects it there, and it is valid otherwise.
 func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	return rapid.Custom(func(t *rapid.T) Instance {
 		always(t)
@@ -38,13 +38,13 @@ func (s *Schema) Invalid() *rapid.Generator[Instance] {
 	})
 }
 
-// violation is one way of breaking one keyword of an instance.
+// violation is one way to violate one keyword of an instance.
 type violation struct {
 	keyword, at string
 	apply       func()
 }
 
-// breaker collects the violations that an instance may suffer.
+// breaker collects the possible violations of an instance.
 type breaker struct {
 	s      *Schema
 	t      *rapid.T
@@ -55,9 +55,9 @@ func (b *breaker) add(keyword, at string, apply func()) {
 	b.breaks = append(b.breaks, violation{keyword, at, apply})
 }
 
-// visit looks at the value at one place; put replaces it. Where a schema has
-// alternatives, what one refuses another may take, so only what stands beside
-// them is broken.
+// visit collects the violations of the value in one position. put replaces the
+// value. If a schema has alternatives, one may accept what another rejects, so
+// visit only violates the keywords next to them.
 func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	o, ok := b.s.resolve(sub).(map[string]any)
 	if !ok || depth > deepest {
@@ -87,8 +87,8 @@ func (b *breaker) visit(sub, v any, at string, put func(any), depth int) {
 	}
 }
 
-// mistype puts a value of another type, never null: that is often taken for
-// nothing at all.
+// mistype adds a value of another type, but never null, which servers often
+// treat like a missing value.
 func (b *breaker) mistype(o map[string]any, at string, put func(any)) {
 	types := typesOf(o)
 	if len(types) == 0 {
@@ -217,7 +217,7 @@ func (b *breaker) object(o, v map[string]any, at string, depth int) {
 	}
 }
 
-// other returns a value that differs from v, and is of its type where that is
+// other returns a value that differs from v, and has its type where that is
 // easy.
 func other(v any) any {
 	switch v := v.(type) {
@@ -232,7 +232,7 @@ func other(v any) any {
 	}
 }
 
-// unlisted returns a value that stands in no list of this kind.
+// unlisted returns a value that is in no list of this kind.
 func unlisted(all []any) any {
 	if len(all) > 0 {
 		if _, ok := all[0].(json.Number); ok {

@@ -8,18 +8,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// InvalidArguments are arguments that break a tool's schema.
+// InvalidArguments are arguments that violate a tool's schema.
 type InvalidArguments struct {
 	What      string // what is wrong with them
 	Arguments map[string]any
 }
 
-// WrongArguments returns arguments that break a tool's schema in one place each,
-// and are right otherwise: one that is required is left out, one is of another
-// type, one that is an integer has a fraction, one is no member of its enum, one
-// there is not; the same inside an argument that is an object or an array. There
-// is none of a sort for which the schema has no place. Other than what Invalid
-// draws, no server that converts what it is given makes of them what is permitted.
+// WrongArguments returns arguments that violate a tool's schema in one position
+// each and are valid otherwise: a required one is missing, one has another
+// type, an integer has a fraction, one is not a member of its enum, one is
+// unknown; and the same inside an argument that is an object or an array. A
+// kind is omitted if the schema has no position for it. Unlike what Invalid
+// draws, a server that converts its input can't make these arguments valid.
 func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArguments {
 	var out []InvalidArguments
 	c := newCertain(input)
@@ -53,11 +53,12 @@ func WrongArguments(input jsontext.Value, right map[string]any) []InvalidArgumen
 	return out
 }
 
-// noneOfThese is a value that no enum has.
+// noneOfThese is a value that is not in any enum.
 const noneOfThese = "mcp-conform-none-of-these"
 
-// damaged returns values that a property's schema forbids. Of a number with a
-// fraction an integer may be made; of the others nobody would make what it permits.
+// damaged returns values that a property's schema forbids. Programs may round a
+// number with a fraction, but they do not convert any of the other values to a
+// permitted one.
 func damaged(sub any) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)
@@ -76,18 +77,18 @@ func damaged(sub any) map[string]any {
 	return out
 }
 
-// How a place inside an argument is told from the argument itself.
+// These prefixes distinguish a position inside an argument from the argument
+// itself.
 const (
 	insideArgument = "inside an argument, "
 	insideArray    = "inside an array, "
 )
 
-// damageDepth is how deep arguments are damaged.
+// damageDepth is the depth to which arguments are changed.
 const damageDepth = 3
 
-// damagedInside returns values of a property that are of the type that its
-// schema names, and hold a value that it forbids: as a member of an object, or
-// as an element of an array.
+// damagedInside returns values that have the property's type but contain a
+// forbidden value, as a member of an object or as an element of an array.
 func (c *certain) damagedInside(sub any, depth int) map[string]any {
 	out := map[string]any{}
 	o, _ := sub.(map[string]any)
@@ -126,7 +127,8 @@ func (c *certain) damagedInside(sub any, depth int) map[string]any {
 	return out
 }
 
-// mistyped returns a value of a type that the schema forbids, if it names one.
+// mistyped returns a value of a type that the schema forbids, if it names a
+// type.
 func mistyped(sub any) (any, bool) {
 	o, _ := sub.(map[string]any)
 	switch o["type"] {
@@ -141,8 +143,8 @@ func mistyped(sub any) (any, bool) {
 	}
 }
 
-// mistypedElements returns an array with an element of a type that the schema
-// forbids in its place, if there is such a place.
+// mistypedElements returns an array in which one element has a type that the
+// schema forbids in its position, if there is such a position.
 func mistypedElements(o map[string]any) ([]any, bool) {
 	var elements []any
 	found := false
