@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/cputime"
 )
 
-// Work shows, however long it takes to be counted.
+// TestWorkIsCounted checks that work increases the CPU time. The system may
+// take a while to count it.
 func TestWorkIsCounted(t *testing.T) {
 	before := cputime.Used()
 	deadline := time.Now().Add(time.Minute)

@@ -1,9 +1,9 @@
 //go:build !unix
 
-// Package cputime tells how much work was done for a measurement.
+// Package cputime measures CPU time.
 package cputime
 
 import "time"
 
-// Used returns 0: what was worked is not known here.
+// Used returns 0, because CPU time is not measured on this system.
 func Used() time.Duration { return 0 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-// Package cputime tells how much work was done for a measurement.
+// Package cputime measures CPU time.
 package cputime
 
 import (
@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Used returns what this process and its ended children have worked.
+// Used returns the CPU time of this process and its ended children.
 func Used() time.Duration {
 	var sum time.Duration
 	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {

@@ -1,6 +1,6 @@
 // Package inprocess runs reference servers as goroutines of this process and
-// connects to them over pipes: starting a process for each conversation would
-// cost more than judging it.
+// connects to them over pipes, because starting a process for each conversation
+// would cost more than judging it.
 package inprocess
 
 import (
@@ -12,8 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Dialer returns a dialer for reference servers, each with options of its own;
-// nil makes them as they are without any.
+// Dialer returns a dialer for reference servers. options is called for each
+// server; nil means default options.
 func Dialer(options func() refserver.Options) transport.Dialer {
 	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 		var o refserver.Options
@@ -24,8 +24,8 @@ func Dialer(options func() refserver.Options) transport.Dialer {
 	})
 }
 
-// Misbehaving returns a dialer for reference servers that misbehave, each with
-// seams of its own; nil makes them as they should be.
+// Misbehaving returns a dialer for reference servers that misbehave. seams is
+// called for each server; nil means servers that conform.
 func Misbehaving(seams func() refserver.Seams) transport.Dialer {
 	return Dialer(func() refserver.Options {
 		if seams == nil {

@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Each server has options, or seams, of its own.
+// TestEachServerIsItsOwn checks that each server has its own options or seams.
 func TestEachServerIsItsOwn(t *testing.T) {
 	made := 0
 	for name, d := range map[string]transport.Dialer{

@@ -11,8 +11,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// What a request costs, all together: client, server, transport and judges. It
-// is told in processor time, for other measures depend on what else runs.
+// BenchmarkRequests measures the total cost of a request: client, server,
+// transport and judges. It reports CPU time, because other measures depend on
+// the load of the machine.
 func BenchmarkRequests(b *testing.B) {
 	for over, revision := range transports {
 		b.Run(string(over), func(b *testing.B) {
@@ -20,7 +21,7 @@ func BenchmarkRequests(b *testing.B) {
 			defer stop()
 			keepConnections(dialer)
 			plan := load.Plan{Dialer: dialer, Revision: revision, Sessions: 32, Requests: 42}
-			load.Run(b.Context(), plan) // what is read once
+			load.Run(b.Context(), plan) // a warm-up, for what is read only once
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			worked, requests := cputime.Used(), int64(0)

@@ -1,6 +1,6 @@
-// Package load holds many sessions with one server at once, each with requests
-// of every sort, and has the rules judge all of them: neither the server nor the
-// judges may err because there is much to do.
+// Package load holds many sessions with one server concurrently, sends requests
+// of every kind, and judges all sessions with the rules. Neither the server nor
+// the rules may fail under load.
 package load
 
 import (
@@ -19,43 +19,46 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Plan says how much there is to do.
+// Plan configures a load test.
 type Plan struct {
 	Dialer   transport.Dialer
 	Revision spec.Revision
-	// Sessions are held at once.
+	// Sessions is the number of concurrent sessions.
 	Sessions int
-	// Requests are made in a session; then it is judged, and another one takes
-	// its place, so that no transcript grows for ever.
+	// Requests is the number of requests in a session. Then the session is
+	// judged and replaced by another one, so that no transcript grows without
+	// limit.
 	Requests int
-	// Rate is how many requests are to be made a second, all sessions together;
-	// zero for as many as can be answered.
+	// Rate is the number of requests per second of all sessions together; zero
+	// means no limit.
 	Rate float64
-	// Time is how long sessions are begun; those under way go on to their end.
-	// The first session of each place has fewer requests, of each another number,
-	// so that not all of them end, and are judged, in the same moment. Zero means
-	// one session in each place.
+	// Time is how long new sessions begin. Sessions in progress are completed.
+	// The first session in each place has a smaller, different number of
+	// requests, so that the sessions do not all end, and are judged, at the
+	// same moment. Zero means one session in each place.
 	Time time.Duration
 }
 
 // A Report is the result of a load test.
 type Report struct {
 	Sessions, Requests int64
-	// InTime are the requests that were answered within the plan's time, all of
-	// them where it has none. What is only left to come to its end is no measure.
+	// InTime is the number of requests that were answered within the plan's
+	// time, or of all requests if it has none. Later requests do not count,
+	// because fewer and fewer sessions are left.
 	InTime  int64
-	Time    time.Duration // in which those were answered
+	Time    time.Duration // the time that InTime refers to
 	Took    time.Duration
-	Slowest time.Duration // of the requests
-	// Wrong are findings above a note, requests that failed and answers that
-	// were for somebody else, each with how often it came.
+	Slowest time.Duration // the slowest request
+	// Wrong counts findings more severe than a note, failed requests, and
+	// messages that belong to another session.
 	Wrong map[string]int
 }
 
-// Rate returns how many requests were answered a second, see InTime.
+// Rate returns the number of requests per second that were answered; see
+// InTime.
 func (r *Report) Rate() float64 { return float64(r.InTime) / r.Time.Seconds() }
 
-// run is a plan being carried out.
+// run is the execution of a plan.
 type run struct {
 	Plan
 	rules    []rules.Rule
@@ -69,7 +72,7 @@ type run struct {
 	wrong   map[string]int
 }
 
-// Run carries out the plan.
+// Run executes the plan.
 func Run(ctx context.Context, p Plan) Report {
 	r := &run{Plan: p, rules: ruleset.All(), started: time.Now(), wrong: map[string]int{}}
 	var wg sync.WaitGroup
@@ -86,7 +89,7 @@ func Run(ctx context.Context, p Plan) Report {
 	return report
 }
 
-// hold holds one session after the other.
+// hold holds one session after another.
 func (r *run) hold(ctx context.Context, place int) {
 	pace := newPace(r.started, r.Rate, r.Sessions, place)
 	for n := 0; ctx.Err() == nil; n++ {
@@ -143,7 +146,8 @@ func (r *run) work(ctx context.Context, c *client.Conversation, sign string, req
 	}
 }
 
-// judge folds the rules over the session, and looks for what is another's.
+// judge applies the rules to the session, and looks for messages that belong to
+// another session.
 func (r *run) judge(c *client.Conversation, sign string) {
 	events := c.Record.From(0)
 	if foreign := strays(events, sign); foreign != "" {
@@ -165,7 +169,7 @@ func (r *run) fails(complaint string) {
 	r.wrong[complaint]++
 }
 
-// Complaints returns what was wrong, in words.
+// Complaints returns what was wrong, one line each.
 func (r *Report) Complaints() []string {
 	var out []string
 	for complaint, n := range r.Wrong {
@@ -175,16 +179,16 @@ func (r *Report) Complaints() []string {
 	return out
 }
 
-// pace spreads the requests of one session over time. It is no token bucket, as
-// that of x/time/rate is: the sessions begin one after the other, and what is late
-// is made up for, of which a bucket that is large enough would allow a burst at
-// the start.
+// pace distributes the requests of one session over time. It is not a token
+// bucket like that of x/time/rate: the sessions start one after another, and
+// they catch up on delays. A bucket large enough for that would allow a burst
+// at the start.
 type pace struct {
 	next  time.Time
 	every time.Duration
 }
 
-// newPace returns the pace of a place; the places begin one after the other.
+// newPace returns the pace of a place. The places start one after another.
 func newPace(from time.Time, rate float64, places, place int) *pace {
 	if rate <= 0 {
 		return &pace{}
@@ -193,12 +197,12 @@ func newPace(from time.Time, rate float64, places, place int) *pace {
 	return &pace{next: from.Add(every * time.Duration(place) / time.Duration(places)), every: every}
 }
 
-// mostLate bounds what is caught up with: a handshake, the judging of a session
-// and the like, but not that the machine can't do as much as is wanted.
+// mostLate limits the delay that is caught up on. That covers a handshake or
+// the judging of a session, but not a machine that is too slow for the rate.
 const mostLate = 5 * time.Second
 
-// wait waits for the next requests to be due, so many of them that belong
-// together. What is late is made at once.
+// wait waits until the next group of requests is due. Late requests are made
+// immediately.
 func (p *pace) wait(ctx context.Context, requests int) {
 	if p.every == 0 {
 		return

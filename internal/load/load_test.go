@@ -17,12 +17,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// transports are those that are tried, each in its newest revision.
+// transports are the transports to test, each with its newest revision.
 var transports = map[spec.Transport]spec.Revision{
 	spec.Stdio: spec.V20251125, spec.StreamableHTTP: spec.V20251125, spec.SSE: spec.V20241105,
 }
 
-// number reads a number from the environment.
+// number returns a number from the environment.
 func number(t *testing.T, name string, standard int) int {
 	t.Helper()
 	text, ok := os.LookupEnv(name)
@@ -36,20 +36,21 @@ func number(t *testing.T, name string, standard int) int {
 	return n
 }
 
-// Sessions side by side with the reference server, with the rules judging.
+// TestSideBySide holds concurrent sessions with the reference server, and
+// judges them with the rules.
 //
-// MCP_CONFORM_LOAD_SESSIONS is how many there are at once, MCP_CONFORM_LOAD_RATE
-// how many requests a second all of them make, MCP_CONFORM_LOAD_SECONDS how long
-// sessions are begun. With more than a second the memory that is in use must
-// not grow.
+// MCP_CONFORM_LOAD_SESSIONS is the number of sessions, MCP_CONFORM_LOAD_RATE
+// the number of requests per second of all sessions together, and
+// MCP_CONFORM_LOAD_SECONDS how long new sessions begin. If that is more than a
+// second, the memory in use must not grow.
 func TestSideBySide(t *testing.T) {
 	sessions, rate, seconds := number(t, "MCP_CONFORM_LOAD_SESSIONS", 16), number(t, "MCP_CONFORM_LOAD_RATE", 0), number(t, "MCP_CONFORM_LOAD_SECONDS", 0)
-	// Clients, server and judges share this process, and make a lot of what is
-	// soon gone.
+	// Clients, server and judges share this process and allocate a lot of
+	// short-lived memory.
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	for over, revision := range transports {
 		t.Run(string(over), func(t *testing.T) {
-			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute}) // a client that waits for a core is no client that does not answer
+			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute}) // a client that waits for a core is not unresponsive
 			defer stop()
 			keepConnections(dialer)
 			memory := watch(time.Duration(seconds) * time.Second)
@@ -66,8 +67,8 @@ func TestSideBySide(t *testing.T) {
 	}
 }
 
-// keepConnections has the exchanges of a session follow each other on one
-// connection, as clients do.
+// keepConnections makes the exchanges of a session reuse one connection, as
+// clients do.
 func keepConnections(d transport.Dialer) {
 	switch d := d.(type) {
 	case *streamablehttp.Dialer:
@@ -77,14 +78,14 @@ func keepConnections(d transport.Dialer) {
 	}
 }
 
-// gauge measures the memory in use while there is work.
+// gauge measures the memory in use during the test.
 type gauge struct {
 	stop, done chan struct{}
 	live       []uint64
 	most       uint64
 }
 
-// watch measures ten times within the time that the work takes.
+// watch measures ten times within the duration of the test.
 func watch(within time.Duration) *gauge {
 	g := &gauge{stop: make(chan struct{}), done: make(chan struct{})}
 	go func() {
@@ -112,7 +113,7 @@ func (g *gauge) measure() {
 }
 
 // judge compares the memory in use in the second half of the time with that in
-// the first.
+// the first half.
 func (g *gauge) judge(t *testing.T) {
 	close(g.stop)
 	<-g.done

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// What is late is caught up with at once, as far as that is to be.
+// TestPace checks that delays are caught up on immediately, up to mostLate.
 func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		late time.Duration
-		want int // requests that are made at once
+		want int // requests that are made immediately
 	}{
 		{"in time", 0, 1},
 		{"a little late", time.Second, 11},
@@ -36,7 +36,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Places make their requests one after the other.
+// TestPlaces checks that the places make their requests one after another.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := time.Now()

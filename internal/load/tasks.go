@@ -11,16 +11,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one kind of request, or a few that belong together; do returns a
-// complaint, "" for none.
+// task is one kind of request, or a few that belong together. do returns a
+// complaint, or "".
 type task struct {
 	name     string
-	requests int // that the client makes
+	requests int // number of requests that the client makes
 	do       func(ctx context.Context, c *client.Conversation, sign string) string
 }
 
-// tasks are what the sessions do in turn. What they get bears their sign where
-// it can, so that it shows when it goes to another.
+// tasks are what each session does in turn. Where possible, results contain the
+// sign of their session, so that a result in the wrong session is noticed.
 var tasks = []task{
 	asks(spec.MethodPing, nil),
 	asks(spec.MethodToolsList, nil),
@@ -57,7 +57,8 @@ func asks(method string, params map[string]any) task {
 	}}
 }
 
-// calls makes a call of a tool, whose result bears the sign where it returns.
+// calls returns a task that calls a tool. If returns is set, the result
+// contains the sign.
 func calls(tool string, arguments func(sign string) map[string]any, returns bool) task {
 	return task{"the tool " + tool, 1, func(ctx context.Context, c *client.Conversation, sign string) string {
 		r := c.Do(ctx, spec.MethodToolsCall, called(tool, arguments(sign), sign))
@@ -85,7 +86,7 @@ func complain(r *client.Reply) string {
 	return ""
 }
 
-// sampled answers as the model of this client.
+// sampled returns a response of this client's model.
 func sampled(sign string) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		return wire.NewResult(m.ID, map[string]any{
@@ -94,10 +95,10 @@ func sampled(sign string) func(*wire.Message) []byte {
 	}
 }
 
-// signed is what the signs of all sessions begin with.
+// signed is the prefix of all signs.
 const signed = "session-"
 
-// strays returns a message that bears the sign of another session, "" for none.
+// strays returns a message with the sign of another session, or "".
 func strays(events []*transcript.Event, sign string) string {
 	for _, e := range events {
 		if e.Kind != transcript.Received {

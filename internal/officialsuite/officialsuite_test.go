@@ -75,7 +75,7 @@ func find(t *testing.T) *officialsuite.Suite {
 	return suite
 }
 
-// build returns the program: the one that is named, else one that is built.
+// build returns the program that MCP_CONFORM_PROGRAM names, or builds it.
 func build(t *testing.T) string {
 	t.Helper()
 	if program := os.Getenv("MCP_CONFORM_PROGRAM"); program != "" {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// inspections are the methods that the MCP Inspector's command line has for
-// servers, and what it has to print. The others it has are for its own list of
+// inspections are the server methods of the MCP Inspector's command line, and
+// the output that is expected. Its other methods are for its own list of
 // servers, and for an extension that the reference server does not declare.
 var inspections = []struct {
 	name, arguments, prints string
@@ -27,7 +27,7 @@ var inspections = []struct {
 }
 
 // TestInspector uses every method over Streamable HTTP, and some over the other
-// transports: each is a process of its own, which is not cheap.
+// transports, because each one starts a process.
 func TestInspector(t *testing.T) {
 	node := needNode(t)
 	installed(t, "node_modules/.installed")
@@ -36,7 +36,7 @@ func TestInspector(t *testing.T) {
 	for _, server := range []struct {
 		name   string
 		target func(t *testing.T) []string
-		every  int // of how many methods one is used
+		every  int // use one in this many methods
 	}{
 		{"http", func(t *testing.T) []string { return []string{serve(t, "--http", "127.0.0.1:0")} }, 1},
 		{"sse", func(t *testing.T) []string { return []string{serve(t, "--sse", "127.0.0.1:0")} }, 5},

@@ -1,5 +1,5 @@
-// Package realclients holds the reference server against clients that nobody
-// here wrote (fixtures/clients): each uses every feature that it has once.
+// Package realclients tests the reference server with clients of other projects
+// (fixtures/clients). Each uses every feature that it supports once.
 package realclients
 
 import (
@@ -11,7 +11,7 @@ import (
 )
 
 // TestClientsUseEverything lets each client use every feature once, over each
-// transport, and over a line that is cut in the middle of a call.
+// transport, and over a connection that is cut in the middle of a call.
 func TestClientsUseEverything(t *testing.T) {
 	for _, client := range []struct {
 		name    string
@@ -26,9 +26,9 @@ func TestClientsUseEverything(t *testing.T) {
 		for _, mode := range []struct {
 			name, over string
 			flags      []string // of serve
-			kind       string   // what the client is told of the server
+			kind       string   // the kind of server, an argument of the client
 			cut        bool
-			least      int    // so many features at least
+			least      int    // minimum number of features
 			has        string // one of them
 		}{
 			{name: "stdio", over: "stdio", least: 30, has: "sampling with tools"},

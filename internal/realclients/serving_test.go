@@ -20,15 +20,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
-// patience bounds what a server or a client may take; only a failure uses it up.
+// patience limits the time that a server or a client may take. Only a failure
+// uses it up.
 const patience = 2 * time.Minute
 
-// clients is where the real clients are.
+// clients is the folder of the real clients.
 const clients = "../../fixtures/clients"
 
-// program is the command mcp-conform, built once for all tests.
+// program builds the command mcp-conform, once for all tests, and returns its
+// path.
 var program = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(folder, "mcp-conform.exe") // the name suits every system
+	path := filepath.Join(folder, "mcp-conform.exe") // this name works on every system
 	out, err := exec.Command("go", "build", "-o", path, "../../cmd/mcp-conform").CombinedOutput()
 	if err != nil {
 		err = fmt.Errorf("go build: %w\n%s", err, out)
@@ -36,7 +38,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-// folder is for what the tests leave behind.
+// folder is for files of the tests.
 var folder string
 
 func TestMain(m *testing.M) {
@@ -59,8 +61,8 @@ func built(t *testing.T) string {
 	return path
 }
 
-// installed returns the path of a file of a client, or skips the test where it
-// is not there.
+// installed returns the path of a client's file, or skips the test if it does
+// not exist.
 func installed(t *testing.T, file string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join(clients, file))
@@ -82,8 +84,8 @@ func needNode(t *testing.T) string {
 	return node
 }
 
-// serve starts the reference server over HTTP and returns its URL. When the
-// test ends, it is told to end, and has to do so well.
+// serve starts the reference server over HTTP and returns its URL. At the end
+// of the test it interrupts the server, which must exit successfully.
 func serve(t *testing.T, arguments ...string) string {
 	t.Helper()
 	c := exec.Command(built(t), append([]string{"serve"}, arguments...)...)
@@ -114,7 +116,7 @@ func serve(t *testing.T, arguments ...string) string {
 	return url
 }
 
-// line is a wire between client and server that can be cut.
+// line is a connection between client and server that can be cut.
 type line struct {
 	mu    sync.Mutex
 	open  map[net.Conn]bool
@@ -123,8 +125,8 @@ type line struct {
 	owned sync.WaitGroup
 }
 
-// newLine lets clients reach a server through a line. It returns the address
-// at which the line begins, and a URL that cuts what goes over it.
+// newLine connects clients to a server through a line. It returns the address
+// of the line, and a URL that cuts its connections.
 func newLine(t *testing.T, to string) (l *line, at, cut string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -151,7 +153,7 @@ func newLine(t *testing.T, to string) (l *line, at, cut string) {
 	return l, listener.Addr().String(), control.URL
 }
 
-// carry moves bytes both ways until one side ends.
+// carry relays bytes in both directions until one side ends.
 func (l *line) carry(client net.Conn) {
 	server, err := net.Dial("tcp", l.to)
 	if err != nil {
@@ -176,7 +178,7 @@ func (l *line) carry(client net.Conn) {
 	l.mu.Unlock()
 }
 
-// cut ends all connections at once, as a network does that breaks down.
+// cut closes all connections at once, like a network failure.
 func (l *line) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -189,7 +191,8 @@ func (l *line) cut() {
 	}
 }
 
-// said runs a client and returns what it printed, and whether it exited with 0.
+// said runs a client and returns its output, with an error if it did not exit
+// with 0.
 func said(t *testing.T, env []string, name string, arguments ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

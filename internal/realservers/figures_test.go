@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// figures makes the tests write what every run cost into a page, one server
-// after the other; the lines of servers that did not run stay:
+// figures makes the tests write the cost of every run into a page. They then
+// run one after another. Lines of servers that did not run are kept:
 //
 //	go test ./internal/realservers -count=1 -timeout 30m -figures ../../docs/field-notes.md
 var figures = flag.String("figures", "", "write what the runs cost into this page, between its two marks")
@@ -27,21 +27,22 @@ const (
 	endFigures   = "<!-- end of figures -->\n"
 )
 
-// rows are the lines of the table, in the order of the runs. Tests add to them
-// only where they run one after the other.
+// rows are the lines of the table, in the order of the runs. Tests append to
+// them only if they do not run in parallel.
 var rows []string
 
-// cost is what a run has cost since it was made.
+// cost is the cost of a run since measure was called.
 type cost struct {
 	cpu time.Duration
 
 	mu    sync.Mutex
-	worst suitetest.Wait // of all conversations, the one that exceeds most what it may last
+	worst suitetest.Wait // of all conversations, the wait that exceeds its limit most
 }
 
 func measure() *cost { return &cost{cpu: cputime.Used()} }
 
-// record notes how long a conversation waited to show that nothing comes.
+// record records how long a conversation waited to show that no message
+// arrives.
 func (c *cost) record(r engine.Recorded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +51,7 @@ func (c *cost) record(r engine.Recorded) {
 	}
 }
 
-// note adds a line for the run of the server.
+// note appends a line for the run of the server.
 func (c *cost) note(name string, p *verdict.Report) {
 	if *figures == "" {
 		return

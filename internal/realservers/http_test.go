@@ -15,14 +15,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// httpServer is one that is started to listen at a port.
+// httpServer is a server that is started to listen on a port.
 type httpServer struct {
 	server
 	over spec.Transport
 	path string
 }
 
-// dialer returns a dialer that starts the server, and what ends it.
+// dialer returns a dialer that starts the server and stops it at the end.
 func (s httpServer) dialer(t *testing.T) *started.Dialer {
 	t.Helper()
 	command := s.command(t)
@@ -48,8 +48,7 @@ func (s httpServer) dialer(t *testing.T) *started.Dialer {
 	})
 }
 
-// TestVerdictsOverHTTP has servers side by side, as they wait for most of the
-// time.
+// TestVerdictsOverHTTP judges servers concurrently, because they mostly wait.
 func TestVerdictsOverHTTP(t *testing.T) {
 	for _, s := range httpServers() {
 		t.Run(s.name, func(t *testing.T) {

@@ -1,6 +1,6 @@
-// Package realservers holds the harness against servers that nobody here
-// wrote: what is found on them is committed, and was checked by hand against
-// the specification (docs/field-notes.md).
+// Package realservers tests the harness on servers of other projects. The
+// findings on them are committed, and were checked by hand against the
+// specification (docs/field-notes.md).
 package realservers
 
 import (
@@ -33,8 +33,8 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens anew")
 
-// command returns how the server is started, or skips the test with the
-// reason where it is not installed.
+// command returns the command that starts the server. It skips the test with
+// the reason if the server is not installed.
 func (s server) command(t *testing.T) stdio.Command {
 	t.Helper()
 	if s.argv[0] == "node" && os.Getenv(thirdparty.Required) != "required" {
@@ -71,7 +71,7 @@ func (s server) command(t *testing.T) stdio.Command {
 	return c
 }
 
-// judge judges the server that d reaches; c notes how long cases waited.
+// judge judges the server that d reaches. c records how long cases waited.
 func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Report, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
@@ -83,25 +83,25 @@ func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Repor
 	})
 }
 
-// raced reports whether a requirement is judged by what a server does in a race,
-// with itself or with a cancellation, which differs from run to run.
+// raced reports whether the verdict on a requirement depends on a race in the
+// server, or on one with a cancellation, so that it differs between runs.
 func raced(requirement string) bool {
 	return slices.Contains([]string{"stdio.responses-before-exit", "stdio.exit-on-sigterm", "progress.stops-after-cancel", "cancellation.stop-processing"}, requirement)
 }
 
-// ending reports whether a note on a requirement may result from the end of a stream,
-// which is seen in time or not: supergateway closes the stream of a client that
-// sends a batch.
+// ending reports whether a note on a requirement may result from the end of a
+// stream, which a run does not always see in time. supergateway closes the
+// stream of a client that sends a batch.
 func ending(requirement string) bool { return requirement == "base.batch-refused-when-undefined" }
 
-// timed reports whether it depends on how busy the machine is what comes to be
-// seen at all: over HTTP bursts are smaller, and streams are resumed less often,
-// where the server is slow; and what was seen once and not again is flaky.
+// timed reports whether the observations depend on the load of the machine.
+// Over HTTP, bursts are smaller and streams are resumed less often if the
+// server is slow, and an observation that is not reproduced is flaky.
 func timed(p *verdict.Report) bool { return p.Transport != spec.Stdio }
 
-// digest tells verdicts and findings in a form that does not change from run
-// to run: without what was seen once and not again, and without how much was
-// kept, for which there is a least number.
+// digest formats verdicts and findings so that they do not change between runs.
+// It omits flaky findings, and the number of kept requirements, for which there
+// is a minimum.
 func digest(p *verdict.Report) string {
 	p.Verdicts = slices.DeleteFunc(p.Verdicts, func(v verdict.Verdict) bool { return raced(v.Requirement) })
 	p.Findings = slices.DeleteFunc(p.Findings, func(f verdict.Finding) bool {
@@ -142,8 +142,8 @@ func digest(p *verdict.Report) string {
 	return b.String()
 }
 
-// oldestFirst puts a report in the order of the goldens, which were written when
-// reports began with the oldest revision.
+// oldestFirst sorts a report in the order of the goldens, which were written
+// when reports began with the oldest revision.
 func oldestFirst(p *verdict.Report) {
 	slices.Sort(p.Revisions)
 	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return order.Compare(a.Revision, b.Revision) })
@@ -155,7 +155,8 @@ func oldestFirst(p *verdict.Report) {
 	})
 }
 
-// hold compares what is said of a server with its golden, or writes that anew.
+// hold compares the digest of a server's report with its golden, or updates the
+// golden.
 func hold(t *testing.T, name string, p *verdict.Report) {
 	t.Helper()
 	got := digest(p)
@@ -191,10 +192,11 @@ func TestVerdictsOnRealServers(t *testing.T) {
 	}
 }
 
-// leastKept is well below what each server was seen to keep in a revision.
+// leastKept is well below the number of requirements that each server keeps in
+// a revision.
 const leastKept = 50
 
-// keeps holds the report to that.
+// keeps checks that the report reaches leastKept in every revision.
 func keeps(t *testing.T, p *verdict.Report) {
 	t.Helper()
 	for _, r := range p.Revisions {
@@ -204,7 +206,8 @@ func keeps(t *testing.T, p *verdict.Report) {
 	}
 }
 
-// TestStatelessServerIsRecognised: a server of the other era is not broken.
+// TestStatelessServerIsRecognised checks that a server of the stateless era is
+// not reported as broken.
 func TestStatelessServerIsRecognised(t *testing.T) {
 	s := server{argv: []string{"node", "./stateless.mjs"}}
 	_, err := s.judge(t, stdio.NewDialer(s.command(t)), measure())

@@ -5,30 +5,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// server is one of the pinned servers below fixtures/servers.
+// server is one of the pinned servers in fixtures/servers.
 type server struct {
 	name      string
-	argv      []string // paths below fixtures/servers where they begin with ./
+	argv      []string // paths that begin with ./ are relative to fixtures/servers
 	env       []string
-	revisions []spec.Revision // those it is judged in; nil for all that it speaks
+	revisions []spec.Revision // the revisions in which it is judged; nil for all that it speaks
 	tools     inventory.Policy
 }
 
-// folder stands for an empty folder of the test's own, port for the port that
-// is picked for a server.
+// folder is a placeholder for an empty folder of the test, and port for the
+// port of the server.
 const (
 	folder = "{folder}"
 	port   = "{port}"
 )
 
 const (
-	first  = spec.V20250326 // the first revision of Streamable HTTP, which alone has batches
+	first  = spec.V20250326 // the first revision of Streamable HTTP, and the only one with batches over it
 	last   = spec.V20251125
 	legacy = spec.V20241105
 )
 
 const (
-	sdk          = "./sdk.mjs" // a small server on the SDK in the folder that follows
+	sdk          = "./sdk.mjs" // a small server that uses the SDK in the folder that follows
 	sdk2         = "./sdk-2.mjs"
 	everything   = "./node_modules/@modelcontextprotocol/server-everything/dist/index.js"
 	supergateway = "./node_modules/supergateway/dist/index.js"
@@ -38,8 +38,8 @@ const (
 	oldMCPGo     = "./mcp-go/mcp-go-server-0.32"
 )
 
-// servers are those on stdin and stdout: what the makers of the specification
-// offer as examples, small ones on the SDKs, and those that people use.
+// servers returns the servers on stdio: the examples of the specification's
+// authors, small ones that use the SDKs, and those that people use.
 func servers() []server {
 	example := func(name string) string { return "./node_modules/@modelcontextprotocol/" + name + "/dist/index.js" }
 	return append([]server{
@@ -58,9 +58,9 @@ func servers() []server {
 	}, usedServers()...)
 }
 
-// usedServers are servers that people use. They get tokens that are none, no
-// network where they would tell of their use, and no call of a tool that goes to
-// the network: of such a one nothing is known by what it says.
+// usedServers returns servers that people use. They get fake tokens, no network
+// if they would send telemetry, and no call of a tool that uses the network,
+// because its result is not known in advance.
 func usedServers() []server {
 	at := func(path string, more ...string) []string {
 		return append([]string{"node", "./node_modules/" + path}, more...)
@@ -83,8 +83,8 @@ func usedServers() []server {
 
 func in(revisions ...spec.Revision) []spec.Revision { return revisions }
 
-// httpServers are judged in the first revision of Streamable HTTP, in the last,
-// or in both: each as far as it costs little.
+// httpServers returns servers that are judged in the first revision of
+// Streamable HTTP, in the last one, or in both if that costs little.
 func httpServers() []httpServer {
 	behind := func(more ...string) []string {
 		return append([]string{"node", supergateway, "--stdio", mcpGo, "--port", port, "--logLevel", "none", "--outputTransport"}, more...)

@@ -6,21 +6,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Exception allows a row to come out otherwise than it should, for a reason.
-// One that does not occur any more is an error, as an exception that nobody
-// needs would hide the next defect.
+// Exception allows a row to have an unexpected outcome, for a reason. An
+// exception that no longer occurs is an error, because it would hide the next
+// defect.
 type Exception struct {
 	Fault string `json:"fault"`
-	// Transport and Revision narrow it; empty stands for any.
+	// Transport and Revision narrow the exception. Empty means any.
 	Transport spec.Transport `json:"transport,omitempty"`
 	Revision  spec.Revision  `json:"revision,omitempty"`
 	Outcome   Outcome        `json:"outcome"`
 	Reason    string         `json:"reason"`
-	// FullOnly: it occurs only where everything is tried.
+	// FullOnly limits the exception to a full self-test.
 	FullOnly bool `json:"fullOnly,omitempty"`
 }
 
-// String says what is excepted, on a line.
+// String returns what is excepted, on one line.
 func (e *Exception) String() string {
 	text := e.Fault
 	if e.Transport != "" {
@@ -32,12 +32,13 @@ func (e *Exception) String() string {
 	return fmt.Sprintf("%s: %s: %s", text, e.Outcome, e.Reason)
 }
 
-// at reports whether the exception is about a row of this fault at this place.
+// at reports whether the exception applies to a row of this fault in this
+// place.
 func (e *Exception) at(r *Result, full bool) bool {
 	return e.Fault == r.Fault && (e.Transport == "" || e.Transport == r.Transport) && (e.Revision == "" || e.Revision == r.Revision) && (full || !e.FullOnly)
 }
 
-// exceptions are the rows that may come out otherwise than they should.
+// exceptions returns the rows that may have an unexpected outcome.
 func exceptions() []Exception {
 	const crowded = "the sessions that the whole suite holds take the places of those that are to be refused; with its own judges alone it is killed"
 	return []Exception{{
@@ -51,8 +52,8 @@ func exceptions() []Exception {
 	}}
 }
 
-// except applies exceptions to the rows, and notes those that were tried and
-// did not occur.
+// except applies exceptions to the rows, and records those whose rows were
+// tried without that outcome.
 func (m *Matrix) except(all []Exception) {
 	for i := range all {
 		e := &all[i]

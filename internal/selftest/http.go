@@ -17,9 +17,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// overHTTP dials the reference server in this process over HTTP. Where it
-// lasts, it serves all links, as servers do; else each link has a new one, so
-// that a fault begins anew as it does on stdio.
+// overHTTP dials the reference server in this process over HTTP. If lasting is
+// set, one server serves all links, as real servers do. Otherwise each link has
+// a new server, so that a fault starts afresh, as over stdio.
 type overHTTP struct {
 	ctx     context.Context
 	fault   faults.Fault
@@ -34,8 +34,8 @@ type overHTTP struct {
 // Transport implements transport.Dialer.
 func (d *overHTTP) Transport() spec.Transport { return d.over }
 
-// sharing dials servers that last, of which each serves the links that ask for no
-// server of their own.
+// sharing dials lasting servers. One server serves all links that do not
+// request a server of their own.
 type sharing struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.
@@ -47,8 +47,8 @@ func (d sharing) Fresh() (fresh transport.Dialer, stop func()) {
 // Single implements transport.Sharer.
 func (sharing) Single() bool { return false }
 
-// Endings implements transport.Sharer: a server in this process ends by itself
-// only with it.
+// Endings implements transport.Sharer. A server in this process ends only with
+// the process, so there are none.
 func (sharing) Endings() []transport.Ending { return nil }
 
 // Dial implements transport.Dialer.
@@ -88,7 +88,7 @@ func (d *overHTTP) server() (*refserver.HTTPServer, error) {
 	return d.one, nil
 }
 
-// end ends the server that serves all links.
+// end stops the server that serves all links.
 func (d *overHTTP) end() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -106,7 +106,8 @@ func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	return refserver.Listen(d.ctx, address, d.over, serverOptions(d.fault))
 }
 
-// serverLink is a link with a server, which ends with it unless it lasts.
+// serverLink is a link with a server. Closing the link stops the server, unless
+// it is lasting.
 type serverLink struct {
 	transport.Web
 	server *refserver.HTTPServer

@@ -5,32 +5,33 @@ import (
 	"slices"
 )
 
-// Matrix is the kill matrix: what became of each fault and each variation
-// wherever it was tried.
+// Matrix is the kill matrix: the outcome of each fault and each legal variation
+// in each place in which it was tried.
 type Matrix struct {
 	Full bool     `json:"full"`
 	Rows []Result `json:"rows"`
-	// Stale are the exceptions that did not occur, though their rows were tried.
+	// Stale are the exceptions that did not occur although their rows were
+	// tried.
 	Stale []Exception `json:"stale,omitempty"`
-	// Servers is how many were started.
+	// Servers is the number of servers that were started.
 	Servers int `json:"servers"`
 }
 
-// Good reports whether everything is as it should be.
+// Good reports whether all outcomes are as expected.
 func (m *Matrix) Good() bool { return len(m.Bad())+len(m.Stale) == 0 }
 
-// Bad returns the rows that are not as they should be.
+// Bad returns the rows with unexpected outcomes.
 func (m *Matrix) Bad() []Result {
 	return m.where(func(r *Result) bool { return !r.Good() })
 }
 
-// Unsteady returns the rows that were as they should be only when they were
-// tried again.
+// Unsteady returns the rows that had the expected outcome only when they were
+// retried.
 func (m *Matrix) Unsteady() []Result {
 	return m.where(func(r *Result) bool { return r.First != nil })
 }
 
-// Excepted returns the rows that are not as they should be, and may.
+// Excepted returns the rows whose unexpected outcomes are excepted.
 func (m *Matrix) Excepted() []Result {
 	return m.where(func(r *Result) bool { return r.Excepted != "" })
 }
@@ -45,8 +46,8 @@ func (m *Matrix) where(f func(*Result) bool) []Result {
 	return out
 }
 
-// Sum is what became of the faults and the variations of an area. Each counts
-// once, by the worst of its rows.
+// Sum counts the outcomes of the faults and the legal variations of an area.
+// Each of them counts once, with the worst of its rows.
 type Sum struct {
 	Area          string `json:"area"`
 	Faults        int    `json:"faults"`
@@ -58,11 +59,11 @@ type Sum struct {
 	Silent        int    `json:"silent"`
 	FalseAlarms   int    `json:"falseAlarms"`
 	Failed        int    `json:"failed"`
-	// Excepted is how many of those that are not as they should be may be so.
+	// Excepted is the number of unexpected outcomes that are excepted.
 	Excepted int `json:"excepted"`
 }
 
-// worst orders outcomes, the best first; what is excepted comes after them.
+// worst orders outcomes, the best first. Excepted outcomes come after them.
 var worst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
 
 func rank(r *Result) int {
@@ -73,7 +74,8 @@ func rank(r *Result) int {
 	return n
 }
 
-// Sums returns a sum for each area, in the order of the alphabet, and that of all.
+// Sums returns a sum for each area, in alphabetical order, and the sum of all
+// areas.
 func (m *Matrix) Sums() (areas []Sum, all Sum) {
 	of := map[string]*Result{} // the worst row of each fault
 	for i := range m.Rows {
@@ -127,8 +129,8 @@ func (s *Sum) add(r *Result) {
 	}
 }
 
-// Expected returns the matrix as it should come out: what a run has to agree
-// with, without running anything.
+// Expected returns the matrix that a run should produce, without running
+// anything.
 func Expected(o Options) *Matrix {
 	m := &Matrix{Full: o.Full}
 	for _, j := range o.jobs() {

@@ -14,7 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// rows is a small matrix: one row of each sort, and a fault at two places.
+// rows returns a small matrix, with one row of each kind, and a fault in two
+// places.
 func rows() *selftest.Matrix {
 	at := selftest.Place{Transport: spec.Stdio, Revision: spec.V20251125}
 	older := selftest.Place{Transport: spec.Stdio, Revision: spec.V20241105}
@@ -43,8 +44,8 @@ func TestSums(t *testing.T) {
 	}
 }
 
-// TestExceptions: an exception allows the rows that it names and no other, and
-// one that does not occur is as bad as a row that is not allowed.
+// TestExceptions checks that an exception allows only the rows that it names,
+// and that an exception that does not occur makes the matrix bad.
 func TestExceptions(t *testing.T) {
 	missed := selftest.Exception{Fault: "a.b/missed", Revision: spec.V20241105, Outcome: selftest.Survived, Reason: "r"}
 	elsewhere := selftest.Exception{Fault: "b.c/elsewhere", Outcome: selftest.MisAttributed, Reason: "r"}
@@ -115,8 +116,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestExpectedIsWhatComesOut: the matrix that nobody had to run agrees with
-// the one that was.
+// TestExpectedIsWhatComesOut checks that the expected matrix agrees with a run.
 func TestExpectedIsWhatComesOut(t *testing.T) {
 	t.Parallel()
 	o := selftest.Options{Workers: 4, Faults: []faults.Fault{
@@ -134,8 +134,8 @@ func TestExpectedIsWhatComesOut(t *testing.T) {
 	}
 }
 
-// TestTriedAgain: what goes wrong once is tried again when all else has ended,
-// and what the first try came to is kept.
+// TestTriedAgain checks that a row with an unexpected outcome is retried after
+// all others, and that the result of the first attempt is kept.
 func TestTriedAgain(t *testing.T) {
 	t.Parallel()
 	var wrong atomic.Bool
@@ -162,7 +162,7 @@ func TestTriedAgain(t *testing.T) {
 	}
 }
 
-// TestInterrupted: rows that were not tried are not there.
+// TestInterrupted checks that the matrix has no rows that were not tried.
 func TestInterrupted(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	interrupt()

@@ -30,8 +30,8 @@ variation meets the whole suite, in every revision on stdio and in one revision
 over each other transport. ` + "`mcp-conform selftest --full`" + ` tries everything everywhere.
 `
 
-// WritePage writes the matrix as a page of the documentation. It holds nothing
-// that differs from one good run to the next.
+// WritePage writes the matrix as a page of the documentation. The page is the
+// same after every successful run.
 func (m *Matrix) WritePage(w io.Writer) error {
 	p := &page{}
 	p.line("%s", pageHead)
@@ -74,7 +74,8 @@ func (p *page) area(name string, rows []Result) {
 	}
 }
 
-// fault writes the rows of one fault on a line: the places of each outcome.
+// fault writes the rows of one fault on one line, with the places of each
+// outcome.
 func (p *page) fault(rows []Result) {
 	var said []string
 	where := map[string][]Place{}
@@ -97,7 +98,7 @@ func (p *page) fault(rows []Result) {
 	}
 }
 
-// places names the revisions over each transport.
+// places lists the revisions for each transport.
 func places(all []Place) string {
 	var out []string
 	for _, t := range spec.Transports() {
@@ -115,7 +116,7 @@ func places(all []Place) string {
 	return strings.Join(out, "; ")
 }
 
-// escape keeps text from ending a cell of a table or making marks of it.
+// escape escapes text for a cell of a Markdown table.
 func escape(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "_", `\_`, "[", `\[`, "\n", " ").Replace(text)
 }

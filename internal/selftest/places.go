@@ -7,16 +7,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// Place is where a fault is shown.
+// Place is a transport and a revision in which a fault is tried.
 type Place struct {
 	Transport spec.Transport `json:"transport"`
 	Revision  spec.Revision  `json:"revision"`
 }
 
-// Places returns where the fault can be shown, the transport that suits it
-// best first, and for each the newest revision first: those that it names, or
-// those in which its requirement exists. Everywhere adds the transports that
-// it does not name, as far as it reaches them.
+// Places returns where the fault can be observed: the most suitable transport
+// first, and the newest revision first for each transport. The revisions are
+// those that the fault names or, if it names none, those in which its
+// requirement exists. everywhere adds the other transports on which the fault
+// has an effect.
 func Places(f faults.Fault, everywhere bool) []Place {
 	var out []Place
 	for _, t := range transports(f, everywhere) {
@@ -31,9 +32,10 @@ func Places(f faults.Fault, everywhere bool) []Place {
 	return out
 }
 
-// representative picks the places at which a fault is tried where not all are:
-// the first for what is wrong; for what is right all on stdio, and one for each
-// of the other transports, over which a run costs more.
+// representative returns the places in which a fault is tried by default. For a
+// fault, that is the first place. For a conforming server, that is every place
+// on stdio and one for each other transport, because a run over HTTP costs
+// more.
 func representative(f faults.Fault, places []Place) []Place {
 	if len(places) > 0 && !f.Legal {
 		return places[:1]
@@ -57,7 +59,7 @@ func transports(f faults.Fault, everywhere bool) []spec.Transport {
 	}
 }
 
-// ofProcesses reports whether the fault lies in what only a server on stdio has.
+// ofProcesses reports whether only a stdio server can have the fault.
 func ofProcesses(f faults.Fault) bool {
 	if f.NeedsProcess || f.Unreachable || f.Seams == nil {
 		return f.NeedsProcess || f.Unreachable

@@ -1,6 +1,6 @@
-// Package selftest proves that the checks can fail: it runs them against the
-// reference server, right, varied within the law, and wrong in every way that
-// the table of faults names.
+// Package selftest proves that the checks can fail. It runs them against the
+// reference server without faults, with each legal variation, and with each
+// fault of the table.
 package selftest
 
 import (
@@ -29,24 +29,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// Outcome is what became of one fault or variation.
+// Outcome is the result of one fault or legal variation.
 type Outcome string
 
-// The outcomes.
+// These are the outcomes.
 const (
 	Killed        Outcome = "killed"         // a finding on the requirement that the fault breaks
 	MisAttributed Outcome = "mis-attributed" // findings, but none on that requirement
 	Survived      Outcome = "survived"       // no finding
-	Silent        Outcome = "silent"         // a right server, and nothing but notes
-	FalseAlarm    Outcome = "false alarm"    // a right server, and a finding
+	Silent        Outcome = "silent"         // a conforming server, and nothing but notes
+	FalseAlarm    Outcome = "false alarm"    // a conforming server, and a finding
 	NotYet        Outcome = "not yet"        // no judge exists yet, see spec.Requirement.NotJudged
 	Failed        Outcome = "failed"         // the run itself failed
 )
 
-// Good reports whether the outcome is as it should be.
+// Good reports whether the outcome is as expected.
 func (o Outcome) Good() bool { return o == Killed || o == Silent || o == NotYet }
 
-// Faultless is the id under which the right server stands in the matrix.
+// Faultless is the id of the server without faults in the matrix.
 const Faultless = "(faultless)"
 
 // Result is one row of the kill matrix.
@@ -58,85 +58,86 @@ type Result struct {
 	Title       string `json:"title"`
 	Place
 	Outcome Outcome `json:"outcome"`
-	// By says which judge killed it and with what, or which findings there
-	// were instead, or what the fault waits for.
+	// By lists the judge and the finding that killed the fault, the other
+	// findings that there were instead, or the reason why no check exists.
 	By []string `json:"by,omitempty"`
-	// Excepted is the reason for which the outcome may be as it is, though
-	// it is not as it should be; see Exceptions.
+	// Excepted is the reason why an unexpected outcome is allowed; see
+	// Exception.
 	Excepted string `json:"excepted,omitempty"`
-	// First is what the first try came to where only the second one, for
-	// which all others had ended, was as it should be.
+	// First is the result of the first attempt, if only the retry had the
+	// expected outcome. Retries run after all other rows.
 	First *Try          `json:"first,omitempty"`
 	Took  time.Duration `json:"-"`
 
-	doubted bool // all findings were seen once, and not when they were tried again
+	doubted bool // no finding was seen again when it was retried
 }
 
-// Try is what one try of a row came to.
+// Try is the result of one attempt of a row.
 type Try struct {
 	Outcome Outcome  `json:"outcome"`
 	By      []string `json:"by,omitempty"`
 }
 
-// Good reports whether the row is as it should be, or may be otherwise.
+// Good reports whether the outcome of the row is expected or excepted.
 func (r *Result) Good() bool { return r.Outcome.Good() || r.Excepted != "" }
 
-// Options say what is proven.
+// Options configure a self-test.
 type Options struct {
-	// Faults are those to try; the faultless server is tried with them
-	// where Faultless is set.
+	// Faults are the faults to try. Faultless adds the server without faults.
 	Faults    []faults.Fault
 	Faultless bool
-	// Full tries each fault over every transport and in every revision that it
-	// applies to; else in one revision over one transport. It meets its own
-	// requirement's judges, and the whole suite where it survives those; with
-	// Full the whole suite at once where it is tried first. Legal variations
-	// always meet the whole suite: by default in every revision on stdio and in
-	// one over each other transport.
+	// Full tries each fault over every transport and in every revision to which
+	// it applies, instead of over one transport in one revision. A fault is
+	// judged by its own requirement's judges, and by the whole suite if it
+	// survives those. With Full, the whole suite judges it directly in its
+	// first place. The whole suite always judges legal variations: by default
+	// in every revision on stdio and in one over each other transport.
 	Full bool
-	// Workers is how much is tried at once: a row that begins with its own
-	// requirement's judges counts once, one that meets the whole suite
-	// wholeWeight times.
+	// Workers limits how much runs concurrently. A row that begins with its own
+	// requirement's judges counts once, and a row that begins with the whole
+	// suite counts wholeWeight times.
 	Workers int
-	// Command starts the reference server as a process, for the faults that
-	// only a process can show; the id of the fault is added.
+	// Command starts the reference server as a process, for faults that only a
+	// process can have. The id of the fault is appended.
 	Command []string
-	// Each is called for every row as it is known, from one goroutine at a time.
+	// Each is called with the result of each row, never concurrently.
 	Each func(Result, Progress)
-	// Again is called when one row of several is tried once more; from several
-	// goroutines.
+	// Again is called when one of several rows is retried. It may be called
+	// concurrently.
 	Again func(n, of int)
 
 	starts *atomic.Int64
 }
 
-// Progress says how far the self-test has come.
+// Progress is how much of the self-test is done.
 type Progress struct {
 	Done, Total int     // rows
 	Share       float64 // of the work, up to 1
 }
 
-// rowTime is how long a run of a row may take: what lasts longer has no end.
+// rowTime limits the duration of a row. A run that takes longer would never
+// end.
 const rowTime = 10 * time.Minute
 
-// errRowTime is the cause of a row's end by its time.
+// errRowTime is the cause of a context that ended after rowTime.
 var errRowTime = errors.New("it took more than " + rowTime.String())
 
-// wholeWeight is how much more a run of the whole suite works than one of a
-// single requirement's judges.
+// wholeWeight is the ratio of the work of the whole suite to that of a single
+// requirement's judges.
 const wholeWeight = 3
 
-// mostAgain and againOf bound the second tries, by number and as a part of all
-// rows: where more goes wrong, no machine that is busy is the cause.
+// mostAgain and againOf limit the number of retried rows, in absolute numbers
+// and as a fraction of all rows. A busy machine does not explain more
+// unexpected outcomes than that.
 const (
 	mostAgain = 60
 	againOf   = 30
 )
 
-// againAtOnce is how many of them are tried at once.
+// againAtOnce is the number of rows that are retried concurrently.
 const againAtOnce = 3
 
-// job is one row to be found out.
+// job is one row to run.
 type job struct {
 	fault faults.Fault
 	at    Place
@@ -150,8 +151,8 @@ func (j *job) weight() int64 {
 	return 1
 }
 
-// Run tries all faults and returns the matrix, its rows in their order. Where
-// the context ends, those are missing that were not tried to their end.
+// Run tries all faults and returns the matrix with the rows in order. If the
+// context ends, unfinished rows are missing.
 func Run(ctx context.Context, o Options) *Matrix {
 	o.starts = new(atomic.Int64)
 	jobs := o.jobs()
@@ -159,12 +160,12 @@ func Run(ctx context.Context, o Options) *Matrix {
 	o.all(ctx, jobs, m)
 	o.again(ctx, jobs, m)
 	m.Servers = int(o.starts.Load())
-	m.Rows = slices.DeleteFunc(m.Rows, func(r Result) bool { return r.Outcome == "" }) // those that an interrupt left out
+	m.Rows = slices.DeleteFunc(m.Rows, func(r Result) bool { return r.Outcome == "" }) // rows that an interrupt left out
 	m.except(exceptions())
 	return m
 }
 
-// all tries the rows, as many at once as there is room for.
+// all runs the rows, as many concurrently as Workers allows.
 func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
 	room := int64(max(1, o.Workers))
 	slots := semaphore.NewWeighted(room)
@@ -198,11 +199,11 @@ func (o *Options) all(ctx context.Context, jobs []job, m *Matrix) {
 	wg.Wait()
 }
 
-// again tries once more, a few at a time, what is not as it should be: a
-// machine that is busy may keep a judge from seeing what there is to see. A
-// kill is a proof whenever it happens. A finding on a right server is taken
-// back only where it was doubted even then, and is not seen now; what it was
-// stays in the row.
+// again retries the rows with unexpected outcomes, a few at a time, because a
+// busy machine may keep a judge from observing a fault. A kill is valid
+// whenever it happens. A false alarm is retried only if none of its findings
+// was reproduced within the first run. If the retry succeeds, the row keeps the
+// first result.
 func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 	var bad []int
 	for i := range m.Rows {
@@ -231,8 +232,8 @@ func (o *Options) again(ctx context.Context, jobs []job, m *Matrix) {
 	_ = few.Wait()
 }
 
-// excepted reports whether the row may be as it is, so that nothing is to be
-// seen by trying it again.
+// excepted reports whether the outcome of the row is excepted, so that a retry
+// is useless.
 func (o *Options) excepted(r *Result) bool {
 	return slices.ContainsFunc(exceptions(), func(e Exception) bool { return e.at(r, o.Full) && e.Outcome == r.Outcome })
 }
@@ -260,13 +261,13 @@ func faultless() faults.Fault {
 	return faults.Fault{ID: Faultless, Area: "faultless", Title: "the reference server as it should be", Legal: true, Transports: spec.Transports()}
 }
 
-// row is what is known of a row before it is tried.
+// row returns the row before it is tried.
 func (j *job) row() Result {
 	f := &j.fault
 	return Result{Fault: f.ID, Requirement: f.Requirement, Area: f.Area, Legal: f.Legal, Title: f.Title, Place: j.at}
 }
 
-// waits returns why nobody can kill the fault so far, or "".
+// waits returns why no check can kill the fault yet, or "".
 func (j *job) waits() string {
 	if q := spec.Requirements().Lookup(j.fault.Requirement); q != nil {
 		return q.NotJudged
@@ -274,7 +275,7 @@ func (j *job) waits() string {
 	return ""
 }
 
-// try finds out one row.
+// try runs one row.
 func (o *Options) try(ctx context.Context, j job) (res Result) {
 	started := time.Now()
 	res = j.row()
@@ -294,7 +295,7 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 	return res
 }
 
-// judge runs a row's server; late reports that the run was ended by rowTime.
+// judge runs the checks of a row. late reports that rowTime ended the run.
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verdict.Report, late bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
 	defer cancel()
@@ -310,13 +311,14 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 		Selection: s, Unconfirmed: !j.fault.Legal, Target: j.fault.ID,
 		StartTimeout: 3 * time.Second, Timeout: 2 * time.Second,
 	}
-	if j.fault.Legal { // a right server answers, if late on a busy machine
+	if j.fault.Legal { // a conforming server responds, but possibly late on a busy machine
 		e.StartTimeout, e.Timeout = 20*time.Second, 10*time.Second
 	}
 	return e
 }
 
-// dialer returns how the server of a row is reached, and what ends it.
+// dialer returns the dialer for the server of a row, and a function that stops
+// the server.
 func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end func()) {
 	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
 		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
@@ -324,9 +326,9 @@ func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end fu
 	return dialer(ctx, j.fault, j.at.Transport, o.starts)
 }
 
-// Dialer returns how servers with a fault, in this process, are reached over a
-// transport, and what ends them. A fault that needs a process of its own can't be
-// had so on stdio.
+// Dialer returns a dialer for servers in this process with a fault, and a
+// function that stops them. It can't provide a fault that needs a process of
+// its own over stdio.
 func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
 	return dialer(ctx, f, over, new(atomic.Int64))
 }
@@ -342,7 +344,7 @@ func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *at
 	return counted{inprocess.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
 }
 
-// counted counts the servers that a dialer of stdio starts.
+// counted counts the servers that a stdio dialer starts.
 type counted struct {
 	transport.Dialer
 	starts *atomic.Int64
@@ -362,8 +364,8 @@ func serverOptions(f faults.Fault) refserver.Options {
 	return o
 }
 
-// read turns a report into the row's outcome. A server that can't be judged
-// at all was not caught on the requirement either.
+// read sets the outcome of the row from a report. A server that can't be judged
+// at all does not kill the fault, unless the fault makes it unreachable.
 func (r *Result) read(p *verdict.Report, late bool, err error, f faults.Fault) {
 	r.By, r.doubted = nil, false
 	var unreachable *engine.UnreachableError

@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// fault returns a row of the table, altered.
+// fault returns a modified row of the table.
 func fault(t *testing.T, id string, alter func(*faults.Fault)) faults.Fault {
 	t.Helper()
 	f, ok := faults.Lookup(id)
@@ -23,8 +23,8 @@ func fault(t *testing.T, id string, alter func(*faults.Fault)) faults.Fault {
 	return f
 }
 
-// TestOutcomes: the self-test has to notice a check that fails to find, one
-// that finds elsewhere, and one that cries wolf.
+// TestOutcomes checks that the self-test notices a check that finds nothing, a
+// check with a finding on another requirement, and a check with a false alarm.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
 	const id = "base.response-id-echo/integer-as-string"
@@ -56,8 +56,8 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
-// TestOverEveryTransport: the right server is silent wherever it can be
-// reached, and a fault is found over the transport that it names.
+// TestOverEveryTransport checks that the server without faults is silent over
+// every transport, and that a fault is found over the transport that it names.
 func TestOverEveryTransport(t *testing.T) {
 	t.Parallel()
 	rows := selftest.Run(t.Context(), selftest.Options{Faultless: true, Workers: 2, Faults: []faults.Fault{
@@ -76,8 +76,8 @@ func TestOverEveryTransport(t *testing.T) {
 	}
 }
 
-// TestDeafOverSSE: where clients are kept apart before anything is judged, a
-// server that answers no ping is found out all the same.
+// TestDeafOverSSE checks that a server that does not respond to ping is found
+// even when clients are separated before anything is judged.
 func TestDeafOverSSE(t *testing.T) {
 	t.Parallel()
 	rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{

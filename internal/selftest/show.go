@@ -10,13 +10,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// showTime is what a server that is a function needs at most for an answer.
+// showTime limits the response time of a server in this process.
 const showTime = 500 * time.Millisecond
 
 // Show runs the judges of the requirement that the fault breaks against the
-// reference server with that fault, in this process, and returns what they
-// find: the most severe finding on the requirement. It is nil where there is
-// none, as when the fault can only be shown with a process of its own.
+// reference server with that fault, in this process. It returns the most severe
+// finding on the requirement, or nil if there is none, for example because only
+// a separate process can have the fault.
 func Show(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	if f.NeedsProcess || f.Legal {
 		return nil

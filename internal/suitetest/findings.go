@@ -19,31 +19,32 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Misbehaviour is a way in which a reference server deviates, and what one
-// case alone, without the rules, has to report on it: no less, and no more.
+// Misbehaviour is a way in which a reference server deviates, and exactly the
+// findings that one case must report on it, without the rules.
 type Misbehaviour struct {
 	Name     string
 	Case     string        // id of the case
 	Revision spec.Revision // default: the newest of the handshake era
-	// Transport is that over which it runs; default: stdio.
+	// Transport is the transport of the run; default: stdio.
 	Transport spec.Transport
-	// JSONOnly: over Streamable HTTP the server has no streams for answers.
+	// JSONOnly makes a Streamable HTTP server respond without streams.
 	JSONOnly bool
-	// Seams returns the fault, fresh for each server; nil for none.
+	// Seams returns new seams with the fault for each server. It is nil for
+	// none.
 	Seams func() refserver.Seams
-	// Fixtures are what the user tells of the server's tools.
+	// Fixtures are what the user's configuration says about the server's tools.
 	Fixtures []inventory.Fixture
 	// Want lists the findings, each as "requirement: summary (outcome)".
 	Want []string
-	// May lists findings that are right, too, and that chance decides on.
+	// May lists findings that are also correct, but depend on timing.
 	May []string
-	// Kept lists requirements that have to be found kept.
+	// Kept lists requirements that must be found kept.
 	Kept []string
-	// Shown lists texts that have to stand in the evidence of the findings.
+	// Shown lists strings that must be in the evidence of the findings.
 	Shown []string
 }
 
-// Try runs the case of cases that m names.
+// Try runs the case that m names.
 func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 	t.Run(m.Name, func(t *testing.T) {
 		t.Parallel()
@@ -79,7 +80,7 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 	})
 }
 
-// shown reports whether the evidence of a finding has the text.
+// shown reports whether the evidence of a finding contains the text.
 func shown(r *verdict.Report, text string) bool {
 	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.Contains(e.Text, text) })
@@ -101,7 +102,7 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 	return runCaseOn(t, cases, id, rev, judges, start, d, nil)
 }
 
-// runCaseOn does so on a server of whose tools the user tells.
+// runCaseOn is like runCase, with fixtures that the user configured.
 func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, told []inventory.Fixture) *verdict.Report {
 	t.Helper()
 	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != id })

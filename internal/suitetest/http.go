@@ -12,9 +12,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// ReferenceOver returns a dialer for a reference server in this process that is
-// reached over a transport; over HTTP it listens on the loopback interface
-// until stop is called, and one server has all sessions.
+// ReferenceOver returns a dialer for a reference server in this process over a
+// transport. Over HTTP, one server on the loopback interface serves all
+// sessions until stop is called.
 func ReferenceOver(over spec.Transport, o refserver.Options) (d transport.Dialer, stop func()) {
 	if over != spec.StreamableHTTP && over != spec.SSE {
 		return Reference(o), func() {}

@@ -14,19 +14,20 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// lateStart is more than enough for the start of a late server.
+// lateStart is a start timeout that exceeds any late start.
 const lateStart = time.Minute
 
-// TryLate runs one case, and all rules on its traffic, against a reference
-// server that starts so late and is right otherwise: nothing may be found, and
-// what is kept by a server that starts at once is kept.
+// TryLate runs one case, and all rules on its traffic, against a conforming
+// reference server that starts after the given time. There must be no findings,
+// and every requirement that is kept by a server that starts immediately must
+// be kept.
 func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 	t.Run(id, func(t *testing.T) {
 		t.Parallel()
 		why := map[string]string{}
 		kept := func(late time.Duration) map[string]bool {
 			d := inprocess.Dialer(func() refserver.Options {
-				<-time.After(late) // as a slow start takes
+				<-time.After(late) // simulates a slow start
 				return refserver.Options{}
 			})
 			report := runCase(t, cases, id, spec.V20250326, ruleset.All(), lateStart, d)
@@ -48,7 +49,7 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 		lost := func() []string {
 			return slices.DeleteFunc(slices.Sorted(maps.Keys(atOnce)), func(id string) bool { return !atOnce[id] || late[id] })
 		}
-		if len(lost()) > 0 { // a fence may be late, too, while the machine has much to do
+		if len(lost()) > 0 { // on a busy machine, a fence may also be late
 			late = kept(by)
 		}
 		for _, requirement := range lost() {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// atOnce is how many parallel tests run at once: most of their time is waiting for
-// servers, and little of it work.
+// atOnce is the number of tests that run in parallel. They mostly wait for
+// servers.
 const atOnce = "6"
 
 // Main is the TestMain of packages whose tests wait for servers.
@@ -15,9 +15,9 @@ func Main(m *testing.M) {
 	m.Run()
 }
 
-// WaitInParallel has more tests run at once than there are cores, unless the flag
-// -parallel says how many. It goes before testing.M.Run. The flag must not count as
-// given: Ginkgo refuses it.
+// WaitInParallel lets more tests run in parallel than there are cores, unless
+// the flag -parallel is given. Call it before testing.M.Run. It must not mark
+// the flag as given, because Ginkgo rejects that.
 func WaitInParallel() {
 	if f := flag.Lookup("test.parallel"); f != nil {
 		_ = f.Value.Set(atOnce)

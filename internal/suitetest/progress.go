@@ -8,8 +8,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// ProgressByToken is the fault of a server that keeps by the progress token
-// alone which call it tells of progress, whoever made it: the newest.
+// ProgressByToken returns the fault of a server that keys its calls by progress
+// token alone. It sends progress to the newest call with the token, whichever
+// client made it.
 func ProgressByToken() refserver.Seams {
 	var mu sync.Mutex
 	newest := map[string]*refserver.Call{}

@@ -18,14 +18,14 @@ import (
 )
 
 // TryRuled runs one case, and all rules on its traffic, against a reference
-// server with the fault. Want lists the findings, each as
-// "requirement: summary (outcome)"; what goes wrong may break the general
-// rules, too, so findings on those count only where nothing is wanted.
+// server with the fault. want lists the findings, each as "requirement: summary
+// (outcome)". A fault may also break general requirements, so findings on those
+// count only if want is empty.
 func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }
 
-// TryRuledOver is TryRuled over another transport than stdio.
+// TryRuledOver is like TryRuled over a transport other than stdio.
 func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -46,8 +46,9 @@ func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, i
 	})
 }
 
-// isGeneral reports whether a requirement is about what every server does, so that
-// a fault of something else may break it, too: a request that hangs is cancelled.
+// isGeneral reports whether a requirement concerns every server, so that an
+// unrelated fault may break it, too. For example, the client cancels a request
+// that hangs.
 func isGeneral(requirement string) bool {
 	return slices.Contains([]string{"base", "cancellation"}, spec.AreaOf(requirement))
 }
@@ -68,7 +69,7 @@ func Handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserv
 	return func() refserver.Seams { return refserver.Seams{Handle: f} }
 }
 
-// Unclear is a server of which one case, with all rules on its traffic, must
+// Unclear is a server on which one case, with all rules on its traffic, must
 // find nothing but notes, and must say why requirements were not observed.
 type Unclear struct {
 	Name     string
@@ -76,13 +77,14 @@ type Unclear struct {
 	Revision spec.Revision // default: the newest of the handshake era
 	Over     spec.Transport
 	Seams    func() refserver.Seams
-	// May lists requirements of which something is rightly found.
+	// May lists requirements on which a finding is correct.
 	May []string
-	// Reasons are parts of the reasons for which requirements are not observed.
+	// Reasons contains a part of the reason why each requirement is not
+	// observed.
 	Reasons map[string]string
 }
 
-// Try runs the case of cases that u names.
+// Try runs the case that u names.
 func (u Unclear) Try(t *testing.T, cases []suite.Case) {
 	t.Run(u.Name, func(t *testing.T) {
 		t.Parallel()

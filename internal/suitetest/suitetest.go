@@ -24,9 +24,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Declare declares the cases as the specs that a run of them has, each for every
-// transport, by default stdio. A spec starts its case when it is reached, so that
-// ginkgo -p runs each in one process only.
+// Declare declares the cases as the specs of a run, each for every transport,
+// by default stdio. A spec starts its case when Ginkgo reaches it, so that
+// ginkgo -p runs each case in one process only.
 func Declare(cases []suite.Case, over ...spec.Transport) {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}
@@ -58,7 +58,7 @@ func judge(ctx context.Context, c suite.Case, rev spec.Revision, over spec.Trans
 	}
 }
 
-// dialer returns the server to run against.
+// dialer returns a dialer for the server to run against.
 func dialer(over spec.Transport) transport.Dialer {
 	if words := strings.Fields(os.Getenv("MCP_CONFORM_TARGET")); len(words) > 0 {
 		if u, err := url.Parse(words[0]); err == nil && u.Host != "" && len(words) == 1 {

@@ -8,27 +8,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Wait is the longest time in a conversation in which the client said nothing
-// and no answer was on its way.
+// Wait is the longest time in a conversation in which the client sent nothing
+// and no response was pending.
 type Wait struct {
 	Longest time.Duration
-	Before  *transcript.Event // what ended it
-	// Slowest is how long the slowest answer took.
+	Before  *transcript.Event // the event that ended it
+	// Slowest is the duration of the slowest response.
 	Slowest time.Duration
 }
 
-// Allowed is the longest that a case may wait to show that nothing comes.
+// Allowed returns how long a case may wait to show that no message arrives.
 func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slowest) }
 
-// Waited reads from a transcript how long the client waited. A wait in which a
-// request is open is not counted: its answer is waited for, or it never comes.
-// Nor is what comes before the handshake's answer, which includes the start, and
-// what comes after the input was closed.
+// Waited returns how long the client waited, according to a transcript. It does
+// not count waits with an open request, because the client waits for the
+// response. It also ignores the time before the response to initialize, which
+// includes the start, and the time after the input was closed.
 func Waited(events []*transcript.Event) Wait {
 	var w Wait
 	answered, slowest := answers(events)
 	w.Slowest = slowest
-	open := map[int]bool{} // by position, the requests that are open
+	open := map[int]bool{} // the open requests, by position
 	var last *transcript.Event
 	for _, e := range events {
 		if last != nil && len(open) == 0 && ours(e) && !between(last, e) && e.At-last.At > w.Longest {
@@ -45,11 +45,11 @@ func Waited(events []*transcript.Event) Wait {
 	return w
 }
 
-// hopeless is how long a request that is never answered keeps a wait from being
-// counted that nobody said to have ended.
+// hopeless is how long an unanswered request keeps a wait from being counted,
+// if the client never gave up on it.
 const hopeless = 50 * time.Millisecond
 
-// track keeps which requests are open.
+// track updates the open requests.
 func track(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	switch {
 	case e.Kind == transcript.Sent && e.Frame != nil:
@@ -76,8 +76,8 @@ func track(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	}
 }
 
-// answers returns by the position of what was sent that of the last answer to
-// it, and how long the slowest took.
+// answers returns the position of the last response to each sent event, by
+// position, and the duration of the slowest response.
 func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 	answered, slowest := map[int]int{}, time.Duration(0)
 	for _, r := range transcript.DialogueOf(events).Requests() {
@@ -91,7 +91,7 @@ func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 	return answered, slowest
 }
 
-// ours reports whether the client did e.
+// ours reports whether e is an action of the client.
 func ours(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Sent, transcript.Requested, transcript.InputClosed, transcript.Remark, transcript.CaseBegan:
@@ -101,8 +101,8 @@ func ours(e *transcript.Event) bool {
 	}
 }
 
-// between reports whether no case ran from a to b: cases that share a
-// conversation mark where they begin.
+// between reports whether no case ran from a to b. Cases that share a
+// conversation mark their beginning.
 func between(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }

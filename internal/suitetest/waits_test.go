@@ -50,9 +50,9 @@ func TestWaited(t *testing.T) {
 	}
 }
 
-// TestNoCaseWaitsLong: to show that nothing comes, a case waits no longer than
-// for the grace. A machine that is busy makes any wait longer, so what is too
-// long must be so in each of several runs.
+// TestNoCaseWaitsLong checks that a case waits only for the grace to show that
+// no message arrives. A busy machine prolongs any wait, so a wait must be too
+// long in each of several runs to fail.
 func TestNoCaseWaitsLong(t *testing.T) {
 	const runs, slack = 5, 20 * time.Millisecond
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP, spec.SSE} {
@@ -85,7 +85,7 @@ func TestNoCaseWaitsLong(t *testing.T) {
 }
 
 // waits judges the reference server in its last handshake revision over the
-// transport, and returns by the name of each conversation how long it waited.
+// transport, and returns the longest wait of each conversation by name.
 func waits(t *testing.T, over spec.Transport) map[string]suitetest.Wait {
 	t.Helper()
 	d, stop := suitetest.ReferenceOver(over, refserver.Options{})

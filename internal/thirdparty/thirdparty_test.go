@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
-// ending notes how a test would end.
+// ending records how a test would end.
 type ending struct {
 	testing.TB
 	how string

@@ -1,7 +1,7 @@
-// Sidebyside runs the official suite and mcp-conform on the conformance server
-// of the Go SDK, in turn and each time on a fresh one, and prints what each
-// needed, sent and judged. fixtures/official-suite/side-by-side builds and
-// starts it.
+// Sidebyside runs the official suite and mcp-conform alternately on the
+// conformance server of the Go SDK, each time on a new server. It prints the
+// time that each took, the requests that it sent, and what it judged. The
+// script fixtures/official-suite/side-by-side builds and starts it.
 package main
 
 import (
@@ -30,12 +30,13 @@ func main() {
 	}
 }
 
-// contestant is one way to judge the server.
+// contestant is one of the tools that judge the server.
 type contestant struct {
 	name string
-	// command judges the server at a URL and leaves what it found in a folder.
+	// command judges the server at a URL and writes the results to a folder.
 	command func(ctx context.Context, url, results string) *exec.Cmd
-	// read returns what was judged, sorted, each with what was said of it.
+	// read returns the checks or requirements that were judged, sorted, with
+	// their outcomes.
 	read func(results string) ([]judged, error)
 
 	wall, cpu, served []time.Duration // of the timed runs; served is the CPU time of the server
@@ -88,8 +89,9 @@ func compare(program, folder string, runs int, ids bool) error {
 	return nil
 }
 
-// run judges a fresh server: once through a counter, for the requests and what
-// is judged, and else with nothing between the two, for the times.
+// run judges a new server. With count, it does so through a relay that counts
+// requests, and reads the results. Without count, it connects directly and
+// measures the times.
 func (c *contestant) run(suite *officialsuite.Suite, results string, count bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
@@ -110,7 +112,7 @@ func (c *contestant) run(suite *officialsuite.Suite, results string, count bool)
 	cmd := c.command(ctx, "http://"+address, results)
 	out, err := cmd.CombinedOutput()
 	took := time.Since(began)
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // 1: something was found
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) { // exit code 1 means that there are findings
 		return fmt.Errorf("%w\n%s", err, out)
 	}
 	if count {
@@ -125,7 +127,7 @@ func (c *contestant) run(suite *officialsuite.Suite, results string, count bool)
 	return nil
 }
 
-// cpuTime returns what an ended process and its children needed.
+// cpuTime returns the CPU time of an ended process and its children.
 func cpuTime(c *exec.Cmd) time.Duration {
 	return c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }

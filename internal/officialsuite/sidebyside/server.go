@@ -47,16 +47,16 @@ func start(ctx context.Context, suite *officialsuite.Suite) (*exec.Cmd, string, 
 
 const startTime = 20 * time.Second
 
-// stop ends a server and waits for it, once.
+// stop kills the server and waits for it, if it has not ended yet.
 func stop(server *exec.Cmd) {
 	if server.ProcessState == nil {
 		_ = server.Process.Kill()
-		_ = server.Wait() // killed, which is no news
+		_ = server.Wait() // the error only says that it was killed
 	}
 }
 
-// counter is a relay that counts the HTTP requests that go to a server, and
-// changes nothing in them.
+// counter is a relay that counts the HTTP requests to a server without changing
+// them.
 type counter struct {
 	ctx      context.Context
 	target   string
@@ -87,14 +87,14 @@ func (c *counter) address() string { return c.listener.Addr().String() }
 
 func (c *counter) close() { _ = c.listener.Close() }
 
-// requests returns how many requests there were, once all connections are over.
+// requests returns the number of requests, once all connections have ended.
 func (c *counter) requests() int {
 	c.close()
 	c.open.Wait()
 	return int(c.counted.Load())
 }
 
-// relay carries one connection. What of it is no HTTP counts as one request.
+// relay relays one connection. Bytes that are not HTTP count as one request.
 func (c *counter) relay(client net.Conn) {
 	defer func() { _ = client.Close() }()
 	server, err := (&net.Dialer{}).DialContext(c.ctx, "tcp", c.target)
@@ -110,7 +110,7 @@ func (c *counter) relay(client net.Conn) {
 	})
 	sides.Go(func() {
 		_, _ = io.Copy(client, server)
-		_ = client.Close() // the server is done with the connection
+		_ = client.Close() // the server has closed the connection
 	})
 	sides.Go(func() { c.count(copied) })
 	sides.Wait()

@@ -22,7 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
-// same compares what was judged.
+// same lets cmp compare judged values.
 var same = cmp.AllowUnexported(judged{})
 
 func write(t *testing.T, parts ...string) {
@@ -36,8 +36,8 @@ func write(t *testing.T, parts ...string) {
 	}
 }
 
-// TestReadReport reads a report as mcp-conform writes it: the most severe of what
-// was said in any revision counts, and what was not judged does not.
+// TestReadReport reads a report of mcp-conform. The most severe outcome of all
+// revisions counts, and requirements that were not judged do not.
 func TestReadReport(t *testing.T) {
 	said := map[string][]verdict.Outcome{
 		"b.twice":   {verdict.Kept, verdict.Warning, verdict.Note},
@@ -102,8 +102,8 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestCounter sends requests over one connection and over several, and something
-// that is no HTTP.
+// TestCounter sends requests over one connection and over several, and bytes
+// that are not HTTP.
 func TestCounter(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -118,7 +118,7 @@ func TestCounter(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body) // what could not be read is missing in the answer
+				body, _ := io.ReadAll(r.Body) // a read error shows up as a missing body in the response
 				_, _ = fmt.Fprintf(w, "%s %s %s", r.Method, r.URL.Path, body)
 			}))
 			defer server.Close()
@@ -142,8 +142,8 @@ func TestCounter(t *testing.T) {
 	}
 }
 
-// exchange sends requests over one connection, each when the one before was
-// answered, and returns the statuses and bodies.
+// exchange sends requests over one connection, each after the response to the
+// previous one, and returns the statuses and bodies.
 func exchange(ctx context.Context, t *testing.T, address string, requests []string) []string {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)

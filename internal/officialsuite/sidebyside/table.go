@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
 )
 
-// readChecks returns the checks that said something of the server.
+// readChecks returns the checks that judged the server.
 func readChecks(results string) ([]judged, error) {
 	checks, err := officialsuite.Checks(results)
 	if err != nil {
@@ -30,8 +30,8 @@ func readChecks(results string) ([]judged, error) {
 	return out, nil
 }
 
-// readReport returns the requirements of which something was said in any
-// revision: the most severe one.
+// readReport returns the requirements that were judged in any revision, with
+// their most severe outcome.
 func readReport(results string) ([]judged, error) {
 	raw, err := os.ReadFile(filepath.Join(results, "report.json"))
 	if err != nil {
@@ -69,7 +69,7 @@ func printTable(w io.Writer, contestants []*contestant, runs int) {
 	}
 }
 
-// load tells how busy the machine is beside us, where the system says so.
+// load returns the load of the machine, if the system reports it.
 func load() string {
 	raw, err := os.ReadFile("/proc/loadavg")
 	if err != nil {
@@ -79,7 +79,7 @@ func load() string {
 	return ", load average " + average
 }
 
-// spread returns the median of the times and between which they are.
+// spread returns the median, the minimum and the maximum of the times.
 func spread(times []time.Duration) string {
 	sorted := slices.Sorted(slices.Values(times))
 	if len(sorted) == 0 {
