@@ -22,7 +22,7 @@ type httpServer struct {
 	path string
 }
 
-// dialer returns a dialer that starts the server and stops it at the end.
+// dialer returns a dialer that starts the server. Closing the dialer stops it.
 func (s httpServer) dialer(t *testing.T) *started.Dialer {
 	t.Helper()
 	command := s.command(t)
