@@ -92,7 +92,6 @@ func (f Violation) String() string {
 // The values that it judges must be JSON that package wire accepts; for anything
 // else the result is meaningless. If a name occurs twice in an object, the last
 // value counts.
-// object, the last value counts.
 type Validator struct {
 	revision      spec.Revision
 	results       map[string][]choice

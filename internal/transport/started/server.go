@@ -42,12 +42,11 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime is how long Ended waits for a server to exit.
+// endTime bounds how long Ended waits for a server to end.
 const endTime = 500 * time.Millisecond
 
-// Ended reports whether the server exited without being stopped, and how. It
-// waits up to endTime, because callers ask after an error, when the server may
-// be about to exit.
+// Ended reports whether the server has ended, and how. It waits up to endTime,
+// because callers ask after an error, when the server may be about to exit.
 func (s *Server) Ended() (how string, ended bool) {
 	timer := time.NewTimer(endTime)
 	defer timer.Stop()
@@ -198,7 +197,8 @@ func (l *link) Shutdown(p transport.Patience) {
 // settleTime bounds the wait for the open exchanges of a server that has ended.
 const settleTime = 500 * time.Millisecond
 
-// hangUp reports the end of the server after what still arrived.
+// hangUp waits until the open exchanges are over, at most settleTime, and then
+// records that nothing more can arrive.
 func (l *link) hangUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), settleTime)
 	defer cancel()

@@ -241,7 +241,7 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 		cancel(nil)
 		if !s.Signal("INT") {
 			if runtime.GOOS == "windows" && strings.HasPrefix(s.rec.From(0)[0].Detail, "pid ") {
-				return // there a process gets no signals
+				return // processes get no signals on Windows
 			}
 			s.t.Fatal("no signal")
 		}
