@@ -72,18 +72,18 @@ func TestFaults(t *testing.T) {
 		}), nil},
 		{"deficient met with silence", "lifecycle.deficient-initialize", onDeficient(func(*call, chain) (any, *fail) { return nil, refserver.NoResponse }),
 			[]string{
-				"lifecycle.error-cases-prepared: Initialize without capabilities is not answered. (warning)",
-				"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)",
+				"lifecycle.error-cases-prepared: The server does not answer initialize without capabilities. (warning)",
+				"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)",
 			}},
 		{"deficient ends the server", "lifecycle.deficient-initialize", onDeficient(func(c *call, _ chain) (any, *fail) {
 			c.Session.Exit(1)
 			return nil, refserver.NoResponse
 		}), []string{
-			"lifecycle.error-cases-prepared: Initialize without capabilities is not answered. (warning)",
-			"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)",
+			"lifecycle.error-cases-prepared: The server does not answer initialize without capabilities. (warning)",
+			"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)",
 		}},
 		{"deaf after one refusal", "lifecycle.deficient-initialize", deafAfterRefusals(1),
-			[]string{"lifecycle.error-cases-prepared: Initialize without clientInfo is not answered. (warning)"}},
+			[]string{"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)"}},
 		{"deaf after two refusals", "lifecycle.deficient-initialize", deafAfterRefusals(2),
 			[]string{"lifecycle.error-cases-prepared: The server does not answer a valid initialize after an invalid one. (warning)"}},
 
