@@ -30,13 +30,13 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	NewConsole(&b, ConsoleOptions{Verbose: true}).End(caused())
 	text := b.String()
 	if !strings.Contains(text, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
-		t.Errorf("the console does not say what has the same cause:\n%s", text)
+		t.Errorf("the console does not list the findings with the same cause:\n%s", text)
 	}
 	if strings.Contains(text, "\n! WARNING  stdio.exit-on-sigterm") {
-		t.Errorf("the console tells of it twice:\n%s", text)
+		t.Errorf("the console lists a finding twice:\n%s", text)
 	}
 	if !strings.Contains(text, "\n· NOTE  lifecycle.instructions-optional") {
-		t.Errorf("what has the cause in one revision alone does not stand by itself:\n%s", text)
+		t.Errorf("a finding that has the cause in only one revision is not listed separately:\n%s", text)
 	}
 	page := string(write(t, HTML, caused()))
 	for _, want := range []string{
@@ -49,7 +49,7 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	}
 	if text := string(write(t, Markdown, caused())); strings.Count(text, "stdio.exit-on-sigterm") != 1 ||
 		!strings.Contains(text, "\nThe same message, or the same end of the process, shows:\n\n* ⚠️ **WARNING** stdio.exit-on-sigterm · 2025-11-25, 2025-06-18 · ") {
-		t.Errorf("Markdown does not say what has the same cause:\n%s", text)
+		t.Errorf("Markdown does not list the findings with the same cause:\n%s", text)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestTheRestIsToldWhereTheRootIsNot(t *testing.T) {
 	var b bytes.Buffer
 	NewConsole(&b, ConsoleOptions{}).End(r)
 	if !strings.Contains(b.String(), "\n! WARNING  stdio.exit-on-sigterm") {
-		t.Errorf("it is not told:\n%s", b.String())
+		t.Errorf("the finding is not listed:\n%s", b.String())
 	}
 }
 

@@ -87,7 +87,7 @@ func TestHostileConsoleIsBoundedAndInert(t *testing.T) {
 		t.Errorf("the console got %d bytes", len(out))
 	}
 	if m := regexp.MustCompile(`(?m)^\s*::.*|##(\[|vso|teamcity).*`).FindString(out); m != "" {
-		t.Errorf("a CI system would obey %q", m)
+		t.Errorf("a CI system would execute %q", m)
 	}
 }
 
@@ -171,7 +171,7 @@ func TestAreasTellOfTheirFindings(t *testing.T) {
 	c.Area("errors", 12, 12)
 	c.Area("tools", 3, 12)
 	if b.Len() > 0 {
-		t.Errorf("before the end stands %q", b.String())
+		t.Errorf("before the end, the output is %q", b.String())
 	}
 	c.End(r)
 	want := []string{"! streamable-http      20 cases, 1 finding", "! base                 1 finding", "✓ no findings in 1 area, 12 cases"}
@@ -285,7 +285,7 @@ func TestVerboseListsAreasWithoutFindings(t *testing.T) {
 		t.Errorf("the first line is %q, not %q", got, want)
 	}
 	if strings.Contains(b.String(), "✓ tools") {
-		t.Error("an area that did not come to its end is listed")
+		t.Error("an unfinished area is listed")
 	}
 }
 
@@ -348,7 +348,7 @@ func TestAPipeIsNoTerminal(t *testing.T) {
 	defer r.Close()
 	defer w.Close()
 	if IsTerminal(w) || ColorWanted(w, func(string) string { return "" }) {
-		t.Error("a pipe is taken for a terminal")
+		t.Error("a pipe is reported to be a terminal")
 	}
 }
 
@@ -392,7 +392,7 @@ func TestConsoleListsABoundedNumberOfFindings(t *testing.T) {
 			t.Errorf("of %d findings %d are listed", n, got)
 		}
 		if !strings.Contains(out, want) || want == "" && strings.Contains(out, "see the reports") {
-			t.Errorf("of %d findings it is not said that %q:\n%s", n, want, out)
+			t.Errorf("with %d findings, the output lacks %q:\n%s", n, want, out)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func TestLiveTextsAreSeen(t *testing.T) {
 		{"broken JSON", liveInJSON, "{"},
 	} {
 		if c.live(c.doc) == "" {
-			t.Errorf("%s is taken for dead", c.name)
+			t.Errorf("%s is not reported as live", c.name)
 		}
 	}
 }
@@ -233,7 +233,7 @@ func TestManyFindingsStayInTheirBounds(t *testing.T) {
 		switch o.name {
 		case "markdown":
 			if len(doc) > CommentLimit || !bytes.Contains(doc, []byte(" more findings: too many for this place")) {
-				t.Errorf("Markdown takes %d bytes and does not say what is left", len(doc))
+				t.Errorf("Markdown takes %d bytes and does not count the omitted findings", len(doc))
 			}
 		case "job summary":
 			if len(doc) > SummaryLimit {

@@ -91,7 +91,7 @@ func TestTAPIsReadByAParser(t *testing.T) {
 			}
 			for _, failure := range got.Failures {
 				if s.name != "empty" && failure != "base.response-id-echo" && failure != "tools.list.result-schema" && failure != "run.complete" && !strings.HasPrefix(failure, "20") {
-					t.Errorf("the parser objects to %q", failure)
+					t.Errorf("the parser rejects %q", failure)
 				}
 			}
 		})

@@ -67,7 +67,7 @@ func TestScriptOfASearch(t *testing.T) {
 				}
 			}
 			if strings.Contains(got, "\x1b") {
-				t.Error("it can be obeyed by a terminal")
+				t.Error("a terminal would interpret the output")
 			}
 		})
 	}

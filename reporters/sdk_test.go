@@ -83,6 +83,6 @@ func TestTheLastLineCountsWhatIsAccepted(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "✗ BROKEN") {
-		t.Errorf("what is accepted is listed as broken:\n%s", text)
+		t.Errorf("an accepted SDK finding is listed as broken:\n%s", text)
 	}
 }

@@ -83,7 +83,7 @@ func TestCutTextsStayInTheirColumns(t *testing.T) {
 		}
 		if v := Visible(in); width(v) <= columns {
 			if diff := cmp.Diff([]string{v}, wrap(in, columns, lines)); diff != "" {
-				t.Fatalf("a text that fits was altered:\n%s", diff)
+				t.Fatalf("a text that fits was changed:\n%s", diff)
 			}
 		}
 	})
@@ -188,10 +188,10 @@ func TestViewIsCentredOnTheOffence(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			v := viewOf(&c.e, c.columns)
 			if v.offends != c.offends {
-				t.Errorf("the offence is shown as %q, not %q, in %q", v.offends, c.offends, v)
+				t.Errorf("the offending part is shown as %q, want %q, in %q", v.offends, c.offends, v)
 			}
 			if c.exactly != "" && v.String() != c.exactly {
-				t.Errorf("shown is %q, not %q", v, c.exactly)
+				t.Errorf("got %q, want %q", v, c.exactly)
 			}
 			if n := width(v.String()); n > c.columns {
 				t.Errorf("%q takes %d columns of %d", v, n, c.columns)

@@ -39,6 +39,6 @@ func TestUnconfirmedFindings(t *testing.T) {
 		}
 	}
 	if !strings.Contains(string(write(t, JSON, r)), `"void": 3`) {
-		t.Error("the JSON does not tell how often no fresh server came up")
+		t.Error("the JSON does not contain how often no fresh server started")
 	}
 }

@@ -51,7 +51,7 @@ func TestGeneratedPagesAreFresh(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(string(got), "\r\n", "\n"), "\n")); diff != "" {
-			t.Errorf("docs/%s is not as it would be written now (-now +file); write it anew by\n  %s\nor both by\n  go test ./internal/cli -run Generated -update\n%s", page.file, page.command, diff)
+			t.Errorf("docs/%s is outdated (-now +file); rewrite it with\n  %s\nor all pages with\n  go test ./internal/cli -run Generated -update\n%s", page.file, page.command, diff)
 		}
 	}
 }
@@ -68,13 +68,13 @@ func TestCoverageAddsUp(t *testing.T) {
 	for _, q := range l.of() {
 		s := p.c.of(q)
 		if s.state == notYet && s.reason == "" {
-			t.Errorf("%s is not judged, without a reason", q.ID)
+			t.Errorf("%s is not judged and has no reason", q.ID)
 		}
 		if s.state == judged && len(s.judges) == 0 || s.state == outside && len(s.faults) > 0 {
 			t.Errorf("%s: %s", q.ID, s.text())
 		}
 		if !strings.Contains(b.String(), "| `"+q.ID+"` |") {
-			t.Errorf("%s does not stand on the page", q.ID)
+			t.Errorf("the page does not contain %s", q.ID)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 			p.Verdicts = append(p.Verdicts, verdict.Verdict{Outcome: o, Known: test.known})
 		}
 		if got := exitCode(p); got != test.want {
-			t.Errorf("%s: the exit code is %d, not %d", test.name, got, test.want)
+			t.Errorf("%s: exit code %d, want %d", test.name, got, test.want)
 		}
 	}
 }

@@ -78,7 +78,7 @@ func TestHostileServers(t *testing.T) {
 	}
 	for _, r := range runs {
 		if len(r.complaints) > 0 { // with so many concurrent runs, a response may take longer than its one second
-			t.Logf("%s is tried again alone: %s", r.name, strings.Join(r.complaints, "; "))
+			t.Logf("retrying %s alone: %s", r.name, strings.Join(r.complaints, "; "))
 			r.complaints = nil
 			r.check(t)
 		}

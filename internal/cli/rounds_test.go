@@ -26,7 +26,7 @@ func newDriven(t *testing.T) *driven {
 		changes: d.changes, settle: settling,
 		judge: func(ctx context.Context, why string) {
 			if d.at.Add(1) != 1 {
-				t.Error("two rounds at once")
+				t.Error("two rounds run concurrently")
 			}
 			d.told = append(d.told, "judge "+why)
 			select {

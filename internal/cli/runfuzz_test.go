@@ -80,12 +80,12 @@ func TestASearchShowsThatItSearches(t *testing.T) {
 	invoke([]string{"run", "--fuzz", "quick", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
 		World{Out: &out, Err: &out, Environ: os.Environ(), Live: true, Columns: 100})
 	if !regexp.MustCompile(`\r… searching: [1-9]s, \d+ requests, 0 findings`).Match(out.Bytes()) {
-		t.Errorf("the screen does not tell of the search:\n%q", out.String())
+		t.Errorf("the screen does not show the search:\n%q", out.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for _, line := range lines {
 		if shown := line[strings.LastIndex(line, "\r")+1:]; strings.Contains(shown, "searching") {
-			t.Errorf("the status stays: %q", shown)
+			t.Errorf("the status line is not cleared: %q", shown)
 		}
 	}
 }

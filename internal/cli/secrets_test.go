@@ -109,7 +109,7 @@ func look(t *testing.T, secrets []string, where, text string) {
 	for _, secret := range secrets {
 		for _, spelled := range spellings(secret) {
 			if at := strings.Index(text, spelled); at >= 0 {
-				t.Errorf("%s has %q as %q: …%q…", where, secret, spelled, text[max(0, at-60):min(len(text), at+len(spelled)+30)])
+				t.Errorf("%s contains %q, spelled %q: …%q…", where, secret, spelled, text[max(0, at-60):min(len(text), at+len(spelled)+30)])
 				return
 			}
 		}

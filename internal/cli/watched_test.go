@@ -31,7 +31,7 @@ func (h *heard) next(t *testing.T) string {
 	case text := <-h.texts:
 		return text
 	case <-time.After(time.Minute):
-		t.Fatal("nothing is waited for")
+		t.Fatal("watch does not wait for a change")
 		return ""
 	}
 }
@@ -126,10 +126,10 @@ func TestFilesAreWatched(t *testing.T) {
 					return
 				case filepath.Join(dir, "src"), filepath.Join(dir, "src", "new"), filepath.Join(dir, "src", "a.go"), filepath.Join(dir, "src", "new", "b.go"): // further events of the earlier changes
 				default:
-					t.Fatalf("%s changed, not %s", got, want)
+					t.Fatalf("got a change of %s, want %s", got, want)
 				}
 			case <-time.After(time.Minute):
-				t.Fatalf("%s did not change", want)
+				t.Fatalf("no change of %s was reported", want)
 			}
 		}
 	}

@@ -36,7 +36,7 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 			seen[permuted(pass*uint64(count)+i, count, seed)] = true //nolint:gosec // positive
 		}
 		if len(seen) != count {
-			t.Fatalf("%d of %d came", len(seen), count)
+			t.Fatalf("%d of %d numbers occurred", len(seen), count)
 		}
 	})
 }
@@ -49,17 +49,17 @@ func TestTurnsShareOut(t *testing.T) {
 	for n := range uint64(380) {
 		d, first := (&Turn{Number: n}).of()
 		if first != next[d] {
-			t.Fatalf("turn %d begins with drill %d, and %d is next", n, first, next[d])
+			t.Fatalf("turn %d begins with drill %d, want %d", n, first, next[d])
 		}
 		next[d] += uint64(d.each) //nolint:gosec // small
 		turns[d]++
 	}
 	if len(turns) != len(drills) {
-		t.Errorf("of %d sorts %d have a turn", len(drills), len(turns))
+		t.Errorf("want a turn for %d kinds of drills, got %d", len(drills), len(turns))
 	}
 	for d, n := range turns {
 		if n%d.share != 0 {
-			t.Errorf("a sort with a share of %d has %d turns", d.share, n)
+			t.Errorf("a kind with a share of %d has %d turns", d.share, n)
 		}
 	}
 }
@@ -100,6 +100,6 @@ func TestLevelsStayBehindWhatIsRefused(t *testing.T) {
 		}
 	}
 	if len(shown) != len(levels) {
-		t.Errorf("%d of %d levels stood before what is refused", len(shown), len(levels))
+		t.Errorf("%d of %d levels were set before an invalid request", len(shown), len(levels))
 	}
 }

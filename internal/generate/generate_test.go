@@ -24,7 +24,7 @@ func TestValuesAreJSON(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := generate.Values{Depth: 5}.Value().Draw(t, "value")
 		if !json.Valid(v) || !utf8.Valid(v) || bytes.ContainsAny(v, "\n\r") {
-			t.Fatalf("%s is no JSON on one line", v)
+			t.Fatalf("%s is not JSON on one line", v)
 		}
 		f := wire.Parse(v)
 		if len(f.Problems) > 0 {
@@ -36,7 +36,7 @@ func TestValuesAreJSON(t *testing.T) {
 func TestTextsAreUnicode(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		if s := generate.Text().Draw(t, "text"); !utf8.ValidString(s) {
-			t.Fatalf("%q is no UTF-8", s)
+			t.Fatalf("%q is not UTF-8", s)
 		}
 	})
 }
@@ -48,7 +48,7 @@ func TestEnvelopes(t *testing.T) {
 		for range 20 {
 			id := ids.Next(t)
 			if seen[id.Key()] || !id.IsString() && !id.IsInteger() {
-				t.Fatalf("%s is no new id", id.Raw())
+				t.Fatalf("id %s is not new", id.Raw())
 			}
 			seen[id.Key()] = true
 			m := script.Message{ID: id, Method: generate.Text().Draw(t, "method")}
@@ -57,7 +57,7 @@ func TestEnvelopes(t *testing.T) {
 			}
 			f := wire.Parse(generate.Spelled(m).Draw(t, "message"))
 			if len(f.Messages) != 1 || len(f.Problems) > 0 {
-				t.Fatalf("%s is no message: %v", f.Raw, f.Problems)
+				t.Fatalf("%s is not a message: %v", f.Raw, f.Problems)
 			}
 			got := &f.Messages[0]
 			if got.Kind != wire.Request || got.Method != m.Method || got.ID.Raw() != id.Raw() || string(got.Params()) != string(m.Params) {
@@ -96,7 +96,7 @@ func TestDamage(t *testing.T) {
 			}
 		}
 		if d.Whole && !lawful(bytes.TrimSuffix(d.Bytes, []byte("\n"))) {
-			t.Fatalf("%s is said to be whole: %q", d.Name, d.Bytes)
+			t.Fatalf("%s is marked as whole: %q", d.Name, d.Bytes)
 		}
 	})
 }
@@ -181,17 +181,17 @@ func TestInstances(t *testing.T) {
 		g := generate.NewSchema(raw, rev)
 		if i := g.Valid().Draw(t, "valid"); i.OK {
 			if err := compiled.Validate(decoded(t, i.Value)); err != nil {
-				t.Fatalf("%s does not fit %s: %v", i.Value, raw, err)
+				t.Fatalf("%s does not conform to %s: %v", i.Value, raw, err)
 			}
 		}
 		if i := g.Invalid().Draw(t, "invalid"); i.OK {
 			err := compiled.Validate(decoded(t, i.Value))
 			if err == nil {
-				t.Fatalf("%s fits %s, and is said to break %s at %s", i.Value, raw, i.Violates, i.At)
+				t.Fatalf("%s conforms to %s, but is marked as violating %s at %s", i.Value, raw, i.Violates, i.At)
 			}
 			var refused *jsonschema.ValidationError
 			if errors.As(err, &refused) && !strings.Contains(i.Violates, "Properties") && !names(refused, i.Violates) {
-				t.Fatalf("%s breaks %s otherwise than in %s at %s: %v", i.Value, raw, i.Violates, i.At, err)
+				t.Fatalf("%s violates %s, but not %s at %s: %v", i.Value, raw, i.Violates, i.At, err)
 			}
 		}
 	})
@@ -277,22 +277,22 @@ func TestLawfulScripts(t *testing.T) {
 			}
 			f := wire.Parse(o.Message)
 			if len(f.Messages) != 1 || len(f.Problems) > 0 || bytes.ContainsAny(o.Message, "\n\r") {
-				t.Fatalf("%s is no message: %v", o.Message, f.Problems)
+				t.Fatalf("%s is not a message: %v", o.Message, f.Problems)
 			}
 			m := &f.Messages[0]
 			switch {
 			case m.Kind == wire.Request && (asked[o.On][m.ID.Key()] || !lawful(o.Message)):
-				t.Fatalf("%s is no lawful request, or its id came before", o.Message)
+				t.Fatalf("%s is not a valid request, or its id was used before", o.Message)
 			case m.Kind == wire.Request:
 				asked[o.On][m.ID.Key()] = true
 			case m.Method == spec.MethodCancelled:
 				if id := wire.IDAt(m.Params(), "/requestId"); !asked[o.On][id.Key()] {
-					t.Fatalf("%s cancels what was not asked for", o.Message)
+					t.Fatalf("%s cancels a request that was not sent", o.Message)
 				}
 			}
 			for _, take := range o.Take {
 				if !asked[o.On][wire.RawID(string(take.ID)).Key()] {
-					t.Fatalf("%s takes from what was not asked for", o.Message)
+					t.Fatalf("%s takes a value from a request that was not sent", o.Message)
 				}
 			}
 		}
@@ -306,7 +306,7 @@ func TestOddAndWildScriptsNameWhatIsWrong(t *testing.T) {
 		for i := range s.Operations {
 			o := &s.Operations[i]
 			if o.Do == script.Send && o.Violates == "" && len(wire.Parse(o.Message).Messages) != 1 {
-				t.Fatalf("%s is no message, and nothing says so", o.Message)
+				t.Fatalf("%s is not a message, but is not marked as invalid", o.Message)
 			}
 		}
 	})

@@ -76,7 +76,7 @@ func TestProofs(t *testing.T) {
 		}
 	}
 	if got := proving(plain).Prove("another", jsontext.Value(`{}`)); got != Unproven {
-		t.Errorf("of a tool that nobody lists is said %v", got)
+		t.Errorf("proof for an unlisted tool: %v", got)
 	}
 }
 
@@ -96,10 +96,10 @@ func TestProofsAgree(t *testing.T) {
 	s := o.schemas["tool t"]
 	rapid.Check(t, func(t *rapid.T) {
 		if i := s.Valid().Draw(t, "valid"); i.OK && o.Prove("t", i.Value) == Breaks {
-			t.Fatalf("%s is said to break the schema", i.Value)
+			t.Fatalf("%s conforms to the schema, but Prove returns Breaks", i.Value)
 		}
 		if i := s.Invalid().Draw(t, "invalid"); i.OK && o.Prove("t", i.Value) == Fits {
-			t.Fatalf("%s is said to fit the schema, and breaks %s", i.Value, i.Violates)
+			t.Fatalf("%s violates %s, but Prove returns Fits", i.Value, i.Violates)
 		}
 	})
 }

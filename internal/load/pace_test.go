@@ -26,7 +26,7 @@ func TestPace(t *testing.T) {
 					p.wait(t.Context(), 1)
 				}
 				if at-1 != c.want {
-					t.Errorf("%d requests were made at once, not %d", at-1, c.want)
+					t.Errorf("%d requests were made immediately, want %d", at-1, c.want)
 				}
 				if next := time.Since(from); next > 100*time.Millisecond {
 					t.Errorf("the next one came %v later", next)

@@ -111,7 +111,7 @@ func serve(t *testing.T, arguments ...string) string {
 		}
 	})
 	if err != nil || url == "" {
-		t.Fatalf("serve %v says %q: %v", arguments, first, err)
+		t.Fatalf("serve %v printed %q: %v", arguments, first, err)
 	}
 	return url
 }

@@ -172,7 +172,7 @@ func hold(t *testing.T, name string, p *verdict.Report) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
-		t.Errorf("what is said of %s changed (-want +got); check each change by hand, then run with -update:\n%s", name, diff)
+		t.Errorf("the findings on %s changed (-want +got); check each change by hand, then run with -update:\n%s", name, diff)
 	}
 	t.Logf("%d servers started, %d messages", p.Stats.Servers, p.Stats.Messages)
 }

@@ -155,7 +155,7 @@ func TestTriedAgain(t *testing.T) {
 		Again:  func(int, int) { again++ },
 	})
 	if again != 1 || len(m.Unsteady()) != 1 || !m.Good() {
-		t.Fatalf("%d rows were tried again, %d of them otherwise: %+v", again, len(m.Unsteady()), m.Rows)
+		t.Fatalf("%d rows were retried, %d of them with another outcome: %+v", again, len(m.Unsteady()), m.Rows)
 	}
 	if r := m.Rows[0]; r.Outcome != selftest.Killed || r.First.Outcome != selftest.Survived {
 		t.Errorf("first %s, then %s", r.First.Outcome, r.Outcome)
