@@ -39,8 +39,8 @@ type Kind string
 const (
 	WrongType  Kind = "wrong-type"
 	Missing    Kind = "missing"      // a required member; the pointer names it
-	WrongWord  Kind = "wrong-word"   // a string that is none of those permitted
-	OutOfRange Kind = "out-of-range" // a string that is not one of the permitted values
+	WrongWord  Kind = "wrong-word"   // a string that is not one of the permitted values
+	OutOfRange Kind = "out-of-range" // a number
 )
 
 // The kinds that the official schemas do not assert, except TooMany in the newest.

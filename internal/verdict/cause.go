@@ -7,8 +7,8 @@ import (
 
 // A Spot is a position in a conversation.
 type Spot struct {
-	Conversation any  // the position of an event in its transcript
-	Position     int  // of an event in its transcript
+	Conversation any  // comparable, and different for each conversation
+	Position     int  // the position of an event in its transcript
 	Ends         bool // the server ended there without being stopped
 }
 
