@@ -215,7 +215,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
-	f.known.apply(report, f.sdk, whole)
+	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)
 	a.code = exitCode(report)

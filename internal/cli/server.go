@@ -35,11 +35,11 @@ type serverFlags struct {
 	callTools      string
 	configured     configured
 
-	waiting func(string)   // shows what the program waits for; if nil, a line on stderr does
-	stop    func()         // ends the server that reach started; nil if there is none
-	named   string         // the server's name in reports; "" until it is known
-	over    spec.Transport // the transport; "" until it is known
-	sdk     *sdk.Used      // the SDK that the server is built with; nil if it was not recognised
+	waiting func(string)     // shows what the program waits for; if nil, a line on stderr does
+	stop    func()           // ends the server that reach started; nil if there is none
+	named   string           // the server's name in reports; "" until it is known
+	over    spec.Transport   // the transport; "" until it is known
+	sdk     func() *sdk.Used // recognises the SDK that the server is built with; nil before the server is known
 }
 
 // registerTarget adds the flags that say how to reach a server.
@@ -116,9 +116,12 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}
-	f.over, f.sdk = o.Dialer.Transport(), nil
-	if !f.reference {
-		f.sdk = sdk.Recognise(t.Command())
+	f.over = o.Dialer.Transport()
+	f.sdk = func() *sdk.Used {
+		if f.reference {
+			return nil
+		}
+		return sdk.Recognise(t.Command())
 	}
 	o.Redactor = transcript.NewRedactor(a.secrets)
 	words := f.words(t, o.Policy.Policy)

@@ -156,32 +156,30 @@ func shown(f *verdict.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// Accept makes known those deviations of the report that are behaviour of the SDK
+// Accept marks as known the deviations of the report that are behaviour of the SDK
 // and nothing else: a verdict with a finding of the author's own still counts.
 func Accept(r *verdict.Report) {
-	reasons, own := map[string]string{}, map[string]bool{}
+	reasons, own, accepted := map[verdict.Place]string{}, map[verdict.Place]bool{}, map[verdict.Place]bool{}
 	for i := range r.Findings {
-		f := &r.Findings[i]
-		if f.SDK == nil {
-			own[f.ID] = f.Outcome >= verdict.Warning
-			continue
+		switch f := &r.Findings[i]; {
+		case f.SDK == nil:
+			own[f.Place()] = own[f.Place()] || f.Outcome >= verdict.Warning
+		case reasons[f.Place()] == "":
+			reasons[f.Place()] = f.SDK.String()
 		}
-		reasons[f.ID] = f.SDK.String()
 	}
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		if v.Known != "" || v.Outcome < verdict.Warning || v.Outcome > verdict.Broken || slices.ContainsFunc(v.Findings, func(id string) bool { return own[id] }) {
+		at := v.Place()
+		if v.Known != "" || v.Outcome < verdict.Warning || v.Outcome > verdict.Broken || own[at] || reasons[at] == "" {
 			continue
 		}
-		for _, id := range v.Findings {
-			if reason := reasons[id]; reason != "" && v.Known == "" {
-				v.Known, v.AcceptedSDK = reason, true
-			}
-		}
-		for n := range r.Findings {
-			if f := &r.Findings[n]; v.AcceptedSDK && f.SDK != nil && f.Place() == v.Place() {
-				f.Known = f.SDK.String()
-			}
+		v.Known, v.AcceptedSDK = reasons[at], true
+		accepted[at] = true
+	}
+	for i := range r.Findings {
+		if f := &r.Findings[i]; f.SDK != nil && accepted[f.Place()] {
+			f.Known = f.SDK.String()
 		}
 	}
 }

@@ -69,34 +69,34 @@ func (v *view) sessionOver(x *exchange) bool {
 	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
 }
 
-// partial reports whether a response came whose body ended before its announced
-// end, or could not be read. A stream of events may break off at any time, and
-// what becomes of a JSON-RPC request is judged apart.
+// partial reports whether the body of the response ended before its announced
+// end, or could not be read. An event stream may break off at any time, and
+// base.request-answered judges the responses to JSON-RPC requests.
 func (x *exchange) partial() bool {
 	return x.Response != nil && len(x.requests) == 0 && x.ResponseHead().MediaType() != transcript.EventStream &&
 		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
 }
 
-// unexplained reports whether x got no HTTP response, or only a part of one, and
-// no discount applies.
-func (v *view) unexplained(x *exchange) bool {
-	return (x.Response == nil || x.partial()) && discount.ForExchange(v.facts(x)) == nil
+// isUnanswered reports whether x got no HTTP response and no discount applies.
+func (v *view) isUnanswered(x *exchange) bool {
+	return x.Response == nil && discount.ForExchange(v.facts(x)) == nil
 }
 
 func responses(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		switch unexplained := v.unexplained(x); {
-		case !unexplained && x.Response != nil && !x.partial():
+		switch {
+		case x.Response != nil && !x.partial():
 			out.Subject(httpResponse)
-		case unexplained && x.partial():
+		case discount.ForExchange(v.facts(x)) != nil: // it does not count
+		case x.partial():
 			out.Found(verdict.Deviation{
 				Requirement: httpResponse,
-				Summary:     "The body of an HTTP response is cut off.",
-				Permitted:   "all bytes of the body that the head of the response announces",
+				Summary:     "The server cuts off the body of an HTTP response.",
+				Permitted:   "all bytes of the body that the response head announces",
 				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; " + rules.Excerpt(x.End.Detail),
 				At:          shown(x.Request, x.Sent, x.Response, x.End),
 			})
-		case unexplained:
+		default:
 			d := verdict.Deviation{
 				Requirement: httpResponse,
 				Permitted:   "an HTTP response; an error status to refuse the request",

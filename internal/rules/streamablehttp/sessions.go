@@ -188,7 +188,7 @@ func strength(id string) float64 {
 
 func sessionStatus(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.flaws == endedSession && v.unexplained(x) && !x.initializes() {
+		if x.flaws == endedSession && v.isUnanswered(x) && !x.initializes() {
 			out.Found(verdict.Deviation{
 				Requirement: sessionTerminated,
 				Summary:     "The server does not answer a request of an ended session.",

@@ -21,7 +21,7 @@ func versionRules() []rules.Rule {
 
 func versionHeaders(v *view, out *rules.Out) {
 	for _, x := range v.all {
-		if x.flaws == badVersion && v.unexplained(x) {
+		if x.flaws == badVersion && v.isUnanswered(x) {
 			v.invalidVersion(x, out)
 		}
 		if x.Response == nil || barred(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
