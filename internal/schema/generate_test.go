@@ -16,7 +16,7 @@ var oddValues = []any{
 	map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": map[string]any{}}, map[string]any{"type": "object"},
 }
 
-// samples are strings that the checks beside the schema accept, among others.
+// samples include strings that pass the checks that the schema cannot express.
 var samples = []string{"aGVsbG8=", "text/plain", "image/png", "file:///a", "file:///{a}", "2025-01-12T15:00:58Z", "any", "a", ""}
 
 // instance draws a value of type t.

@@ -173,7 +173,7 @@ func resumeFaults() []Fault {
 			v.serve()
 		}))),
 		newFault(viaGet+"405", "streams have event ids, but GET gets 405", combine(unfinished, onExchange(isResume, respondText(http.StatusMethodNotAllowed)))),
-		newFault(viaGet+"404", "streams have event ids, but GET is told that the session is over", combine(unfinished, onExchange(isResume, respondText(http.StatusNotFound)))),
+		newFault(viaGet+"404", "streams have event ids, but a GET that resumes gets 404", combine(unfinished, onExchange(isResume, respondText(http.StatusNotFound)))),
 		newFault(viaGet+"500", "streams have event ids, but the server fails to resume them", combine(unfinished, onExchange(isResume, respondText(http.StatusInternalServerError)))),
 		newFault(viaGet+"400", "streams have event ids, but can't be resumed", combine(unfinished, onExchange(isResume, respondText(http.StatusBadRequest)))),
 		newStatefulFault("streamable-http.disconnect-not-cancel/fails", "a request fails when its connection breaks", failAfterDisconnect),

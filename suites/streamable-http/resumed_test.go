@@ -21,8 +21,8 @@ func TestResumedBehindAMessage(t *testing.T) {
 		seams func() refserver.Seams
 		want  []string
 	}{
-		{"the event that was named is told again", shifted(-1), []string{replay + "The server resumes a stream before the event that the client named. (note)"}},
-		{"the event behind it is lost", shifted(1), []string{replay + "The server does not resend all progress when a stream is resumed. (note)"}},
+		{"the named event is sent again", shifted(-1), []string{replay + "The server resumes a stream before the event that the client named. (note)"}},
+		{"the next event is lost", shifted(1), []string{replay + "The server does not resend all progress when a stream is resumed. (note)"}},
 		{"an id comes again with another message", idsOfTheEventBefore, []string{
 			unique + "The server uses an event id twice. (broken)",
 			replay + "The server resumes a stream before the event that the client named. (note)",

@@ -78,7 +78,7 @@ func failedByResult(h *rules.Heard, out *rules.Out) {
 		return
 	}
 	d := about(toolFailureExplains, h)
-	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that tells what went wrong"
+	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that says what went wrong"
 	out.Found(d)
 }
 

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// explainUnreachable explains why a server did not respond to initialize. A
+// server of the stateless era may ignore it.
+func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
+	if p.conv == nil {
+		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
+	}
+	if reason := interrupted(ctx); reason != "" {
+		return &NothingJudgedError{reason + " while waiting for the response to initialize"}
+	}
+	if errors.Is(p.reply.Err, client.ErrEnded) {
+		awaitExit(ctx, p.conv.Record)
+	}
+	patience := impatient
+	if r.transport() == spec.Stdio {
+		patience.AfterClose = flushTime
+	}
+	p.conv.Shutdown(patience)
+	if !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
+		return ErrStatelessOnly
+	}
+	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
+	if r.transport() != spec.Stdio {
+		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
+		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
+		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
+			refused.Reason += "; the first connection, which detected the transport, got a response, so the second one may have stopped the server"
+			refused.Advice = "make the server survive a closed connection and accept several; its log may say why it stopped"
+		}
+		return refused
+	}
+	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
+	return e
+}
+
+// flushTime is how long a server that did not respond to initialize has after its
+// stdin was closed: a response that comes then was not flushed. It changes the
+// explanation alone.
+const flushTime = 2 * time.Second
+
+// awaitExit gives a server that closed the connection time to show whether it
+// exited, so that this exit is not taken for the one that our shutdown causes.
+func awaitExit(ctx context.Context, record *transcript.Transcript) {
+	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
+	defer cancel()
+	for pos := 0; ; {
+		events, err := record.Wait(ctx, pos)
+		pos += len(events)
+		if err != nil || slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited }) {
+			return
+		}
+	}
+}
+
+// explainSilence returns, from a transcript, why initialize got no response.
+func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
+	var junk, flooded, exited, late *transcript.Event
+	answered, asked := 0, false // to end, by us
+	d := transcript.DialogueOf(events)
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Received:
+			if answered++; junk == nil && (!e.Frame.Readable() || e.IsCut()) {
+				junk = e
+			}
+			if late == nil && asked && slices.ContainsFunc(d.Requests(), func(r *transcript.Request) bool { return r.Response() != nil && r.Response().Event == e }) {
+				late = e
+			}
+		case transcript.Flooded:
+			flooded = e
+		case transcript.InputClosed, transcript.Signalled:
+			asked = true
+		case transcript.Exited:
+			if !asked {
+				exited = e
+			}
+		}
+	}
+	before := ""
+	toStderr := "write logs and banners to stderr: stdout is only for MCP messages"
+	if junk != nil {
+		fault := "which is not an MCP message"
+		if rules.CutShort(junk.Raw) {
+			fault, toStderr = "which ends inside a message", "write each message as a whole, and end it with a newline"
+		}
+		before = fmt.Sprintf("; on stdout it wrote %q (%d bytes), %s", wire.Excerpt(string(junk.Raw), 120), junk.Size, fault)
+	}
+	switch {
+	case late != nil && late.Unterminated:
+		return "the server's response to initialize has no newline at its end, so it was not complete before stdin was closed", "end each message with a newline"
+	case late != nil:
+		return fmt.Sprintf("the server's response to initialize came only when stdin was closed, not within %v, which looks like output that is not flushed", waited),
+			"flush stdout after each message; a server that starts slowly needs more time, like --start-timeout 2m"
+	case junk != nil && strings.HasPrefix(strings.ToLower(string(junk.Raw)), "content-length:"):
+		return "the server frames its messages with Content-Length headers, so initialize was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
+	case junk != nil && strings.TrimSpace(string(junk.Raw)) == "{":
+		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
+	case flooded != nil && discount.IsOverlong(flooded):
+		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)),
+			"send a smaller message: the specification has no limit, but clients do"
+	case flooded != nil:
+		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)), toStderr
+	case ended && exited != nil:
+		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
+	case ended:
+		return "the server closed its stdout before it answered initialize, and kept running" + before, "keep stdout open until stdin is closed"
+	case junk != nil:
+		return fmt.Sprintf("the server did not answer initialize within %v%s", waited, before), toStderr
+	case answered > 0:
+		return fmt.Sprintf("the server wrote %d messages, but did not answer initialize within %v", answered, waited), "answer the request with its own id"
+	default:
+		return fmt.Sprintf("the server did not answer initialize within %v and wrote nothing to stdout", waited),
+			"check that the command starts an MCP server on stdio; one that starts slowly needs more time, like --start-timeout 2m"
+	}
+}
