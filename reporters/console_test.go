@@ -369,11 +369,11 @@ func TestWhatWasNotTriedAgainIsNotSaidToBeGone(t *testing.T) {
 	for i := range r.Findings {
 		r.Findings[i].Tries, r.Findings[i].Reproduced = 0, 0
 	}
-	const want = "could not be tried again: the run ended"
+	const want = "could not be retried: the run ended"
 	for name, text := range map[string]string{
 		"console": play(r, ConsoleOptions{Width: 120}), "JUnit": string(write(t, JUnit, r)),
 	} {
-		if strings.Contains(text, "of 0 tries") || strings.Count(text, want) == 0 {
+		if strings.Contains(text, "of 0 retries") || strings.Count(text, want) == 0 {
 			t.Errorf("the %s does not say %q of a flaky finding:\n%s", name, want, text)
 		}
 	}

@@ -327,15 +327,15 @@ func tries(f *verdict.Finding) string {
 	}
 	switch {
 	case f.Tries > 0 && void != "":
-		return fmt.Sprintf("came back in %d of %d tries; %s more", f.Reproduced, f.Tries, void)
+		return fmt.Sprintf("recurred in %d of %d retries; %s more", f.Reproduced, f.Tries, void)
 	case f.Tries > 0:
-		return fmt.Sprintf("came back in %d of %d tries", f.Reproduced, f.Tries)
+		return fmt.Sprintf("recurred in %d of %d retries", f.Reproduced, f.Tries)
 	case void != "":
-		return "could not be tried again: " + void
+		return "could not be retried: " + void
 	case doubtful(f.Outcome):
-		return "could not be tried again: the run ended before"
+		return "could not be retried: the run ended before"
 	}
-	return "not tried again"
+	return "not retried"
 }
 
 // doubtful reports whether a finding was not reproduced reliably, or could not
@@ -349,11 +349,11 @@ func level(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (json-rpc, which warns at most: the words are not MCP's own)"
+		return text + " (json-rpc: at most a warning, because MCP does not state it itself)"
 	case warns && f.Basis == spec.Derived:
 		return text + " (derived, which warns at most: no keyword says so)"
 	case warns:
-		return text + " (a warning at most: what was seen does not carry more)"
+		return text + " (at most a warning: the evidence allows no more)"
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
 	default:

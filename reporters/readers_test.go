@@ -120,7 +120,7 @@ func TestTAPSaysWhatTheVerdictsSay(t *testing.T) {
 	want := map[string]shape{
 		"base.response-id-echo":           {Seen: `the string "3"`},
 		"base.json-rpc-2.0":               {OK: true},
-		"lifecycle.initialize-first":      {Todo: "flaky: came back in 0 of 2 tries", Seen: "roots/list"},
+		"lifecycle.initialize-first":      {Todo: "flaky: recurred in 0 of 2 retries", Seen: "roots/list"},
 		"lifecycle.instructions-optional": {OK: true, Seen: `""`},
 		"stdio.exit-on-sigterm":           {OK: true, Seen: "it ran on until SIGKILL"},
 		"stdio.responses-before-exit":     {OK: true, Skip: "blocked: by F3b: the server did not end"},

@@ -29,7 +29,7 @@ func TestUnconfirmedFindings(t *testing.T) {
 		if !strings.Contains(strings.ToLower(text), word) || !strings.Contains(text, why) {
 			t.Errorf("%s does not say %q and %q:\n%s", name, word, why, text[:min(len(text), 4000)])
 		}
-		if strings.Contains(text, "of 0 tries") || strings.Contains(text, "BROKEN") {
+		if strings.Contains(text, "of 0 retries") || strings.Contains(text, "BROKEN") {
 			t.Errorf("%s says more than is known:\n%s", name, text[:min(len(text), 4000)])
 		}
 	}

@@ -51,8 +51,8 @@ func (r sameError) observe(c Conversation) {
 	}
 }
 
-// isPlain reports whether a request is a correct one that every server serves
-// that declares its method. What is wrong with another may be refused first.
+// isPlain reports whether m is a valid request that a server must serve if it
+// declares the method. A server may refuse an invalid one for another reason.
 func isPlain(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	params := m.Params()

@@ -122,7 +122,7 @@ func TestWaitsAreTold(t *testing.T) {
 	}
 }
 
-// What could not be tried again, as no fresh server came up, is neither broken
+// What could not be retried, as no fresh server came up, is neither broken
 // nor flaky.
 func TestNoFreshServerToTryAgain(t *testing.T) {
 	const timeout, start = 200 * time.Millisecond, 500 * time.Millisecond

@@ -12,15 +12,15 @@ import (
 	"strings"
 )
 
-// Bounds, in bytes, of the files that are read.
+// Limits, in bytes, on how much of a file is read.
 const (
 	maxManifest = 1 << 20
 	maxScript   = 256 << 10
 )
 
-// Recognise returns the SDK that a command is built with, nil where that is not
-// certain: with two SDKs, or a version that is no release, it is not. The command
-// runs in dir. A Go program lists its modules itself; of a script the package does.
+// Recognise returns the SDK of the server that argv starts in dir. It returns nil
+// if it finds none, or several, or a version that is not a release. It reads the
+// modules in a Go binary, or the package.json next to a Node script.
 func Recognise(argv []string, dir string) *Used {
 	if len(argv) == 0 {
 		return nil
@@ -50,7 +50,8 @@ func Recognise(argv []string, dir string) *Used {
 	return &found[0]
 }
 
-// inside returns a path as it is seen from dir; a bare name stays one.
+// inside resolves a relative path in dir. A bare name stays unchanged, so that it
+// is looked up in PATH.
 func inside(dir, path string) string {
 	if filepath.IsAbs(path) || !strings.ContainsAny(path, `/\`) {
 		return path
@@ -58,14 +59,14 @@ func inside(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// runtimes run the script that is their first argument.
+// runtimes are programs whose argument is the script to run.
 var runtimes = []string{"node", "nodejs", "bun", "deno", "tsx", "ts-node"}
 
-// extensions are those of scripts.
+// extensions are the file extensions of scripts.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-// scriptOf returns the script that is run, without links: the program itself, or
-// the first argument of a runtime that is one; "" for none.
+// scriptOf returns the path of the script, with symbolic links resolved: the
+// program itself, or the first argument of a runtime that is a script; "" if none.
 func scriptOf(program string, args []string, dir string) string {
 	paths := []string{program}
 	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); slices.Contains(runtimes, name) {
@@ -83,9 +84,8 @@ func scriptOf(program string, args []string, dir string) string {
 	return ""
 }
 
-// ofScript returns the SDKs among the dependencies of the script's package, each
-// with the version that is installed for it. Of several, it is the one that the
-// script itself names, if that is one.
+// ofScript returns the SDKs among the dependencies of the script's package, with
+// their installed versions. Of several, it keeps those that the script imports.
 func ofScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {
@@ -118,7 +118,7 @@ func ofScript(script string) []Used {
 	return found
 }
 
-// installed returns the version of a package as Node finds it from a folder.
+// installed returns the version of the package that Node would load in a folder.
 func installed(folder, name string) string {
 	for ; ; folder = filepath.Dir(folder) {
 		var manifest struct{ Name, Version string }
@@ -136,7 +136,7 @@ func readJSON(path string, to any) bool {
 	return text != "" && json.Unmarshal([]byte(text), to) == nil
 }
 
-// head returns the beginning of a file, "" where it can't be read.
+// head returns the first bytes of a regular file, or "" if it cannot be read.
 func head(path string, limit int64) string {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return ""

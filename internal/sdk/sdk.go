@@ -1,5 +1,5 @@
-// Package sdk knows the SDKs that servers are built with: how to recognise one
-// from the files of a server, and which findings are behaviour of the SDK.
+// Package sdk recognises the SDK that a server is built with from the server's
+// files, and marks the findings that the SDK causes.
 package sdk
 
 import (
@@ -28,7 +28,7 @@ type SDK struct {
 	Findings []Finding         `yaml:"findings"`
 }
 
-// A Finding is one that is behaviour of an SDK, whatever the server's author does.
+// A Finding is a deviation that the SDK causes in every server built with it.
 type Finding struct {
 	Requirement string           `yaml:"requirement"`
 	Judge       string           `yaml:"judge"`
@@ -36,11 +36,10 @@ type Finding struct {
 	Transports  []spec.Transport `yaml:"transports"` // none for all
 	Since       string           `yaml:"since"`      // the first version in which a golden shows it
 	Until       string           `yaml:"until"`      // the last
-	// Shape is searched for in what was seen, and in the events that show it, a
-	// line each.
+	// Shape must match the text of Seen, or one event of the evidence; each is a line.
 	Shape Pattern `yaml:"shape"`
 	Note  string  `yaml:"note"`  // one sentence: what the SDK does
-	Issue string  `yaml:"issue"` // where it is reported, "" where that is not known
+	Issue string  `yaml:"issue"` // URL of the issue, "" if none is known
 }
 
 // Pattern is a regular expression.
@@ -52,8 +51,8 @@ func (p *Pattern) UnmarshalYAML(n *yaml.Node) (err error) {
 	return err
 }
 
-// All returns the SDKs that are built into the program. Data that can't be read
-// is a defect of the build, so it panics.
+// All returns the SDKs of fixtures/sdks, which are embedded in the program. It
+// panics if they are malformed, because that is a defect of the build.
 var All = sync.OnceValue(func() []SDK {
 	all, err := read(fixtures.SDKs)
 	if err != nil {
@@ -105,7 +104,7 @@ func (s *SDK) check() error {
 	return errors.Join(errs...)
 }
 
-// Used is the SDK that a server was seen to be built with.
+// Used is the SDK of a server, with its version.
 type Used struct {
 	SDK     *SDK
 	Version string // as 1.2.3
@@ -114,8 +113,8 @@ type Used struct {
 // String returns the name and version.
 func (u *Used) String() string { return u.SDK.Name + " " + u.Version }
 
-// Mark marks the findings of the report that are behaviour of the SDK. Verdicts
-// stay as they are. A nil Used marks none.
+// Mark sets SDK on each finding of the report that the SDK causes. It changes no
+// verdict. A nil Used marks nothing.
 func (u *Used) Mark(r *verdict.Report) {
 	if u == nil {
 		return
@@ -131,7 +130,7 @@ func (u *Used) Mark(r *verdict.Report) {
 	}
 }
 
-// versions names the range in which the finding is known.
+// versions returns the range of versions that have the finding, as text.
 func (f *Finding) versions() string {
 	if f.Since == f.Until {
 		return f.Since
@@ -147,7 +146,7 @@ func (f *Finding) matches(seen *verdict.Finding, version string) bool {
 		f.Shape.MatchString(shown(seen))
 }
 
-// shown returns what a shape is searched in.
+// shown returns the text that a Shape is matched against.
 func shown(f *verdict.Finding) string {
 	lines := []string{f.Seen}
 	for i := range f.Evidence {
@@ -156,8 +155,8 @@ func shown(f *verdict.Finding) string {
 	return strings.Join(lines, "\n")
 }
 
-// Accept marks as known the deviations of the report that are behaviour of the SDK
-// and nothing else: a verdict with a finding of the author's own still counts.
+// Accept marks a verdict as known if the SDK causes all of its warnings and broken
+// requirements. A verdict with any other such finding still counts.
 func Accept(r *verdict.Report) {
 	reasons, own, accepted := map[verdict.Place]string{}, map[verdict.Place]bool{}, map[verdict.Place]bool{}
 	for i := range r.Findings {
@@ -184,11 +183,11 @@ func Accept(r *verdict.Report) {
 	}
 }
 
-// version is what versions are compared by.
+// version matches a release; its groups are the numbers to compare.
 var version = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
 
-// versionOf returns the numbers of a version as 1.2.3, nil for anything else: of a
-// build between two releases nothing is known.
+// versionOf returns the numbers of a release such as 1.2.3. It returns nil for
+// anything else, because no golden covers a build between two releases.
 func versionOf(text string) []int {
 	var out []int
 	if m := version.FindStringSubmatch(text); m != nil {

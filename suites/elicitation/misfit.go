@@ -22,8 +22,8 @@ const validated = "elicitation.response.validated"
 // misfit stands in the place of a word from a list, a number or a truth value.
 const misfit = "mcp-conform-does-not-fit"
 
-// formIn returns the spoiled form of a request of the server; nil where there
-// is none.
+// formIn returns the spoiled form for an elicitation, or nil if m is none or its
+// form cannot be spoiled.
 func formIn(m *wire.Message) *spoiled {
 	if m == nil || byURL(m) {
 		return nil
@@ -37,8 +37,8 @@ type spoiled struct {
 	fitting string // what the field would hold, as text
 }
 
-// spoil fills in a form and spoils one field; nil where there is no field that
-// can be spoiled.
+// spoil fills in a form, with one field that violates its schema. It returns nil
+// if no field can be spoiled.
 func spoil(schema jsontext.Value) *spoiled {
 	content, ok := client.FillIn(schema)
 	if !ok {
@@ -62,8 +62,8 @@ func spoil(schema jsontext.Value) *spoiled {
 
 var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
-// blurred returns a result without what tells apart which of the two values the
-// field held.
+// blurred returns the result with the spoiled value, and the fitting one, replaced
+// by the same character, so that two results can be compared.
 func (f *spoiled) blurred(r *client.Reply) string {
 	text := unquoted.Replace(string(r.Message.Result()))
 	text = strings.ReplaceAll(text, misfit, "\x00")
@@ -121,9 +121,9 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 	t.Deviates(c, d)
 }
 
-// refused judges a tool that fails with a form that does not fit, by its
-// response to one that does: if that fails, too, the tool may fail for another
-// reason, unless its author says that it asks the user.
+// refused judges a tool that fails with the spoiled form, by its response to a
+// fitting one. If that fails as well, the tool may fail for another reason, unless
+// the configuration says that it asks the user.
 func refused(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
 	promised := slices.ContainsFunc(t.Inventory.Known(inventory.AsksElicitation), func(k inventory.Known) bool {
 		return k.Promised && k.Tool == tool.Name

@@ -136,9 +136,9 @@ func resumptions(v *view, out *rules.Out) {
 	}
 }
 
-// refusesToResume reports whether the status of x says that there is nothing to
-// resume. To a client 404 says that the session is over, which is wrong where
-// the session goes on.
+// refusesToResume reports whether the status of x refuses to resume a stream. 404
+// tells a client that the session has ended, so it counts only if the session
+// continues.
 func (v *view) refusesToResume(x *exchange) bool {
 	switch x.Status() {
 	case 400, 405, 500, 501:

@@ -236,9 +236,9 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 	}
 }
 
-// listensWithoutSession judges a stream that a GET without a session id opened,
-// where a POST without one was refused for that. The stream may be that of
-// HTTP+SSE, which knows no session id and announces its endpoint.
+// listensWithoutSession reports a stream that a GET without a session id opened,
+// if the server refused a POST without one. It ignores an HTTP+SSE stream, which
+// announces its endpoint and needs no session id.
 func (v *view) listensWithoutSession(x *exchange, out *rules.Out) {
 	refused := v.refusesPost(x)
 	c := &channel{exchange: x}
