@@ -2,10 +2,11 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -15,12 +16,13 @@ import (
 // the disturbed cases and prints a notice. If the server keeps exiting while
 // requests are pending, the run stops early.
 
-// ends counts the exits of a shared process and those that are explained.
+// ends tells which exits of a shared process are explained: those that cut
+// short a unit which also makes a process of its own exit.
 type ends struct {
-	explained atomic.Int64 // those that a unit also caused on a process of its own
-
 	mu      sync.Mutex
 	pending map[*unit]*opener // units that may have caused an exit: running, or to be run again
+	// causes holds the records of the units that cause exits.
+	causes map[*transcript.Transcript]bool
 }
 
 // begin registers the unit as one that may cause an exit.
@@ -33,24 +35,39 @@ func (e *ends) begin(u *unit, o *opener) {
 	e.pending[u] = o
 }
 
-// settle removes the unit: it is known which exits it caused.
-func (e *ends) settle(u *unit) {
+// settle removes the unit: it is known whether it causes exits.
+func (e *ends) settle(u *unit, causesExits bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	o := e.pending[u]
 	delete(e.pending, u)
+	if o == nil || !causesExits {
+		return
+	}
+	if e.causes == nil {
+		e.causes = map[*transcript.Transcript]bool{}
+	}
+	for _, c := range o.conversations() {
+		e.causes[c.Record] = true
+	}
 }
 
-// countUndecided returns the number of ended conversations of units that were
-// not run again yet: each may explain one exit, because a unit opens another
-// conversation after each.
-func (e *ends) countUndecided() int {
+// unexplained returns the exits that no unit causes by itself. Those that cut
+// short a unit which has not run again yet are left out.
+func (e *ends) unexplained(all []transport.Ending) []transport.Ending {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := 0
+	undecided := map[*transcript.Transcript]bool{}
 	for _, o := range e.pending {
-		n += o.exits()
+		for _, c := range o.conversations() {
+			undecided[c.Record] = true
+		}
 	}
-	return n
+	return slices.DeleteFunc(slices.Clone(all), func(ending transport.Ending) bool {
+		return slices.ContainsFunc(ending.Records, func(record *transcript.Transcript) bool {
+			return e.causes[record] || undecided[record]
+		})
+	})
 }
 
 // mostEnds is the number of unexplained exits after which a run stops.
@@ -71,13 +88,13 @@ func (r *session) endEarly() {
 		return
 	}
 	cut := 0
-	for _, e := range sharer.Endings() {
+	for _, e := range r.ends.unexplained(sharer.Endings()) {
 		if e.Cut {
 			cut++
 		}
 	}
-	if unexplained := cut - int(r.ends.explained.Load()) - r.ends.countUndecided(); unexplained >= mostEnds {
-		r.stop(&endingError{unexplained})
+	if cut >= mostEnds {
+		r.stop(&endingError{cut})
 	}
 }
 
@@ -87,13 +104,12 @@ func (r *session) endsNotice() string {
 	if !ok {
 		return ""
 	}
-	all := sharer.Endings()
-	n := len(all) - int(r.ends.explained.Load())
-	if n <= 0 {
+	unexplained := r.ends.unexplained(sharer.Endings())
+	if len(unexplained) == 0 {
 		return ""
 	}
-	last := all[len(all)-1]
-	text := fmt.Sprintf("the server's process exited by itself %s, and no case causes that alone: %s", countTimes(n), last.Detail)
+	last := unexplained[len(unexplained)-1]
+	text := fmt.Sprintf("the server's process exited by itself %s, and no case causes that alone: %s", countTimes(len(unexplained)), last.Detail)
 	if words := lastLines(r.o.Redactor.Known(last.Output)); words != "" {
 		text += "; its last output: " + words
 	}

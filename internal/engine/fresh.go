@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -22,7 +23,7 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 		return d, func() {
 			stop()
 			if own, ok := d.(transport.Sharer); ok {
-				u.ownExits = len(own.Endings())
+				u.hasExited = len(own.Endings()) > 0
 			}
 		}
 	}
@@ -31,19 +32,11 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 
 // isDisturbed reports whether a process that the conversations share with other
 // units exited by itself: another unit may have caused that.
-func (o *opener) isDisturbed() bool { return o.exits() > 0 }
-
-// exits returns how many of the conversations such an exit cut short.
-func (o *opener) exits() int {
-	n := 0
-	if _, shares := o.dialer.(transport.Sharer); shares && o.dialer == o.r.o.Dialer {
-		for _, c := range o.conversations() {
-			if hasExited(c.Record) {
-				n++
-			}
-		}
+func (o *opener) isDisturbed() bool {
+	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.r.o.Dialer {
+		return false
 	}
-	return n
+	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return hasExited(c.Record) })
 }
 
 func hasExited(record *transcript.Transcript) bool {
@@ -55,12 +48,12 @@ func hasExited(record *transcript.Transcript) bool {
 // judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	if !u.isDisturbed {
-		r.ends.settle(u)
+		r.ends.settle(u, false)
 		done()
 		return
 	}
 	if ctx.Err() != nil {
-		r.ends.settle(u)
+		r.ends.settle(u, false)
 		u.observations, u.ruleResults = nil, nil
 		done()
 		return
@@ -76,8 +69,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	}, func() {
 		u.dropRecords()
 		u.observations, u.ruleResults, u.conversations, u.exchangedByCase = again.observations, again.ruleResults, again.conversations, again.exchangedByCase
-		r.ends.explained.Add(int64(again.ownExits))
-		r.ends.settle(u)
+		r.ends.settle(u, again.hasExited)
 		r.endEarly()
 		done()
 	})

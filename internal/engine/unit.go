@@ -30,11 +30,9 @@ type unit struct {
 	// again is the case in which they were seen; nil if there is none.
 	retriedCase *suite.Case
 
-	// disturbed: a process that it shared with other units ended.
-	isDisturbed bool
-	// unstarted: a server of the unit did not start.
-	hasFailedStart bool
-	ownExits       int           // how often its own process exited unexpectedly
+	isDisturbed    bool          // a process that it shared with other units exited
+	hasFailedStart bool          // a server of the unit did not start
+	hasExited      bool          // its own process exited unexpectedly
 	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
 	spans           []span // when its cases ran

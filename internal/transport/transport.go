@@ -57,6 +57,8 @@ type Ending struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; may be hostile
 	Cut    bool   // a POST had no complete response
+	// Records are those of the links that it cut short.
+	Records []*transcript.Transcript
 }
 
 // Mortal is an HTTP link, which can't detect by itself that the server's process has exited.

@@ -2,10 +2,13 @@ package started
 
 import (
 	"context"
+	"errors"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,6 +29,7 @@ type Server struct {
 
 	mu       sync.Mutex
 	links    map[*link]bool
+	cutShort []*transcript.Transcript // the records of the links that are notified of its exit
 	stopping bool
 }
 
@@ -42,21 +46,42 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// endTime bounds how long Ended waits for a server to end.
-const endTime = 500 * time.Millisecond
+// Bounds on how long Ended waits for a server to end: while something listens
+// at its address, and when nothing does any more.
+const (
+	endTime    = 500 * time.Millisecond
+	unheldTime = 2 * time.Second
+)
 
-// Ended reports whether the server has ended, and how. It waits up to endTime,
+// Ended reports whether the server has ended, and how. It waits for a while,
 // because callers ask after an error, when the server may be about to exit.
 func (s *Server) Ended() (how string, ended bool) {
-	timer := time.NewTimer(endTime)
+	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(unheldTime)) {
+		return "", false
+	}
+	<-s.told
+	return s.detail, true
+}
+
+func (s *Server) endsWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-s.ended:
-		<-s.told
-		return s.detail, true
+		return true
 	case <-timer.C:
-		return "", false
+		return false
 	}
+}
+
+// accepts reports whether the server's address accepts connections.
+func (s *Server) accepts() bool {
+	conn, err := net.DialTimeout("tcp", address(s.url), endTime)
+	if err != nil {
+		return !errors.Is(err, syscall.ECONNREFUSED)
+	}
+	_ = conn.Close() // nothing was sent
+	return true
 }
 
 // Alive reports whether the server can be reached and is not being stopped.
@@ -106,6 +131,9 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 		forget(links)
 		links = nil
 	}
+	for l := range links {
+		s.cutShort = append(s.cutShort, l.record)
+	}
 	s.mu.Unlock()
 	each(links, (*link).hangUp)
 	for l := range links {
@@ -125,7 +153,9 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 // the server ended without being stopped.
 func (s *Server) ending() (transport.Ending, bool) {
 	<-s.told
-	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut}, s.itself
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut, Records: slices.Clone(s.cutShort)}, s.itself
 }
 
 func each(links map[*link]bool, do func(*link)) {
@@ -153,6 +183,7 @@ func (s *Server) attach(l *link) {
 	case s.stopping:
 		close(l.heard)
 	default: // the server has just ended
+		s.cutShort = append(s.cutShort, l.record)
 		go func() {
 			l.hangUp()
 			<-s.told
