@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -98,13 +99,31 @@ func (r *session) endEarly() {
 	}
 }
 
-// endsNotice returns a notice about unexplained exits, or "".
-func (r *session) endsNotice() string {
+// The labels of the end of a server in evidence.
+const (
+	exitLabel   = "the server ended"
+	closedLabel = "the server closed its output"
+)
+
+// showExit reports whether one of the findings shows the end of a server.
+func showExit(findings []verdict.Finding) bool {
+	return slices.ContainsFunc(findings, func(f verdict.Finding) bool {
+		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Label == exitLabel || e.Label == closedLabel })
+	})
+}
+
+// endsNotice returns a notice about unexplained exits, or "". If no finding
+// shows an exit, none is explained: a unit that sends more requests than the
+// server bears makes it exit without any request being at fault.
+func (r *session) endsNotice(isShown bool) string {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok {
 		return ""
 	}
-	unexplained := r.ends.unexplained(sharer.Endings())
+	unexplained := sharer.Endings()
+	if isShown {
+		unexplained = r.ends.unexplained(unexplained)
+	}
 	if len(unexplained) == 0 {
 		return ""
 	}

@@ -89,11 +89,11 @@ func labelEvent(e *transcript.Event) string {
 	case transcript.GaveUp:
 		return "no response"
 	case transcript.OutputClosed:
-		return "the server closed its output"
+		return closedLabel
 	case transcript.InputClosed:
 		return "its input was closed"
 	case transcript.Exited:
-		return "the server ended"
+		return exitLabel
 	case transcript.Over:
 		return "the exchange ended: " + string(e.How)
 	}

@@ -59,9 +59,6 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Notices = append(p.Notices, n)
 	}
 	p.Notices = append(p.Notices, r.fixtures.Notices()...)
-	if n := r.endsNotice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
 	if p.Incomplete == "" && r.transport() != spec.Stdio {
 		p.Incomplete = r.unresponsiveReason()
 	}
@@ -69,7 +66,11 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.discounts.FloodReason()
 	}
 	p.Verdicts = r.opinions().Verdicts()
-	p.Add(r.findings()...)
+	findings := r.findings()
+	if n := r.endsNotice(showExit(findings)); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
+	p.Add(findings...)
 	p.Group(r.groupSightings())
 	if r.handshakeFails != "" {
 		p.Block()
