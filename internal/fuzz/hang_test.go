@@ -93,18 +93,24 @@ func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding,
 	return found, r
 }
 
-// TestHaltIsOneFinding: of a server that comes to a halt the request with which it
-// does so is told, with what it takes for that, and nothing of what is behind it.
+// TestHaltIsOneFinding expects one finding for a server that stops responding:
+// the request at which it stops, shrunk, and nothing about later requests.
 func TestHaltIsOneFinding(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes twenty seconds")
 	}
 	t.Parallel()
 	found, r := unansweredBy(t, time.Hour, time.Second)
-	if len(found) != 1 || r.Incomplete != "" {
-		t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
+	i := slices.IndexFunc(found, func(f *Finding) bool { return f.Method == spec.MethodPromptsGet })
+	if i < 0 || r.Incomplete != "" {
+		t.Fatalf("%d findings, none for prompts/get, or incomplete %q", len(found), r.Incomplete)
 	}
-	f := found[0]
+	f := found[i]
+	for _, other := range found {
+		if other != f && !other.Cut { // a busy machine may cut the shrinking that would join them
+			t.Errorf("a second finding: %s", other.Seen)
+		}
+	}
 	if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Again == 0 || len(f.Script.Operations) > 12 {
 		t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Again, f.Tries, len(f.Script.Operations))
 	}
