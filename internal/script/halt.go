@@ -33,17 +33,17 @@ func (l *liveConversation) stuck() *request {
 	var first *request
 	for i := l.silentFrom(); i < len(l.asked); i++ {
 		a := &l.asked[i]
-		switch expected := owed(a.method) && !a.params; {
-		case occupies(a.method):
+		if occupies(a.method) {
 			return nil
-		case a.cancelled || a.odd:
-		case expected && first != nil:
-			return first // nothing that comes behind held this one up
-		default:
+		}
+		if a.cancelled || a.odd {
+			continue
+		}
+		if first == nil {
 			first = a
-			if expected {
-				return first
-			}
+		}
+		if owed(a.method) && !a.params {
+			return first // a later call holds up neither of the two
 		}
 	}
 	return first

@@ -54,3 +54,62 @@ func TestPlay(t *testing.T) {
 		t.Errorf("once stopped, %d operations were skipped and %d conversations held", len(o.Skipped), len(o.Conversations))
 	}
 }
+
+// TestHungRequest expects that the first of the pending requests is blamed when
+// a server that handles them one by one never finishes it, and none if a tool
+// call may be what takes so long.
+func TestHungRequest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name    string
+		methods []string
+		want    string
+	}{
+		{"alone", []string{spec.MethodPromptsGet}, spec.MethodPromptsGet},
+		{"before a read", []string{spec.MethodPromptsGet, spec.MethodResourcesRead}, spec.MethodPromptsGet},
+		{"before a list", []string{spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodToolsList}, spec.MethodPromptsGet},
+		{"before a call", []string{spec.MethodPromptsGet, spec.MethodToolsCall, spec.MethodToolsList}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := Script{Revision: spec.V20250618}
+			for i, method := range c.methods {
+				s.Operations = append(s.Operations, Operation{
+					Do: Send, Method: method, Message: wire.NewRequest(wire.IntID(int64(100+i)), method, nil), Together: i+1 < len(c.methods),
+				})
+			}
+			p := Player{Dialer: stdio.InProcess("stuck", stuckAt(spec.MethodPromptsGet)), Timeout: 300 * time.Millisecond, Start: 10 * time.Second}
+			o := p.Play(t.Context(), s)
+			if len(o.Conversations) != 1 {
+				t.Fatalf("%d conversations", len(o.Conversations))
+			}
+			got := ""
+			if hung := o.Conversations[0].Hung; hung != nil {
+				got = hung.Frame.Messages[0].Method
+			}
+			if got != c.want {
+				t.Errorf("the request that hangs the server is %q, not %q", got, c.want)
+			}
+		})
+	}
+}
+
+// stuckAt serves like agreeable until the first request with that method.
+func stuckAt(method string) stdio.Serve {
+	return func(ctx context.Context, in io.Reader, out, log io.Writer, signals <-chan string) int {
+		read, write := io.Pipe()
+		defer write.Close()
+		go agreeable(ctx, read, out, log, signals)
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			if m := wire.Parse(lines.Bytes()).Messages; len(m) == 1 && m[0].Method == method {
+				select {
+				case <-ctx.Done():
+				case <-signals:
+				}
+				return 1
+			}
+			fmt.Fprintf(write, "%s\n", lines.Bytes())
+		}
+		return 0
+	}
+}
