@@ -60,9 +60,7 @@ func (s *Sighting) spot() *verdict.Spot {
 // given position is that, or a message after which the server sent nothing;
 // otherwise -1.
 func endAfter(events []*transcript.Event, at int) int {
-	end := slices.IndexFunc(events, func(e *transcript.Event) bool {
-		return e.Kind == transcript.OutputClosed || e.Kind == transcript.Exited
-	})
+	end := slices.IndexFunc(events, (*transcript.Event).IsServerEnd)
 	switch {
 	case end < 0:
 		return -1
@@ -71,7 +69,7 @@ func endAfter(events []*transcript.Event, at int) int {
 	}):
 		return -1
 	case at >= end:
-		if k := events[at].Kind; k != transcript.OutputClosed && k != transcript.Exited {
+		if !events[at].IsServerEnd() {
 			return -1
 		}
 		return end

@@ -8,7 +8,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -17,7 +16,7 @@ import (
 // the disturbed cases and prints a notice. If the server keeps exiting while
 // requests are pending, the run stops early.
 
-// ends tells which exits of a shared process are explained: those that cut
+// ends records which exits of a shared process are explained: those that cut
 // short a unit which also makes a process of its own exit.
 type ends struct {
 	mu      sync.Mutex
@@ -99,29 +98,27 @@ func (r *session) endEarly() {
 	}
 }
 
-// The labels of the end of a server in evidence.
-const (
-	exitLabel   = "the server ended"
-	closedLabel = "the server closed its output"
-)
-
-// showExit reports whether one of the findings shows the end of a server.
-func showExit(findings []verdict.Finding) bool {
-	return slices.ContainsFunc(findings, func(f verdict.Finding) bool {
-		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return e.Label == exitLabel || e.Label == closedLabel })
-	})
+// showsExit reports whether the candidate was reproduced and its evidence
+// includes the end of a server.
+func (c *candidate) showsExit() bool {
+	if c.reproduced == 0 || c.record == nil {
+		return false
+	}
+	events := c.record.From(0)
+	at, _ := quotedPositions(events, c.At)
+	return slices.ContainsFunc(at, func(i int) bool { return events[i].IsServerEnd() })
 }
 
 // endsNotice returns a notice about unexplained exits, or "". If no finding
 // shows an exit, none is explained: a unit that sends more requests than the
 // server bears makes it exit without any request being at fault.
-func (r *session) endsNotice(isShown bool) string {
+func (r *reporting) endsNotice() string {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok {
 		return ""
 	}
 	unexplained := sharer.Endings()
-	if isShown {
+	if slices.ContainsFunc(r.selected(), (*candidate).showsExit) {
 		unexplained = r.ends.unexplained(unexplained)
 	}
 	if len(unexplained) == 0 {

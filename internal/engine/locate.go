@@ -89,11 +89,11 @@ func labelEvent(e *transcript.Event) string {
 	case transcript.GaveUp:
 		return "no response"
 	case transcript.OutputClosed:
-		return closedLabel
+		return "the server closed its output"
 	case transcript.InputClosed:
 		return "its input was closed"
 	case transcript.Exited:
-		return exitLabel
+		return "the server ended"
 	case transcript.Over:
 		return "the exchange ended: " + string(e.How)
 	}

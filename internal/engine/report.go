@@ -59,6 +59,9 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Notices = append(p.Notices, n)
 	}
 	p.Notices = append(p.Notices, r.fixtures.Notices()...)
+	if n := r.endsNotice(); n != "" {
+		p.Notices = append(p.Notices, n)
+	}
 	if p.Incomplete == "" && r.transport() != spec.Stdio {
 		p.Incomplete = r.unresponsiveReason()
 	}
@@ -66,11 +69,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.discounts.FloodReason()
 	}
 	p.Verdicts = r.opinions().Verdicts()
-	findings := r.findings()
-	if n := r.endsNotice(showExit(findings)); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
-	p.Add(findings...)
+	p.Add(r.findings()...)
 	p.Group(r.groupSightings())
 	if r.handshakeFails != "" {
 		p.Block()
@@ -98,19 +97,23 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	return p
 }
 
-// findings returns the candidates on selected requirements. If several judges
-// saw the same deviation in the same place, the case's finding is used, because
-// a case knows what it did.
-func (r *reporting) findings() []verdict.Finding {
+// selected returns the candidates on selected requirements.
+func (r *reporting) selected() []*candidate {
 	selected := map[opinionKey]bool{}
 	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
 		selected[opinionKey{p.judge, r.place(p.requirement.ID, p.revision)}] = true
 	}
+	return slices.DeleteFunc(slices.Clone(r.found), func(c *candidate) bool {
+		return !selected[opinionKey{c.key.Judge, c.key.Place}]
+	})
+}
+
+// findings returns a finding for each selected candidate. If several judges saw
+// the same deviation in the same place, the case's finding is used, because a
+// case knows what it did.
+func (r *reporting) findings() []verdict.Finding {
 	var out []verdict.Finding
-	for _, c := range r.found {
-		if !selected[opinionKey{c.key.Judge, c.key.Place}] {
-			continue
-		}
+	for _, c := range r.selected() {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
 			// The requirement would bring all cases that judge it, too.

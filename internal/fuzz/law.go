@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -150,7 +149,7 @@ func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 	if at < 0 || at >= len(events) {
 		return 0, false
 	}
-	return at, events[at].Kind == transcript.OutputClosed || events[at].Kind == transcript.Exited
+	return at, events[at].IsServerEnd()
 }
 
 // method returns the method of the first request or notification that the

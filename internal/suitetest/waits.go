@@ -34,7 +34,7 @@ func Waited(events []*transcript.Event) Wait {
 		if last != nil && len(open) == 0 && ours(e) && !between(last, e) && e.At-last.At > w.Longest {
 			w.Longest, w.Before = e.At-last.At, e
 		}
-		if e.Kind == transcript.InputClosed || e.Kind == transcript.Exited || e.Kind == transcript.OutputClosed {
+		if e.Kind == transcript.InputClosed || e.IsServerEnd() {
 			return w
 		}
 		track(open, answered, last, e)

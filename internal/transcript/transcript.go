@@ -74,6 +74,10 @@ type Event struct {
 // IsCut reports whether only the head of the frame was kept.
 func (e *Event) IsCut() bool { return e.Size > int64(len(e.Raw)) || e.payloadDropped }
 
+// IsServerEnd reports whether the event is the end of the server: it exited, or
+// closed its output.
+func (e *Event) IsServerEnd() bool { return e.Kind == OutputClosed || e.Kind == Exited }
+
 // Messages returns the JSON-RPC messages of a Sent or Received event. If only the head of the frame
 // was kept, the messages have member names without values.
 func (e *Event) Messages() []wire.Message {

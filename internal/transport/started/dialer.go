@@ -83,7 +83,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	if err != nil {
 		return nil, err
 	}
-	l := &link{Mortal: inner.(transport.Mortal), record: rec, server: server, heard: make(chan struct{})}
+	l := &link{Mortal: inner.(transport.Mortal), record: rec, server: server, notified: make(chan struct{})}
 	server.attach(l)
 	return l, nil
 }

@@ -18,14 +18,14 @@ import (
 
 // A Server is a server that was started and that has listened.
 type Server struct {
-	service *stdio.Service
-	url     *url.URL
-	ended   chan struct{} // closed when the server can no longer be reached
-	told    chan struct{} // closed when all its links have been notified
-	detail  string        // how it exited; set before told is closed
-	code    int
-	itself  bool // it exited without being stopped; set before told is closed
-	cut     bool // it also left a POST without a complete response
+	service  *stdio.Service
+	url      *url.URL
+	ended    chan struct{} // closed when the server can no longer be reached
+	notified chan struct{} // closed when all its links have been notified
+	detail   string        // how it exited; set before notified is closed
+	code     int
+	itself   bool // it exited without being stopped; set before notified is closed
+	cut      bool // it also left a POST without a complete response
 
 	mu       sync.Mutex
 	links    map[*link]bool
@@ -34,7 +34,7 @@ type Server struct {
 }
 
 func newServer(service *stdio.Service, u *url.URL, listening []int) *Server {
-	s := &Server{service: service, url: u, ended: make(chan struct{}), told: make(chan struct{}), links: map[*link]bool{}}
+	s := &Server{service: service, url: u, ended: make(chan struct{}), notified: make(chan struct{}), links: map[*link]bool{}}
 	silent, stop := gone(listening)
 	go s.watch(silent, stop)
 	return s
@@ -49,17 +49,17 @@ func (s *Server) Output() string { return output(s.service) }
 // Bounds on how long Ended waits for a server to end: while something listens
 // at its address, and when nothing does any more.
 const (
-	endTime    = 500 * time.Millisecond
-	unheldTime = 2 * time.Second
+	endTime     = 500 * time.Millisecond
+	refusedTime = 2 * time.Second
 )
 
 // Ended reports whether the server has ended, and how. It waits for a while,
 // because callers ask after an error, when the server may be about to exit.
 func (s *Server) Ended() (how string, ended bool) {
-	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(unheldTime)) {
+	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(refusedTime)) {
 		return "", false
 	}
-	<-s.told
+	<-s.notified
 	return s.detail, true
 }
 
@@ -103,12 +103,12 @@ func (s *Server) Stop() {
 	select {
 	case <-s.ended: // it ended by itself: a signal of ours would obscure how
 		s.mu.Unlock()
-		<-s.told
+		<-s.notified
 	default:
 		s.mu.Unlock()
 	}
 	s.service.Stop(patience)
-	<-s.told
+	<-s.notified
 }
 
 // outlives is how long a command may outlive its listening processes.
@@ -116,7 +116,7 @@ const outlives = time.Second
 
 // watch notifies the links when the server has ended by itself.
 func (s *Server) watch(silent <-chan struct{}, stop func()) {
-	defer close(s.told)
+	defer close(s.notified)
 	defer stop()
 	select {
 	case <-silent:
@@ -152,7 +152,7 @@ func (s *Server) watch(silent <-chan struct{}, stop func()) {
 // ending waits until the server has ended, and returns how; it reports whether
 // the server ended without being stopped.
 func (s *Server) ending() (transport.Ending, bool) {
-	<-s.told
+	<-s.notified
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return transport.Ending{Detail: s.detail, Output: s.Output(), Cut: s.cut, Records: slices.Clone(s.cutShort)}, s.itself
@@ -169,7 +169,7 @@ func each(links map[*link]bool, do func(*link)) {
 // forget tells links that they will not be notified of the server's end.
 func forget(links map[*link]bool) {
 	for l := range links {
-		close(l.heard)
+		close(l.notified)
 	}
 }
 
@@ -181,12 +181,12 @@ func (s *Server) attach(l *link) {
 	case s.links != nil:
 		s.links[l] = true
 	case s.stopping:
-		close(l.heard)
+		close(l.notified)
 	default: // the server has just ended
 		s.cutShort = append(s.cutShort, l.record)
 		go func() {
 			l.hangUp()
-			<-s.told
+			<-s.notified
 			l.exited()
 		}()
 	}
@@ -198,21 +198,21 @@ func (s *Server) leave(l *link) {
 	s.mu.Lock()
 	if s.links[l] {
 		delete(s.links, l)
-		close(l.heard)
+		close(l.notified)
 	}
-	hears := s.links == nil
+	isUnderWay := s.links == nil
 	s.mu.Unlock()
-	if hears {
-		<-l.heard
+	if isUnderWay {
+		<-l.notified
 	}
 }
 
 // A link is a link that is notified when the server's process ends.
 type link struct {
 	transport.Mortal
-	record *transcript.Transcript
-	server *Server
-	heard  chan struct{} // closed after the notification, or when there will be none
+	record   *transcript.Transcript
+	server   *Server
+	notified chan struct{} // closed after the notification, or when there will be none
 }
 
 // Shutdown implements transport.Link. A broken connection may be the first sign
@@ -241,7 +241,7 @@ func (l *link) hangUp() {
 
 // exited records how the process exited.
 func (l *link) exited() {
-	defer close(l.heard)
+	defer close(l.notified)
 	if said := l.server.Output(); said != "" {
 		l.record.Add(transcript.Event{Kind: transcript.Stderr, Raw: []byte(said)})
 	}
