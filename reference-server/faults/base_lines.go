@@ -63,6 +63,9 @@ func lineFaults() []Fault {
 			}
 			return id
 		})),
+		newFault("base.response-id-echo/combining", "an id with a combining accent is echoed composed", editResponseIDs(func(id string) string {
+			return strings.ReplaceAll(id, "e\u0301", "é")
+		})),
 		newFault("base.method-not-found/inherited", "unknown methods named like JavaScript's object members get -32603",
 			refuseCalls("", func(c *refserver.Call) bool { return c.Method == "constructor" || c.Method == "toString" }, spec.CodeInternal, "Internal error")),
 		newStatefulFault("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() refserver.Seams {
