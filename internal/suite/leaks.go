@@ -38,6 +38,11 @@ func (c *Crowd) provocations() []provocation {
 	return out
 }
 
+// controlFactor is how many times longer the listeners listen without the calls
+// than with them. Messages that come now and then, to all clients, would
+// otherwise often come with the calls only.
+const controlFactor = 3
+
 // checkLeaks makes calls with the first client that bring messages to it, while
 // the others only listen. A message is a leak if it comes to a listener with
 // the calls, twice, and not without them, twice: a server may send all clients
@@ -47,14 +52,20 @@ func (c *Crowd) checkLeaks(ctx context.Context) {
 	if c.Isolated == "" || len(all) == 0 {
 		return
 	}
-	suspects, ok := c.listen(ctx, true, all...)
+	began := time.Now()
+	suspects, ok := c.listen(ctx, c.call, all...)
+	control := controlFactor * time.Since(began)
 	if !ok {
 		return
 	}
 	for _, s := range suspects {
 		seen := s
 		for _, acts := range []bool{false, true, false} {
-			again, ok := c.listen(ctx, acts, s.of)
+			act := c.call
+			if !acts {
+				act = func(ctx context.Context, _ provocation) { c.idle(ctx, control) }
+			}
+			again, ok := c.listen(ctx, act, s.of)
 			if !ok || acts != (len(again) > 0) {
 				seen.event = nil
 				break
@@ -77,19 +88,30 @@ type overhearing struct {
 	event *transcript.Event
 }
 
+// call makes the call of a provocation with the first client.
+func (c *Crowd) call(ctx context.Context, p provocation) {
+	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
+}
+
+// idle lets a time pass in which no client sends anything.
+func (c *Crowd) idle(ctx context.Context, d time.Duration) {
+	defer c.First().BeginIdle()()
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+}
+
 // listen returns what the listeners received, one message of each provocation,
-// while the first client made the calls, or no client did. It returns false if
-// silence cannot be proved.
-func (c *Crowd) listen(ctx context.Context, acts bool, all ...provocation) (heard []overhearing, ok bool) {
+// while act was done for each. It returns false if silence cannot be proved.
+func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overhearing, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
 	for i, l := range listeners {
 		from[i] = l.Record.Len()
 	}
 	for _, p := range all {
-		if acts {
-			c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
-		}
+		act(ctx, p)
 	}
 	silent := make([]bool, len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
