@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -23,7 +24,10 @@ const crossTime = 200 * time.Millisecond
 
 // pair are two calls of one client, with the same arguments: one has an id that
 // the calls of all clients have, the other an id of its own.
-type pair struct{ same, own *client.Reply }
+type pair struct {
+	same, own *client.Reply
+	from      int // where the conversation's record had its end before the calls
+}
 
 // checkCrossedIDs has all clients make calls with the same id that wait side by side,
 // each with a result of its own: a server that keeps what waits by the id alone
@@ -33,15 +37,28 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
+	// One client after the other starts its calls. Else the last one's may end
+	// first, and what is sent to it then is lost without a trace.
+	turns := make([]chan struct{}, len(c.convs)+1)
+	for i := range turns {
+		turns[i] = make(chan struct{})
+	}
+	close(turns[0])
 	c.forEach(func(i int, conv *client.Conversation) {
 		same, own := wire.StringID(crossingID), wire.StringID(clientMark(i)+"crossing")
 		from := conv.Record.Len()
+		<-turns[i]
 		ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
 		defer cancel()
-		if conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.paramsWithSteps(i)), conv.Request(own, spec.MethodToolsCall, c.paramsWithSteps(i))) != nil {
+		err := conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.paramsWithSteps(i)), conv.Request(own, spec.MethodToolsCall, c.paramsWithSteps(i)))
+		if err == nil && i+1 < len(c.convs) {
+			_ = conv.Fence(ctx) // so that the server has the calls
+		}
+		close(turns[i+1])
+		if err != nil {
 			return
 		}
-		pairs[i] = pair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same)}
+		pairs[i] = pair{own: conv.AwaitResponse(ctx, from, own), same: conv.AwaitResponse(ctx, from, same), from: from}
 	})
 	if c.judgeCrossed(pairs) {
 		return
@@ -115,30 +132,30 @@ func areDistinguishable(pairs []pair) bool {
 	return true
 }
 
-// judgeCrossed reports whether a client got what the tool tells another one.
+// judgeCrossed reports whether a client got what the tool tells another one. It
+// looks at all responses with the id: the client's own may come first.
 func (c *Crowd) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false
 	}
-	for i, p := range pairs {
-		if !p.same.Succeeded() || haveEqualResults(p.same, p.own) {
-			continue
-		}
-		if slices.ContainsFunc(pairs, func(other pair) bool { return haveEqualResults(p.same, other.own) }) {
-			c.t.Deviates(c.convs[i], verdict.Deviation{
+	for i, conv := range c.convs {
+		for e, m := range transcript.Messages(conv.Record.From(pairs[i].from), transcript.Received) {
+			if m.Kind != wire.Response || m.ID.Key() != wire.StringID(crossingID).Key() {
+				continue
+			}
+			if !slices.ContainsFunc(pairs, func(p pair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) }) {
+				continue
+			}
+			c.t.Deviates(conv, verdict.Deviation{
 				Requirement: c.Several,
 				Summary:     "The server sends a client another one's call result for its id.",
-				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(p.own.Message.Result()), 120),
-				Seen:        wire.Excerpt(string(p.same.Message.Result()), 200), At: positionsOfResponse(p.same),
+				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(pairs[i].own.Message.Result()), 120),
+				Seen:        wire.Excerpt(string(m.Result()), 200), At: []int{e.Seq},
 			})
 			return true
 		}
 	}
 	return false
-}
-
-func haveEqualResults(a, b *client.Reply) bool {
-	return bytes.Equal(a.Message.Result(), b.Message.Result())
 }
 
 func positionsOfResponse(r *client.Reply) []int {
