@@ -39,8 +39,9 @@ const (
 // These stand for several acceptable exit codes. How far a run gets within its
 // limit depends on the machine.
 const (
-	startsOrNot = -1 // 3 or 4
-	brokenOrCut = -2 // 0, 1 or 4
+	startsOrNot    = -1 // 3 or 4
+	brokenOrCut    = -2 // 0, 1 or 4
+	startsOrBroken = -3 // 1, 3 or 4
 )
 
 // codes returns the acceptable exit codes.
@@ -50,6 +51,8 @@ func (s *hostileServer) codes() string {
 		return "3|4"
 	case brokenOrCut:
 		return "0|1|4"
+	case startsOrBroken:
+		return "1|3|4"
 	}
 	return strconv.Itoa(s.code)
 }
@@ -88,7 +91,8 @@ func flooding() []hostileServer {
 		code  int
 		says  string
 	}{
-		{"logs-first,logs-next,pings,pings-first,roots,strays,unknown,blank-lines", startsOrNot, `more than \d+ messages|--max-time|no response|did not answer`},
+		{"logs-first,logs-next,pings,pings-first,roots,unknown,blank-lines", startsOrNot, `more than \d+ messages|--max-time|no response|did not answer`},
+		{"strays", startsOrBroken, `more than \d+ messages|--max-time|no response|did not answer`},
 		{"logs-in-call,logs-in-list,logs-before-answer,progress-next,samplings,repeats", brokenOrCut, `more than \d+ messages|--max-time|BROKEN|WARNING`},
 		{"logs-large,huge-ids,deep-logs,spaces", startsOrNot, `more than \d+ |--max-time|no response|did not answer`},
 		{"stderr,stderr-bytes,asks-on,immortal", brokenOrCut, `--max-time|no requirement broken|WARNING|BROKEN`},

@@ -79,7 +79,7 @@ func (s *Session) attribute(r *stray) {
 		r.class = excused
 		return
 	}
-	if all := s.unanswered(r.event); len(all) == 1 {
+	if all := s.unanswered(r.event); len(all) == 1 && s.comesAlone(r, all[0]) {
 		r.of, r.class = all[0], echoed
 		return
 	}
@@ -89,6 +89,21 @@ func (s *Session) attribute(r *stray) {
 	case s.tooEarly(r.event):
 		r.class = excused
 	}
+}
+
+// comesAlone reports whether no stray with another id came between the request
+// and the next one. Of several, nobody can tell which was meant for it.
+func (s *Session) comesAlone(r *stray, a *Asked) bool {
+	end := math.MaxInt
+	for _, next := range s.requests {
+		if next.Event.Seq > a.Event.Seq {
+			end = next.Event.Seq
+			break
+		}
+	}
+	return !slices.ContainsFunc(s.strays[:min(len(s.strays), maxStrays)], func(other *stray) bool {
+		return other.message.ID.Key() != r.message.ID.Key() && a.Event.Seq < other.event.Seq && other.event.Seq < end
+	})
 }
 
 // attributeIDless is for responses with no id, or with null.
