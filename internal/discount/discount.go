@@ -68,45 +68,6 @@ func firstApplicable[F any](table []row[F], f F) *Discount {
 	return nil
 }
 
-// largeRequest is the size in bytes beyond which a server may close the
-// connection while the request is still being sent (RFC 9110, 15.5.14).
-const largeRequest = 256 << 10
-
-// exchanges lists the discounts of HTTP requests; the first that applies is the
-// reason.
-var exchanges = []row[ExchangeFacts]{
-	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
-		return f.Ended == transcript.Unreachable
-	}},
-	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.ServerEnded
-	}},
-	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
-		return IsIntermediary(f.Status)
-	}},
-	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Withdrawn
-	}},
-	{Discount{"session-over", "the session of the request was over"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.SessionOver
-	}},
-	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Elsewhere
-	}},
-	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Judged
-	}},
-	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
-	}},
-	{Discount{"event-stream", "the head of an event stream may come with its first event"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
-	}},
-	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
-		return f.incomplete() && f.Ended == transcript.Broken && f.Size > largeRequest
-	}},
-}
-
 // IsIntermediary reports whether a response with this status may come from
 // something in front of the server, or depends on the client or the request
 // rate.
@@ -120,15 +81,3 @@ func IsIntermediary(status int) bool {
 
 // ForExchange returns the first discount that applies to an HTTP request, or nil.
 func ForExchange(f ExchangeFacts) *Discount { return firstApplicable(exchanges, f) }
-
-// All returns every discount, those of JSON-RPC requests first.
-func All() []Discount {
-	var out []Discount
-	for _, r := range requests {
-		out = append(out, r.Discount)
-	}
-	for _, r := range exchanges {
-		out = append(out, r.Discount)
-	}
-	return out
-}

@@ -1,7 +1,12 @@
 package discount_test
 
 import (
+	"fmt"
+	"os"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -39,7 +44,7 @@ func TestDiscountsOfExchanges(t *testing.T) {
 			t.Errorf("%s: %+v is explained by %q", test.id, test.unexplains, d.ID)
 		}
 	}
-	complete(t, proven, 0)
+	complete(t, discount.Exchanges(), proven)
 }
 
 // TestDiscountsOfRequests does the same for JSON-RPC requests.
@@ -73,25 +78,40 @@ func TestDiscountsOfRequests(t *testing.T) {
 		t.Errorf("a request without a response is explained by %q", d.ID)
 	}
 	proven["not-awaited"] = true
-	complete(t, proven, len(proven))
+	complete(t, discount.Requests(), proven)
 }
 
-// complete complains of discounts without a row in the test: of the first n, or
-// where n is 0 of those that are not about JSON-RPC requests.
-func complete(t *testing.T, proven map[string]bool, n int) {
+// complete complains of discounts in a table without a row in the test.
+func complete(t *testing.T, table []discount.Discount, proven map[string]bool) {
 	t.Helper()
-	all := discount.All()
-	if n == 0 {
-		all = all[len(all)-len(proven):]
-	} else {
-		all = all[:n]
-	}
-	for _, d := range all {
+	for _, d := range table {
 		if !proven[d.ID] {
 			t.Errorf("no row shows what %s explains", d.ID)
 		}
 		if d.Reason == "" {
 			t.Errorf("%s has no reason", d.ID)
 		}
+	}
+}
+
+// TestDiscountsAreDocumented checks that docs/verdicts.md lists every discount
+// with its reason, and no other.
+func TestDiscountsAreDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/verdicts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want strings.Builder
+	for i, table := range [][]discount.Discount{discount.Requests(), discount.Exchanges(), discount.OfRuns()} {
+		fmt.Fprintf(&want, "| %s | why it does not count |\n|---|---|\n", []string{"JSON-RPC request", "HTTP request", "deviation in a run"}[i])
+		for _, d := range table {
+			fmt.Fprintf(&want, "| %s | %s |\n", d.ID, d.Reason)
+		}
+		want.WriteString("\n")
+	}
+	_, got, _ := strings.Cut(string(page), "`internal/discount`.\n\n")
+	got, _, _ = strings.Cut(got, "A requirement is *not observed*")
+	if diff := cmp.Diff(strings.Split(want.String(), "\n"), strings.Split(strings.ReplaceAll(got, "\r\n", "\n"), "\n")); diff != "" {
+		t.Errorf("docs/verdicts.md (-want +got):\n%s", diff)
 	}
 }

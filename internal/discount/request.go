@@ -40,25 +40,6 @@ type RequestFacts struct {
 	ExchangeJudged bool
 }
 
-// requests lists the discounts of JSON-RPC requests; the first that applies is
-// the reason.
-var requests = []row[RequestFacts]{
-	{Discount{"refused", "the status of the HTTP response is the answer, or there was no connection"}, func(f RequestFacts) bool { return f.Refused }},
-	{Discount{"illegal-request", "no client may send such a request, so a server may ignore it"}, func(f RequestFacts) bool { return f.Illegal }},
-	{Discount{"irregular-request", "at this time, or with this id, no server has to respond"}, func(f RequestFacts) bool { return f.Irregular }},
-	{Discount{"handshake-disordered", "the client had broken the order of the handshake"}, func(f RequestFacts) bool { return f.Disordered }},
-	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
-	{Discount{"other-id", "a response with another id was meant for it, which is judged instead"}, func(f RequestFacts) bool { return f.Mistaken }},
-	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
-	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
-	{Discount{"server-gone", "the server had ended, which is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
-	{Discount{"disrupted", "the server stopped at an earlier message that it has to survive, which is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
-	{Discount{"after-illegal", "the server stopped responding after an illegal message"}, func(f RequestFacts) bool { return f.AfterIllegal }},
-	{Discount{"no-ping", "the server does not know ping, which is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
-	{Discount{"exchange-judged", "the HTTP response ended without it, which is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
-	{Discount{"not-awaited", "the client did not wait for the response"}, func(f RequestFacts) bool { return !f.Waited }},
-}
-
 // ForRequest returns the first discount that applies to a JSON-RPC request
 // without a response, or nil.
 func ForRequest(f RequestFacts) *Discount { return firstApplicable(requests, f) }

@@ -50,10 +50,17 @@ type (
 	noticer interface{ notice() string }
 )
 
+// runRow is a discount of a run. Its state is at least one of observer,
+// discounter and noticer.
+type runRow struct {
+	Discount
+	state any
+}
+
 // Run holds the discounts of one run. Its methods may be called concurrently.
 type Run struct {
 	mu        sync.Mutex
-	discounts []any // of observer, discounter, noticer: each is some of them
+	discounts []runRow
 	flood     *flood
 	same      sameError
 	overdue   overdues
@@ -62,15 +69,7 @@ type Run struct {
 // NewRun returns the discounts of a run that has seen nothing yet.
 func NewRun() *Run {
 	r := &Run{flood: &flood{}, same: sameError{}, overdue: overdues{}}
-	r.discounts = []any{
-		r.flood,            // the server sent more than can be taken in
-		&gateway{},         // something in front of the server responded
-		cutoffs{},          // all requests of a method broke their connection
-		r.same,             // every plain request got the same error
-		r.overdue,          // the client cancelled what had no response in time
-		busy{},             // the error may say that the server had no time
-		brokenConnection{}, // a connection broke at an unknown end
-	}
+	r.discounts = r.rows()
 	return r
 }
 
@@ -79,7 +78,7 @@ func (r *Run) Observe(c Conversation) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, d := range r.discounts {
-		if o, ok := d.(observer); ok {
+		if o, ok := d.state.(observer); ok {
 			o.observe(c)
 		}
 	}
@@ -90,7 +89,7 @@ func (r *Run) Observe(c Conversation) {
 func (r *Run) Discount(c *Claim) (Effect, string) {
 	effect, reason := Counts, ""
 	for _, d := range r.discounts {
-		if of, ok := d.(discounter); ok {
+		if of, ok := d.state.(discounter); ok {
 			if e, why := of.discount(c); e > effect {
 				effect, reason = e, why
 			}
@@ -105,7 +104,7 @@ func (r *Run) Notices() []string {
 	defer r.mu.Unlock()
 	var out []string
 	for _, d := range r.discounts {
-		if n, ok := d.(noticer); ok {
+		if n, ok := d.state.(noticer); ok {
 			if text := n.notice(); text != "" {
 				out = append(out, text)
 			}

@@ -1,0 +1,24 @@
+package discount
+
+// Requests returns the discounts of JSON-RPC requests.
+func Requests() []Discount { return discountsOf(requests) }
+
+// Exchanges returns the discounts of HTTP requests.
+func Exchanges() []Discount { return discountsOf(exchanges) }
+
+// OfRuns returns the discounts of a run.
+func OfRuns() []Discount {
+	var out []Discount
+	for _, r := range NewRun().discounts {
+		out = append(out, r.Discount)
+	}
+	return out
+}
+
+func discountsOf[F any](table []row[F]) []Discount {
+	var out []Discount
+	for _, r := range table {
+		out = append(out, r.Discount)
+	}
+	return out
+}

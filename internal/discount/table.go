@@ -1,0 +1,74 @@
+package discount
+
+import "github.com/mcp-conform/mcp-conform/internal/transcript"
+
+// requests lists the discounts of JSON-RPC requests; the first that applies is
+// the reason.
+var requests = []row[RequestFacts]{
+	{Discount{"refused", "the status of the HTTP response is the answer, or there was no connection"}, func(f RequestFacts) bool { return f.Refused }},
+	{Discount{"illegal-request", "no client may send such a request, so a server may ignore it"}, func(f RequestFacts) bool { return f.Illegal }},
+	{Discount{"irregular-request", "at this time, or with this id, no server has to respond"}, func(f RequestFacts) bool { return f.Irregular }},
+	{Discount{"handshake-disordered", "the client had broken the order of the handshake"}, func(f RequestFacts) bool { return f.Disordered }},
+	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
+	{Discount{"other-id", "a response with another id was meant for it, which is judged instead"}, func(f RequestFacts) bool { return f.Mistaken }},
+	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
+	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
+	{Discount{"server-gone", "the server had ended, which is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
+	{Discount{"disrupted", "the server stopped at an earlier message that it has to survive, which is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},
+	{Discount{"after-illegal", "the server stopped responding after an illegal message"}, func(f RequestFacts) bool { return f.AfterIllegal }},
+	{Discount{"no-ping", "the server does not know ping, which is judged instead"}, func(f RequestFacts) bool { return f.Unsupported }},
+	{Discount{"exchange-judged", "the HTTP response ended without it, which is judged instead"}, func(f RequestFacts) bool { return f.ExchangeJudged }},
+	{Discount{"not-awaited", "the client did not wait for the response"}, func(f RequestFacts) bool { return !f.Waited }},
+}
+
+// largeRequest is the size in bytes beyond which a server may close the
+// connection while the request is still being sent (RFC 9110, 15.5.14).
+const largeRequest = 256 << 10
+
+// exchanges lists the discounts of HTTP requests; the first that applies is the
+// reason.
+var exchanges = []row[ExchangeFacts]{
+	{Discount{"unreachable", "there was no connection; whether the server still serves is checked separately"}, func(f ExchangeFacts) bool {
+		return f.Ended == transcript.Unreachable
+	}},
+	{Discount{"server-ended", "the server had ended, which is judged by itself"}, func(f ExchangeFacts) bool {
+		return f.incomplete() && f.ServerEnded
+	}},
+	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
+		return IsIntermediary(f.Status)
+	}},
+	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
+		return f.incomplete() && f.Withdrawn
+	}},
+	{Discount{"session-over", "the session of the request was over"}, func(f ExchangeFacts) bool {
+		return f.incomplete() && f.SessionOver
+	}},
+	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
+		return f.Status == 0 && f.Elsewhere
+	}},
+	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
+		return f.incomplete() && f.Judged
+	}},
+	{Discount{"client-closed", "the client closed the connection before a response was due"}, func(f ExchangeFacts) bool {
+		return f.Status == 0 && (f.Ended == transcript.Dropped || f.Ended == "") && !f.Waited
+	}},
+	{Discount{"event-stream", "the head of an event stream may come with its first event"}, func(f ExchangeFacts) bool {
+		return f.Status == 0 && f.Ended == transcript.Dropped && f.Method == "GET"
+	}},
+	{Discount{"large-request", "a server may close the connection on a request that is larger than it accepts"}, func(f ExchangeFacts) bool {
+		return f.incomplete() && f.Ended == transcript.Broken && f.Size > largeRequest
+	}},
+}
+
+// rows lists the discounts of a run; the strongest effect counts.
+func (r *Run) rows() []runRow {
+	return []runRow{
+		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
+		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
+		{Discount{"cut-off-method", "the connection broke at each request of a method, which a notice says"}, cutoffs{}},
+		{Discount{"same-error", "each plain request got the same error, so the findings have one cause"}, r.same},
+		{Discount{"overdue", "the client cancelled a request that got no response in time"}, r.overdue},
+		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
+		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
+	}
+}
