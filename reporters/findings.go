@@ -353,7 +353,7 @@ func level(f *verdict.Finding) string {
 	case warns && f.Basis == spec.Derived:
 		return text + " (derived, which warns at most: no keyword says so)"
 	case warns:
-		return text + " (at most a warning: the evidence allows no more)"
+		return text + " (only a warning: not certain to be a violation)"
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
 	default:

@@ -55,13 +55,13 @@ type lackingWhy struct{ title, short, head string }
 var (
 	lackingKnown = lackingWhy{
 		title: "not observed because no tool is known that shows it",
-		short: "not observed: no tool is known that would show this; see -v",
-		head:  "not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a tool for NAME, and its arguments:",
+		short: "not observed: mcp-conform knows no tool that would show this; see -v",
+		head:  "not observed: mcp-conform knows no tool that would show this; add one to mcp-conform.yaml, with its name for NAME, and its arguments:",
 	}
 	lackingCalls = lackingWhy{
-		title: "not observed because the tools that show it may not be called",
-		short: "not observed: the tools that would show this may not be called; see -v",
-		head:  "not observed because the tools that show it may not be called; to call all tools: --call-tools all; to call some, add to mcp-conform.yaml those that may be:",
+		title: "not observed because mcp-conform may not call the tools that show it",
+		short: "not observed: mcp-conform may not call the tools that would show this; see -v",
+		head:  "not observed: mcp-conform may not call the tools that would show this; to allow all tools: --call-tools all; to allow some, add them to mcp-conform.yaml:",
 	}
 )
 

@@ -34,18 +34,18 @@ func TestWhatIsLacking(t *testing.T) {
 		return out
 	}
 	want := slices.Concat([]string{
-		"not observed because the tools that show it may not be called; to call all tools: --call-tools all;",
-		"to call some, add to mcp-conform.yaml those that may be:",
+		"not observed: mcp-conform may not call the tools that would show this; to allow all tools:",
+		"--call-tools all; to allow some, add them to mcp-conform.yaml:",
 	}, indented(calls), []string{
-		"not observed because no tool is known that shows it; to add to mcp-conform.yaml, with the name of a",
-		"tool for NAME, and its arguments:",
+		"not observed: mcp-conform knows no tool that would show this; add one to mcp-conform.yaml, with its",
+		"name for NAME, and its arguments:",
 	}, indented(known))
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)
 	}
 	want = []string{
-		"3 requirements not observed: the tools that would show this may not be called; see -v",
-		"3 requirements not observed: no tool is known that would show this; see -v",
+		"3 requirements not observed: mcp-conform may not call the tools that would show this; see -v",
+		"3 requirements not observed: mcp-conform knows no tool that would show this; see -v",
 	}
 	if diff := cmp.Diff(want, show(ConsoleOptions{Width: 120})); diff != "" {
 		t.Errorf("line (-want +got):\n%s", diff)
@@ -58,7 +58,7 @@ func TestWhatIsLacking(t *testing.T) {
 		for _, part := range []string{
 			"<summary>3 requirements not observed because no tool is known that shows it</summary>",
 			strings.Join(known, "\n") + "</",
-			"<summary>3 requirements not observed because the tools that show it may not be called</summary>",
+			"<summary>3 requirements not observed because mcp-conform may not call the tools that show it</summary>",
 			strings.Join(calls, "\n") + "</",
 		} {
 			if !strings.Contains(text, part) {
