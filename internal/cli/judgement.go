@@ -108,7 +108,7 @@ func (j *judgement) take(r *recorded) {
 			continue
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
-		if result.Subjects > 0 || len(result.Deviations) > 0 {
+		if result.CameUp > 0 || len(result.Deviations) > 0 {
 			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
 			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})

@@ -229,9 +229,9 @@ func TestFindingIsWhole(t *testing.T) {
 // tried again with the case during which it came up.
 func TestRuleFindingIsConfirmed(t *testing.T) {
 	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
-		return rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			if e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong") {
-				out.Found(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
+				out.Deviates(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
 			}
 		}}
 	}}

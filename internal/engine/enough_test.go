@@ -26,18 +26,18 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 	pongs := func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong")
 	}
-	atOnce := rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+	atOnce := rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 		if pongs(e) {
-			out.Found(found)
+			out.Deviates(found)
 		}
 	}}
 	atEnd := func() rules.Fold {
 		pong := false
 		return rules.Fold{
-			See: func(_ *rules.Session, e *transcript.Event, _ *rules.Out) { pong = pong || pongs(e) },
-			End: func(_ *rules.Session, out *rules.Out) {
+			OnEvent: func(_ *rules.Session, e *transcript.Event, _ *rules.Reporter) { pong = pong || pongs(e) },
+			AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 				if pong {
-					out.Found(found)
+					out.Deviates(found)
 				}
 			},
 		}

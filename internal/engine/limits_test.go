@@ -64,7 +64,7 @@ func TestTheLimitHolds(t *testing.T) {
 		<-released
 	}
 	slow := rules.Rule{ID: "rule.slow", Requirements: stuck.Requirements, Start: rules.Stateless(rules.Fold{
-		See: func(*rules.Session, *transcript.Event, *rules.Out) {
+		OnEvent: func(*rules.Session, *transcript.Event, *rules.Reporter) {
 			select {
 			case <-released:
 			case <-time.After(time.Second):

@@ -76,10 +76,10 @@ func (l *leaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func TestWhatComesFromOtherSessions(t *testing.T) {
 	const tells = "notifications/message"
 	told := rules.Rule{ID: "rule.told", Title: "nothing is told", Requirements: []string{pinged}, Start: func() rules.Fold {
-		return rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			for _, m := range e.Messages() {
 				if e.Kind == transcript.Received && m.Kind == wire.Notification {
-					out.Found(verdict.Deviation{Requirement: pinged, Summary: "told", Permitted: "silence", Seen: "words", At: []int{e.Seq}})
+					out.Deviates(verdict.Deviation{Requirement: pinged, Summary: "told", Permitted: "silence", Seen: "words", At: []int{e.Seq}})
 				}
 			}
 		}}

@@ -172,7 +172,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 		}
 		for _, rd := range u.ruleResults {
 			place := r.place(rd.Requirement, rd.Revision)
-			if rd.Subjects > 0 {
+			if rd.CameUp > 0 {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})

@@ -22,9 +22,9 @@ import (
 func TestSightingsInOtherCases(t *testing.T) {
 	const other = "base.request-id-type"
 	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
-		return rules.Fold{See: func(_ *rules.Session, e *transcript.Event, out *rules.Out) {
+		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
 			if e.Kind == transcript.Received && strings.Contains(string(e.Raw), "pong") {
-				out.Found(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
+				out.Deviates(verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong", At: []int{e.Seq}})
 			}
 		}}
 	}}

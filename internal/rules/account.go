@@ -7,33 +7,33 @@ import (
 
 // factsOf returns what is known of a request without a response, at the end of
 // the conversation.
-func (s *Session) factsOf(a *Asked) discount.RequestFacts {
-	late := a.overdue != nil
+func (s *Session) factsOf(req *Request) discount.RequestFacts {
+	late := req.overdue != nil
 	f := discount.RequestFacts{
 		Waited:     late,
-		Refused:    a.refused,
-		Illegal:    !a.WellFormed,
-		Irregular:  !a.due,
-		Withdrawn:  a.Cancelled,
-		Mistaken:   a.mistaken != nil,
-		Unreadable: s.buried(a),
+		Refused:    req.refused,
+		Illegal:    !req.WellFormed,
+		Irregular:  !req.due,
+		Withdrawn:  req.Cancelled,
+		Mistaken:   req.misidentified != nil,
+		Unreadable: s.buried(req),
 	}
 	if !late { // the wait was for nothing that a server has to do
-		f.Disordered = s.disorderly
+		f.Disordered = s.brokeOrder
 		f.Stopped = s.Signalled || s.InputClosed || s.sessionEnded
 		f.ServerEnded = s.OutputEnded
-		f.Disrupted = a.disrupted
-		f.ExchangeJudged = s.givenUp[a.Event.Seq] && s.over(a)
+		f.Disrupted = req.disrupted
+		f.ExchangeJudged = s.abandoned[req.Event.Seq] && s.over(req)
 		return f
 	}
-	f.AfterIllegal = a.excusable && (a.overdue.Kind == transcript.OutputClosed || !s.outlived(a))
-	f.Unsupported = isPing(a) && lacksPing(s)
+	f.AfterIllegal = req.excusable && (req.overdue.Kind == transcript.OutputClosed || !s.outlived(req))
+	f.Unsupported = isPing(req) && lacksPing(s)
 	return f
 }
 
 // Account says what became of one JSON-RPC request of the client.
 type Account struct {
-	Request  *Asked
+	Request  *Request
 	Discount *discount.Discount // why a missing response does not count; nil where it came, or counts
 }
 
@@ -44,12 +44,12 @@ func (a Account) Open() bool { return len(a.Request.Responses) == 0 && a.Discoun
 // Accounts returns what became of each request, in the order in which they were
 // sent. It is complete once the conversation is over.
 func (s *Session) Accounts() []Account {
-	s.attributed()
+	s.attributedStrays()
 	out := make([]Account, 0, len(s.requests))
-	for _, a := range s.requests {
-		account := Account{Request: a}
-		if len(a.Responses) == 0 {
-			account.Discount = discount.ForRequest(s.factsOf(a))
+	for _, req := range s.requests {
+		account := Account{Request: req}
+		if len(req.Responses) == 0 {
+			account.Discount = discount.ForRequest(s.factsOf(req))
 		}
 		out = append(out, account)
 	}

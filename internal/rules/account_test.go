@@ -29,7 +29,7 @@ transport: stdio
 	}
 	s := NewSession(spec.V20251125, spec.Stdio)
 	for _, e := range rec.Events {
-		s.note(e)
+		s.noteEvent(e)
 	}
 	accounts := s.Accounts()
 	last := accounts[len(accounts)-1]

@@ -20,19 +20,19 @@ const (
 	notificationNoResponse = "base.notification-no-response"
 )
 
-func answerRules() []Rule {
+func responseRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.request-answered",
 			Title:        "each request is answered",
 			Requirements: []string{requestAnswered},
-			Start:        Stateless(Fold{End: unanswered}),
+			Start:        Stateless(Fold{AtEnd: reportUnanswered}),
 		},
 		{
 			ID:           "rule.response-once",
 			Title:        "no request is answered twice",
 			Requirements: []string{responseOnce},
-			Start:        Stateless(Fold{End: repeated}),
+			Start:        Stateless(Fold{AtEnd: reportRepeated}),
 		},
 		{
 			ID:    "rule.response-ids",
@@ -40,80 +40,80 @@ func answerRules() []Rule {
 			Requirements: []string{
 				responseIDEcho, responseUnsolicited, errorResponseID, errorResponseIDAlways, notificationNoResponse,
 			},
-			Start: Stateless(Fold{End: responseIDs}),
+			Start: Stateless(Fold{AtEnd: responseIDs}),
 		},
 	}
 }
 
-// unanswered judges at the end, because a response that comes late comes after
+// reportUnanswered judges at the end, because a response that comes late comes after
 // all.
-func unanswered(s *Session, out *Out) {
-	s.attributed()
-	for _, a := range s.All() {
-		if len(a.Responses) > 0 {
-			if a.due {
-				out.Subject(requestAnswered)
+func reportUnanswered(s *Session, out *Reporter) {
+	s.attributedStrays()
+	for _, req := range s.ClientRequests() {
+		if len(req.Responses) > 0 {
+			if req.due {
+				out.CameUp(requestAnswered)
 			}
 			continue
 		}
-		f := s.factsOf(a)
+		f := s.factsOf(req)
 		switch d := discount.ForRequest(f); {
 		case d != nil:
 			if f.AfterIllegal {
 				out.Elsewhere(requestAnswered)
 			}
-		case a.overdue.Kind == transcript.OutputClosed:
-			out.Found(verdict.Deviation{
+		case req.overdue.Kind == transcript.OutputClosed:
+			out.Deviates(verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server ends without answering a request.",
 				Permitted:   "a result or an error for each request before the server ends by itself",
-				Seen:        ending(s, a),
-				At:          []int{a.Event.Seq, a.overdue.Seq},
+				Seen:        describeEnd(s, req),
+				At:          []int{req.Event.Seq, req.overdue.Seq},
 			})
 		default:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: requestAnswered,
 				Summary:     "The server does not answer a request.",
 				Permitted:   "a result or an error",
-				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
-				At:          at(a.Event),
+				Seen:        fmt.Sprintf("no answer to %s with id %s", excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
+				At:          at(req.Event),
 			})
 		}
 	}
 }
 
-// silent reports whether an answer to a was owed and did not come, in no form.
-func silent(s *Session, a *Asked) bool {
-	return a.overdue != nil && !a.Cancelled && a.mistaken == nil && !s.buried(a)
+// isSilent reports whether an answer to a was owed and did not come, in no form.
+func isSilent(s *Session, req *Request) bool {
+	return req.overdue != nil && !req.Cancelled && req.misidentified == nil && !s.buried(req)
 }
 
-func isPing(a *Asked) bool { return a.Message.Method == spec.MethodPing }
+func isPing(req *Request) bool { return req.Message.Method == spec.MethodPing }
 
-func ending(s *Session, a *Asked) string {
+func describeEnd(s *Session, req *Request) string {
 	how := "the server closed its output"
 	if s.Exited != nil {
 		how = "the server ended (" + excerpt(s.Exited.Detail) + ")"
 	}
-	return fmt.Sprintf("%s with no answer to %s with id %s", how, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw()))
+	return fmt.Sprintf("%s with no answer to %s with id %s", how, excerpt(req.Message.Method), excerpt(req.Message.ID.Raw()))
 }
 
-func repeated(s *Session, out *Out) {
-	s.attributed()
-	for _, a := range s.All() {
-		if len(a.Responses) == 0 || !a.LegalID() {
+func reportRepeated(s *Session, out *Reporter) {
+	s.attributedStrays()
+	for _, req := range s.ClientRequests() {
+		if len(req.Responses) == 0 || !req.HasLegalID() {
 			continue
 		}
-		out.Subject(responseOnce)
-		for i := 1; i < len(a.Responses); i++ {
-			if s.garbledMentions(a.Message.ID) {
+		out.CameUp(responseOnce)
+		for i := 1; i < len(req.Responses); i++ {
+			if s.garbledMentions(req.Message.ID) {
 				break // some of them may answer what could not be read
 			}
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: responseOnce,
 				Summary:     "The server answers a request more than once.",
 				Permitted:   "one response",
-				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(a.Message.Method), excerpt(a.Message.ID.Raw())),
-				At:          at(a.Event, a.Responses[0].Event, a.Responses[i].Event),
+				Seen:        fmt.Sprintf("response %d to %s with id %s", i+1, excerpt(req.Message.Method), excerpt(req.Message.ID.Raw())),
+				At:          at(req.Event, req.Responses[0].Event, req.Responses[i].Event),
 			})
 		}
 	}
@@ -128,63 +128,63 @@ func (s *Session) garbledMentions(id wire.ID) bool {
 	return false
 }
 
-func responseIDs(s *Session, out *Out) {
-	strays := s.attributed()
-	for _, a := range s.All() {
-		for _, m := range a.Responses {
+func responseIDs(s *Session, out *Reporter) {
+	strays := s.attributedStrays()
+	for _, req := range s.ClientRequests() {
+		for _, m := range req.Responses {
 			if !m.Has("result") && !m.IsError() {
 				continue // no response to speak of
 			}
-			out.Subject(responseUnsolicited)
-			if spelled(a.Message.ID, m.ID) {
-				out.Subject(responseIDEcho)
+			out.CameUp(responseUnsolicited)
+			if isSpelledAlike(req.Message.ID, m.ID) {
+				out.CameUp(responseIDEcho)
 			} else {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: responseIDEcho,
 					Summary:     "The server writes an integer id in another form, such as 1.0 for 1.",
 					Permitted:   "the id as it was sent; the same number in another form is tolerated",
-					Seen:        seenID(a, m.Message),
-					At:          at(a.Event, m.Event),
+					Seen:        seenID(req, m.Message),
+					At:          at(req.Event, m.Event),
 					Weight:      verdict.OnlyNote,
 				})
 			}
-			if m.IsError() && a.WellFormed {
-				out.Subject(errorResponseID)
-				out.Subject(errorResponseIDAlways)
+			if m.IsError() && req.WellFormed {
+				out.CameUp(errorResponseID)
+				out.CameUp(errorResponseIDAlways)
 			}
 		}
 	}
 	for _, r := range strays {
 		if d, ok := strayDeviation(r); ok {
-			out.Found(d)
+			out.Deviates(d)
 			if d.Requirement == errorResponseID {
 				d.Requirement = errorResponseIDAlways // the sentence of the older revisions
-				out.Found(d)
+				out.Deviates(d)
 			}
 		}
 	}
 	s.notified(out)
 }
 
-// spelled reports whether an id that was sent as plain digits came back so.
-func spelled(sent, got wire.ID) bool {
+// isSpelledAlike reports whether an id that was sent as plain digits came back so.
+func isSpelledAlike(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }
 
-func seenID(a *Asked, m *wire.Message) string {
-	return fmt.Sprintf("id %s answered with id %s", excerpt(a.Message.ID.String()), excerpt(m.ID.String()))
+func seenID(req *Request, m *wire.Message) string {
+	return fmt.Sprintf("id %s answered with id %s", excerpt(req.Message.ID.String()), excerpt(m.ID.String()))
 }
 
 func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	d := verdict.Deviation{At: at(r.event), Seen: excerpt(r.message.Raw)}
-	if r.of != nil {
-		d.At = at(r.of.Event, r.event)
-		d.Seen = seenID(r.of, r.message)
+	if r.request != nil {
+		d.At = at(r.request.Event, r.event)
+		d.Seen = seenID(r.request, r.message)
 	}
 	switch r.class {
 	case echoed:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
-		if !r.of.LegalID() { // no client may send such a request, so what becomes of it is not counted as a failure
+		if !r.request.HasLegalID() { // no client may send such a request, so what becomes of it is not counted as a failure
 			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
 			d.Permitted = "an error without an id, or with the id of the request, or silence"
 		}
@@ -195,8 +195,8 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = errorResponseID, "The server sends an error without the id of a readable request.", "the id of the request; null or none only for a message whose id can't be read"
 	case toNotification:
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "The server answers a notification.", "no answer"
-		d.At = at(r.told.Event, r.event)
-		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.told.Method), excerpt(r.message.Raw))
+		d.At = at(r.notification.Event, r.event)
+		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.notification.Method), excerpt(r.message.Raw))
 	case toResponse: // no client may send such a one
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers a response to no request with an error.", "no answer"
 		d.Weight = verdict.AtMostWarning
@@ -210,16 +210,16 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 
 // notified counts the notifications that had their chance to be answered: a
 // later request was.
-func (s *Session) notified(out *Out) {
+func (s *Session) notified(out *Reporter) {
 	last := -1
-	for _, a := range s.All() {
-		if len(a.Responses) > 0 {
-			last = max(last, a.Event.Seq)
+	for _, req := range s.ClientRequests() {
+		if len(req.Responses) > 0 {
+			last = max(last, req.Event.Seq)
 		}
 	}
 	for _, n := range s.notifications {
 		if n.Event.Seq < last {
-			out.Subject(notificationNoResponse)
+			out.CameUp(notificationNoResponse)
 		}
 	}
 }

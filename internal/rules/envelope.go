@@ -24,39 +24,39 @@ func envelopeRules() []Rule {
 			ID:           "rule.jsonrpc-version",
 			Title:        "each message is a request, a notification or a response of JSON-RPC 2.0",
 			Requirements: []string{jsonrpc20},
-			Start:        Stateless(Fold{See: envelope}),
+			Start:        Stateless(Fold{OnEvent: envelope}),
 		},
 		{
 			ID:           "rule.message-utf8",
 			Title:        "messages are UTF-8",
 			Requirements: []string{messageUTF8, jsonrpc20},
-			Start:        Stateless(Fold{See: encoding}),
+			Start:        Stateless(Fold{OnEvent: encoding}),
 		},
 		{
 			ID:           "rule.batch-not-emitted",
 			Title:        "no batches in revisions without them",
 			Requirements: []string{batchNotEmitted},
-			Start:        Stateless(Fold{See: arrays}),
+			Start:        Stateless(Fold{OnEvent: arrays}),
 		},
 	}
 }
 
-func envelope(s *Session, e *transcript.Event, out *Out) {
+func envelope(s *Session, e *transcript.Event, out *Reporter) {
 	d := verdict.Deviation{Requirement: jsonrpc20, At: at(e)}
 	messages := received(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
 		d.Weight = verdict.AtMostWarning
 		d.Summary, d.Permitted, d.Seen = "The server's message has a member twice.", "objects whose members have different names", problem(e.Frame, wire.DuplicateKey)
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	for _, m := range messages {
 		d := d
 		d.Seen = excerpt(m.Raw)
 		if malformed(m, &d) {
-			out.Found(d)
+			out.Deviates(d)
 		} else if m.Kind != wire.Invalid {
-			out.Subject(jsonrpc20)
+			out.CameUp(jsonrpc20)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func malformed(m *wire.Message, d *verdict.Deviation) bool {
 		d.Summary, d.Permitted = "The server's message has an empty method.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
 		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
-	case m.Kind == wire.Request && isAnswer(m):
+	case m.Kind == wire.Request && isResponse(m):
 		d.Weight = verdict.AtMostWarning
 		d.Summary, d.Permitted = "The server's message is both a request and a response.", "a method, or a result or an error"
 	default:
@@ -100,7 +100,7 @@ func problem(f *wire.Frame, fault wire.ProblemKind) string {
 
 // encoding judges the bytes of messages. Where the revision says nothing of
 // them, JSON itself demands UTF-8 of JSON-RPC messages, which may be warned of.
-func encoding(s *Session, e *transcript.Event, out *Out) {
+func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	if len(received(s, e)) == 0 {
 		return
 	}
@@ -115,16 +115,16 @@ func encoding(s *Session, e *transcript.Event, out *Out) {
 	switch f := e.Frame; {
 	case !utf8.Valid(raw):
 		d.Summary, d.Seen = "The server's message is not valid UTF-8.", problem(f, wire.InvalidUTF8)
-		out.Found(d)
+		out.Deviates(d)
 	case f.Has(wire.ByteOrderMark):
 		d.Summary, d.Seen = "The server's message begins with a byte order mark.", "the bytes EF BB BF before the message"
-		out.Found(d)
+		out.Deviates(d)
 	case f.Has(wire.InvalidUTF8):
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
-		out.Found(d)
+		out.Deviates(d)
 	case d.Requirement == messageUTF8 && (bytes.ContainsFunc(raw, beyondASCII) || bytes.Contains(raw, []byte(`\u`))):
-		out.Subject(messageUTF8) // plain ASCII would be the same in most encodings
+		out.CameUp(messageUTF8) // plain ASCII would be the same in most encodings
 	}
 }
 
@@ -141,7 +141,7 @@ func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 // arrays judges arrays of messages. One that answers a batch of ours, which
 // was not for us to send, may be warned of. 2024-11-05 says nothing of batches,
 // and that messages follow JSON-RPC 2.0, which has them.
-func arrays(s *Session, e *transcript.Event, out *Out) {
+func arrays(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return
 	}
@@ -151,7 +151,7 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 		return
 	}
 	if !got.batch {
-		out.Subject(batchNotEmitted)
+		out.CameUp(batchNotEmitted)
 		return
 	}
 	d := verdict.Deviation{
@@ -168,11 +168,11 @@ func arrays(s *Session, e *transcript.Event, out *Out) {
 	if s.Revision() == spec.V20241105 {
 		d.Weight = verdict.OnlyNote
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // Judges reports whether the requirement exists in the revision and transport
 // of the conversation.
-func (o *Out) Judges(requirement string) bool {
+func (o *Reporter) Judges(requirement string) bool {
 	return slices.Contains(o.rule.Requirements, requirement) && o.result(requirement) != nil
 }

@@ -39,32 +39,32 @@ func errorRules() []Rule {
 	}
 }
 
-func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
-	if !isAnswer(m) {
+func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+	if !isResponse(m) {
 		return
 	}
 	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Raw)}
 	switch {
 	case m.Has("result") && m.IsError():
 		d.Requirement, d.Summary, d.Permitted = notBoth, "The server's response has both a result and an error.", "one of the two, the other left out; null counts as present"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	case !m.Has("result") && !hasError(m):
 		d.Requirement, d.Summary, d.Permitted = resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(notBoth)
-	out.Subject(resultOrError)
+	out.CameUp(notBoth)
+	out.CameUp(resultOrError)
 	if !m.Has("result") {
 		return
 	}
 	if m.Result().Kind() != '{' {
 		d.Requirement, d.Summary, d.Permitted = resultIsObject, "The server's result is not an object.", "an object, {} included"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(resultIsObject)
+	out.CameUp(resultIsObject)
 }
 
 // hasError reports whether m has an error, be it well formed or not; null is none.
@@ -72,14 +72,14 @@ func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Ki
 
 // shownBy returns the positions of a response and of its request, if any.
 func shownBy(s *Session, e *transcript.Event, m *wire.Message) []int {
-	if a := s.Answered(m); a != nil {
-		return at(a.Event, e)
+	if req := s.RequestAnsweredBy(m); req != nil {
+		return at(req.Event, e)
 	}
 	return at(e)
 }
 
-func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
-	if !isAnswer(m) || !hasError(m) {
+func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
+	if !isResponse(m) || !hasError(m) {
 		return
 	}
 	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Member("error"))}
@@ -87,16 +87,16 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	text, isText := wire.Text(content.Message)
 	if !isObject || content.Code == nil || !isText {
 		d.Requirement, d.Summary, d.Permitted = errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message"
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(errorCodeAndMessage)
+		out.CameUp(errorCodeAndMessage)
 	}
 	if content.Code != nil {
 		if wire.RawID(string(content.Code)).IsInteger() {
-			out.Subject(errorCodeInteger)
+			out.CameUp(errorCodeInteger)
 		} else {
 			d.Requirement, d.Summary, d.Permitted = errorCodeInteger, "The server's error code is not an integer.", "an integer"
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 	if isText {
@@ -105,15 +105,15 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 }
 
 // concise can only guess at what is concise, so that it notes and no more.
-func concise(text string, d verdict.Deviation, out *Out) {
+func concise(text string, d verdict.Deviation, out *Reporter) {
 	n := utf8.RuneCountInString(text)
 	if n <= conciseLimit && !strings.Contains(text, "\n") {
-		out.Subject(errorConcise)
+		out.CameUp(errorConcise)
 		return
 	}
 	d.Requirement, d.Weight = errorConcise, verdict.OnlyNote
 	d.Summary = "The server's error message is long or has several lines."
 	d.Permitted = fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit)
 	d.Seen = fmt.Sprintf("%d characters in %d lines: %s", n, strings.Count(text, "\n")+1, excerpt(text))
-	out.Found(d)
+	out.Deviates(d)
 }

@@ -21,15 +21,15 @@ func (s *Session) sessionless(e *transcript.Event) bool {
 }
 
 // Posted returns the client's requests in the body of an exchange.
-func (s *Session) Posted(x *transcript.Exchange) []*Asked {
+func (s *Session) Posted(x *transcript.Exchange) []*Request {
 	if x.Sent == nil {
 		return nil
 	}
-	var out []*Asked
+	var out []*Request
 	for i := range x.Sent.Messages() {
 		m := &x.Sent.Messages()[i]
-		if a := s.of[s.dialogue.Of(m)]; a != nil && a.Message == m {
-			out = append(out, a)
+		if req := s.byDialogue[s.dialogue.Of(m)]; req != nil && req.Message == m {
+			out = append(out, req)
 		}
 	}
 	return out
@@ -42,8 +42,8 @@ func (s *Session) noteExchange(e *transcript.Event) {
 	switch {
 	case x == nil:
 	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
-		for _, a := range s.Posted(x) { // the status is the answer
-			a.refused, a.due = true, false
+		for _, req := range s.Posted(x) { // the status is the answer
+			req.refused, req.due = true, false
 		}
 	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
 		s.sessionEnded = true
@@ -54,8 +54,8 @@ func (s *Session) noteExchange(e *transcript.Event) {
 // posted, so that what is missing is a matter of that exchange. Where answers
 // come on another stream, or we gave up on this one, it is not; but a POST that
 // broke before its response may never have come to the server.
-func (s *Session) over(a *Asked) bool {
-	x := s.Exchanges().Of(a.Event)
+func (s *Session) over(req *Request) bool {
+	x := s.Exchanges().Of(req.Event)
 	if x == nil || x.End == nil || x.End.How == transcript.Dropped {
 		return false
 	}
@@ -76,7 +76,7 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 		return true
 	}
 	posted := s.Posted(x)
-	if slices.ContainsFunc(posted, func(a *Asked) bool { return m.ID.Present() && a.Message.ID.Key() == m.ID.Key() }) {
+	if slices.ContainsFunc(posted, func(req *Request) bool { return m.ID.Present() && req.Message.ID.Key() == m.ID.Key() }) {
 		return false
 	}
 	return x.Refused() || len(posted) == 0

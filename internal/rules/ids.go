@@ -24,7 +24,7 @@ func idRules() []Rule {
 			Requirements: []string{requestIDType, requestIDNotNull, requestIDUnique},
 			Start: func() Fold {
 				used := map[string]*transcript.Event{}
-				return onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) { requestID(s, used, e, m, out) })
+				return onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) { requestID(s, used, e, m, out) })
 			},
 		},
 		{
@@ -38,13 +38,13 @@ func idRules() []Rule {
 
 // asksClient reports whether m is a request of the server, whatever its id.
 func asksClient(m *wire.Message) bool {
-	if isAnswer(m) || spec.IsNotification(m.Method) {
+	if isResponse(m) || spec.IsNotification(m.Method) {
 		return false
 	}
 	return m.Kind == wire.Request && m.Method != "" || m.Kind == wire.Notification && isServerRequest(m.Method)
 }
 
-func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Out) {
+func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if !asksClient(m) || s.Reinitialized {
 		return // what a second initialize begins is not regulated
 	}
@@ -52,20 +52,20 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 	switch {
 	case m.ID.IsNull():
 		d.Requirement, d.Summary, d.Permitted = requestIDNotNull, "The server sends a request whose id is null.", "a string or an integer as id"
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(requestIDType)
 		return
 	case !m.ID.Present():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
-		out.Found(d)
+		out.Deviates(d)
 		return
-	case !legalID(m.ID):
+	case !isLegalID(m.ID):
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server's request has an id that is not a string or an integer.", "a string or an integer as id"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(requestIDType)
-	out.Subject(requestIDNotNull)
+	out.CameUp(requestIDType)
+	out.CameUp(requestIDNotNull)
 	key := m.ID.Key()
 	if s.sessionless(e) {
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
@@ -73,18 +73,18 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 	if first := used[key]; first != nil {
 		d.Requirement, d.Summary, d.Permitted = requestIDUnique, "The server uses a request id twice.", "an id that this session has not seen in a request of the server"
 		d.At = []int{first.Seq, e.Seq}
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	used[key] = e
-	out.Subject(requestIDUnique)
+	out.CameUp(requestIDUnique)
 }
 
-func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Out) {
+func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	switch {
-	case isAnswer(m):
+	case isResponse(m):
 	case m.Kind == wire.Request && spec.IsNotification(m.Method):
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: notificationNoID,
 			Summary:     "The server's notification has an id.",
 			Permitted:   "a notification without an id member",
@@ -92,6 +92,6 @@ func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Out) 
 			At:          at(e),
 		})
 	case m.Kind == wire.Notification && !asksClient(m):
-		out.Subject(notificationNoID)
+		out.CameUp(notificationNoID)
 	}
 }

@@ -14,9 +14,9 @@ import (
 
 // refusedOutright reports whether an initialize without anything odd was refused
 // for another reason than its version, or that there is no initialize here.
-func refusedOutright(a *Asked) bool {
-	m := a.Responses[0].Message
-	if !hasError(m) || m.Has("result") || !a.SoundInitialize() {
+func refusedOutright(req *Request) bool {
+	m := req.Responses[0].Message
+	if !hasError(m) || m.Has("result") || !req.SoundInitialize() {
 		return false
 	}
 	switch code, _ := m.ErrorCode(); spec.Code(code) {
@@ -27,9 +27,9 @@ func refusedOutright(a *Asked) bool {
 }
 
 // SoundInitialize reports whether a is an initialize without anything odd.
-func (a *Asked) SoundInitialize() bool {
-	params := a.Message.Params()
-	if a.Message.Method != spec.MethodInitialize || !a.WellFormed || a.batched {
+func (req *Request) SoundInitialize() bool {
+	params := req.Message.Params()
+	if req.Message.Method != spec.MethodInitialize || !req.WellFormed || req.batched {
 		return false
 	}
 	version, _ := wire.Text(wire.At(params, "/protocolVersion"))

@@ -21,39 +21,39 @@ func lifecycleRules() []Rule {
 			ID:           "rule.initialize-first",
 			Title:        "the server sends nothing before initialize",
 			Requirements: []string{initializeFirst},
-			Start:        Stateless(Fold{See: beforeInitialize}),
+			Start:        Stateless(Fold{OnEvent: beforeInitialize}),
 		},
 		{
 			ID:           "rule.initialize-result",
 			Title:        "the result of initialize is complete and well-formed",
 			Requirements: []string{initializeResponse, initializeSchema},
-			Start:        Stateless(Fold{End: initializeResult}),
+			Start:        Stateless(Fold{AtEnd: initializeResult}),
 		},
 		{
 			ID:           "rule.no-requests-before-initialized",
 			Title:        "the server sends no request but ping before initialized",
 			Requirements: []string{noEarlyRequests},
-			Start:        Stateless(Fold{See: beforeInitialized}),
+			Start:        Stateless(Fold{OnEvent: beforeInitialized}),
 		},
 	}
 }
 
 // beforeInitialize judges what the server says unasked. A client that sent
 // anything but pings before initialize has itself to blame for what comes.
-func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
+func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
-		for _, a := range s.All() {
-			if a != s.Initialize && len(a.Responses) > 0 && !s.disorderly && !s.unruly && onlyPingsBefore(s, a) {
-				out.Subject(initializeFirst) // an answered ping shows that the server had its chance
+		for _, req := range s.ClientRequests() {
+			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.sentIllegal && onlyPingsBefore(s, req) {
+				out.CameUp(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}
 		return
 	}
-	if s.Initialize != nil || s.beyondPing {
+	if s.Initialize != nil || s.sentMoreThanPings {
 		return
 	}
 	for _, m := range received(s, e) {
-		if isAnswer(m) || m.Kind == wire.Invalid || m.Method == "" {
+		if isResponse(m) || m.Kind == wire.Invalid || m.Method == "" {
 			continue
 		}
 		d := verdict.Deviation{
@@ -67,30 +67,30 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Out) {
 			d.Summary = "The server sends a ping or a log message before initialize."
 			d.Weight = verdict.AtMostWarning // later on, both are exempt
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // onlyPingsBefore reports whether a and all requests before it are pings.
-func onlyPingsBefore(s *Session, a *Asked) bool {
-	for _, b := range s.All() {
+func onlyPingsBefore(s *Session, req *Request) bool {
+	for _, b := range s.ClientRequests() {
 		if !isPing(b) {
 			return false
 		}
-		if b == a {
+		if b == req {
 			return true
 		}
 	}
 	return false
 }
 
-func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
+func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 	if s.Initialized || s.Initialize == nil {
 		return
 	}
 	for _, m := range received(s, e) {
 		if asksClient(m) && m.Method != spec.MethodPing {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: noEarlyRequests,
 				Summary:     "The server sends a request before initialized.",
 				Permitted:   "only pings and notifications until notifications/initialized",
@@ -98,36 +98,36 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Out) {
 				At:          at(s.Initialize.Event, e),
 			})
 		}
-		if a := s.Answered(m); a != nil && a.early {
-			out.Subject(noEarlyRequests) // the answer to a ping shows that initialized was held back
+		if req := s.RequestAnsweredBy(m); req != nil && req.beforeInitialized {
+			out.CameUp(noEarlyRequests) // the answer to a ping shows that initialized was held back
 		}
 	}
 }
 
-func initializeResult(s *Session, out *Out) {
-	a := s.Initialize
-	if a != nil && len(a.Responses) > 0 && refusedOutright(a) {
-		out.Found(verdict.Deviation{
+func initializeResult(s *Session, out *Reporter) {
+	req := s.Initialize
+	if req != nil && len(req.Responses) > 0 && refusedOutright(req) {
+		out.Deviates(verdict.Deviation{
 			Requirement: initializeResponse,
 			Summary:     "The server answers a valid initialize with an error.",
 			Permitted:   "a result; an error only where the version is not supported",
-			Seen:        excerpt(a.Responses[0].Raw),
-			At:          at(a.Event, a.Responses[0].Event),
+			Seen:        excerpt(req.Responses[0].Raw),
+			At:          at(req.Event, req.Responses[0].Event),
 		})
 		return
 	}
-	if a == nil || !a.Succeeded() || a.Responses[0].Result().Kind() != '{' || a.Responses[0].Event.IsCut() {
+	if req == nil || !req.Succeeded() || req.Responses[0].Result().Kind() != '{' || req.Responses[0].Event.IsCut() {
 		return
 	}
-	missing, wrong := initializeShape(a.Responses[0].Result(), s.Revision())
-	d := verdict.Deviation{At: at(a.Event, a.Responses[0].Event)}
+	missing, wrong := initializeShape(req.Responses[0].Result(), s.Revision())
+	d := verdict.Deviation{At: at(req.Event, req.Responses[0].Event)}
 	if missing != "" {
 		d.Requirement, d.Summary = initializeResponse, "The server's initialize result lacks a required member."
 		d.Permitted = "protocolVersion, capabilities, and serverInfo with name and version"
 		d.Seen = "no " + missing
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(initializeResponse)
+		out.CameUp(initializeResponse)
 	}
 	if wrong != nil {
 		d.Requirement, d.Summary = initializeSchema, "The server's initialize result has a member of the wrong type."
@@ -135,8 +135,8 @@ func initializeResult(s *Session, out *Out) {
 			d.Summary = "The server's initialize result is not valid."
 		}
 		d.Permitted, d.Seen, d.Pointer = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer, "/result"+wrong.Pointer
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(initializeSchema)
+		out.CameUp(initializeSchema)
 	}
 }

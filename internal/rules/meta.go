@@ -26,7 +26,7 @@ func metaRules() []Rule {
 		ID:           "rule.meta-keys",
 		Title:        "keys of _meta objects are well-formed",
 		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
-		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 			for _, part := range []string{"params", "result"} {
 				walkMeta(m.Member(part), metaDepth, func(key string) { metaKey(s, e, key, out) })
 			}
@@ -76,7 +76,7 @@ var (
 	metaNamePart = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
 )
 
-func metaKey(s *Session, e *transcript.Event, key string, out *Out) {
+func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 	d := verdict.Deviation{At: at(e), Seen: "the key " + excerpt(wire.Quote(key))}
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {
@@ -86,45 +86,45 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Out) {
 	if hasPrefix {
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
 			d.Requirement, d.Summary, d.Permitted = metaPrefix, "The server's _meta key has a malformed prefix.", "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash"
-			out.Found(d)
+			out.Deviates(d)
 			return
 		}
-		out.Subject(metaPrefix)
+		out.CameUp(metaPrefix)
 		origin(s, d, labels, key, out)
 	}
 	if metaNamePart.MatchString(name) {
-		out.Subject(metaName)
+		out.CameUp(metaName)
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = metaName, "The server's _meta key has a malformed name.", "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
-	out.Found(d)
+	out.Deviates(d)
 }
 
 func isNoLabel(label string) bool { return !metaLabel.MatchString(label) }
 
 // origin judges whose name a well-formed prefix is.
-func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Out) {
+func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Reporter) {
 	if reserved(labels, s.Revision()) && !definedKey(key) {
 		d.Summary, d.Permitted = "The server uses a _meta prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
 		d.Requirement = metaReserved2511
 		if s.Revision() == spec.V20250618 {
 			d.Requirement = metaReserved2506
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return // and in whatever order, it is not the server's to use
 	}
-	out.Subject(metaReserved2506)
-	out.Subject(metaReserved2511)
+	out.CameUp(metaReserved2506)
+	out.CameUp(metaReserved2511)
 	if len(labels) < 2 {
 		return
 	}
 	if topLevel(labels[len(labels)-1]) && !topLevel(labels[0]) {
 		d.Requirement, d.Weight = metaReverseDNS, verdict.OnlyNote // which label is a top-level domain is a guess
 		d.Summary, d.Permitted = "The server's _meta prefix is a domain that is not reversed.", "the domain in reverse order, such as com.example/"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(metaReverseDNS)
+	out.CameUp(metaReverseDNS)
 }
 
 // reserved reports whether the prefix is kept for MCP: by the older wording

@@ -23,7 +23,7 @@ func pingRules() []Rule {
 			ID:           "rule.ping-answered",
 			Title:        "pings are answered with an empty result",
 			Requirements: []string{pingResponds, pingEmpty, pingEarly},
-			Start:        Stateless(Fold{End: pingAnswers}),
+			Start:        Stateless(Fold{AtEnd: pingAnswers}),
 		},
 		{
 			ID:           "rule.ping-not-excessive",
@@ -31,7 +31,7 @@ func pingRules() []Rule {
 			Requirements: []string{pingNotTooMany},
 			Start: func() Fold {
 				run := &pingRun{}
-				return Fold{See: run.see}
+				return Fold{OnEvent: run.see}
 			},
 		},
 	}
@@ -40,63 +40,63 @@ func pingRules() []Rule {
 // lacksPing reports whether the server does not know ping at all, rather than
 // that it failed to answer this or that request: it answers others.
 func lacksPing(s *Session) bool {
-	for _, a := range s.All() {
+	for _, req := range s.ClientRequests() {
 		switch {
-		case isPing(a) && (len(a.Responses) > 0 || a.mistaken != nil):
+		case isPing(req) && (len(req.Responses) > 0 || req.misidentified != nil):
 			return false
-		case !isPing(a) && silent(s, a), a.overdue != nil && a.overdue.Kind == transcript.OutputClosed:
+		case !isPing(req) && isSilent(s, req), req.overdue != nil && req.overdue.Kind == transcript.OutputClosed:
 			return false
 		}
 	}
 	return true
 }
 
-func pingAnswers(s *Session, out *Out) {
-	s.attributed()
+func pingAnswers(s *Session, out *Reporter) {
+	s.attributedStrays()
 	lacks := lacksPing(s)
-	for _, a := range s.All() {
-		if !isPing(a) || !a.due {
+	for _, req := range s.ClientRequests() {
+		if !isPing(req) || !req.due {
 			continue
 		}
-		if len(a.Responses) > 0 {
-			pingAnswer(s, a, out)
-		} else if silent(s, a) && lacks {
-			out.Found(verdict.Deviation{
-				Requirement: phase(a),
+		if len(req.Responses) > 0 {
+			pingAnswer(s, req, out)
+		} else if isSilent(s, req) && lacks {
+			out.Deviates(verdict.Deviation{
+				Requirement: phase(req),
 				Summary:     "The server does not answer a ping.",
 				Permitted:   "a result",
-				Seen:        "no answer to the ping with id " + excerpt(a.Message.ID.Raw()),
-				At:          at(a.Event),
+				Seen:        "no answer to the ping with id " + excerpt(req.Message.ID.Raw()),
+				At:          at(req.Event),
 			})
 		}
 	}
 }
 
 // phase returns the requirement that an answer to the ping falls under.
-func phase(a *Asked) string {
-	if a.early {
+func phase(req *Request) string {
+	if req.beforeInitialized {
 		return pingEarly
 	}
 	return pingResponds
 }
 
-func pingAnswer(s *Session, a *Asked, out *Out) {
-	m := a.Responses[0].Message
-	d := verdict.Deviation{Requirement: phase(a), At: at(a.Event, a.Responses[0].Event), Seen: excerpt(m.Raw)}
+func pingAnswer(s *Session, req *Request, out *Reporter) {
+	m := req.Responses[0].Message
+	d := verdict.Deviation{Requirement: phase(req), At: at(req.Event, req.Responses[0].Event), Seen: excerpt(m.Raw)}
 	switch {
-	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), a.PutOff():
+	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
 		return // no response to speak of
-	case m.IsError() && a.Cancelled:
+	case m.IsError() && req.Cancelled:
 		return // which may be why
-	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, a):
-		out.Elsewhere(phase(a)) // it may have had no time, in whatever words it says so
+	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
+		out.Elsewhere(phase(req)) // it may have had no time, in whatever words it says so
 		return
 	case m.IsError():
 		d.Summary, d.Permitted = "The server answers a ping with an error.", "a result"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(phase(a))
+	out.CameUp(phase(req))
 	if m.Result().Kind() != '{' {
 		return
 	}
@@ -104,11 +104,11 @@ func pingAnswer(s *Session, a *Asked, out *Out) {
 	for _, name := range names {
 		if name != "_meta" {
 			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The server's ping result is not empty.", "{}, or an object with only _meta"
-			out.Found(d)
+			out.Deviates(d)
 			return
 		}
 	}
-	out.Subject(pingEmpty)
+	out.CameUp(pingEmpty)
 }
 
 // speaksOfRequest reports whether the code of an error says that the request is at
@@ -120,9 +120,9 @@ func speaksOfRequest(m *wire.Message) bool {
 
 // anotherServed reports whether a ping of the same kind was answered with a result
 // at another time.
-func anotherServed(s *Session, a *Asked) bool {
-	for _, o := range s.All() {
-		if isPing(o) && o.Succeeded() && phase(o) == phase(a) && o.Message.ID.IsString() == a.Message.ID.IsString() && string(o.Message.Params()) == string(a.Message.Params()) {
+func anotherServed(s *Session, req *Request) bool {
+	for _, o := range s.ClientRequests() {
+		if isPing(o) && o.Succeeded() && phase(o) == phase(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {
 			return true
 		}
 	}
@@ -139,7 +139,7 @@ const (
 // pingRun follows the pings that come while the conversation is idle.
 type pingRun struct{ pings []*transcript.Event }
 
-func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
+func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent {
 		for i := range e.Messages() {
 			if e.Messages()[i].Kind != wire.Response {
@@ -158,10 +158,10 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
 			continue
 		}
 		if n < manyPings || e.At-r.pings[n-manyPings].At >= pingWindow {
-			out.Subject(pingNotTooMany)
+			out.CameUp(pingNotTooMany)
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: pingNotTooMany,
 			Summary:     "The server pings more than once a second.",
 			Permitted:   "an occasional ping",
@@ -174,8 +174,8 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Out) {
 // busy reports whether a request of the client is pending, which may be the
 // reason for a ping.
 func busy(s *Session) bool {
-	for _, a := range s.All() {
-		if len(a.Responses) == 0 && !a.Cancelled && a.overdue == nil && a.due {
+	for _, req := range s.ClientRequests() {
+		if len(req.Responses) == 0 && !req.Cancelled && req.overdue == nil && req.due {
 			return true
 		}
 	}

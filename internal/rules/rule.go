@@ -22,14 +22,14 @@ type Rule struct {
 
 // Fold is the state of one rule over one transcript. Each member may be nil.
 type Fold struct {
-	// Reads lists the shared states that the rule reads.
-	Reads []Keeper
-	// Hear is called for messages by their topic. It is preferred to See.
-	Hear Hears
-	// See is called for each event, after the session took note of it.
-	See func(s *Session, e *transcript.Event, out *Out)
-	// End is called once after the last event.
-	End func(s *Session, out *Out)
+	// Shared lists the shared states that the rule reads.
+	Shared []SharedState
+	// OnMessage is called for messages by their topic. It is preferred to See.
+	OnMessage Handlers
+	// OnEvent is called for each event, after the session took note of it.
+	OnEvent func(s *Session, e *transcript.Event, out *Reporter)
+	// AtEnd is called once after the last event.
+	AtEnd func(s *Session, out *Reporter)
 }
 
 // Result is what one rule concludes on one requirement over one transcript.
@@ -37,7 +37,7 @@ type Result struct {
 	Rule        string
 	Requirement string
 	Revision    spec.Revision
-	Subjects    int // how often it came up
+	CameUp      int // how often it came up
 	Deviations  []verdict.Deviation
 	// Unclear says why what came up shows nothing, such as a refusal that an
 	// ordinary request gets, too; "" where nothing of the kind came up.
@@ -50,34 +50,34 @@ type Result struct {
 // a server that errs in every message errs once.
 const maxDeviations = 3
 
-// Out takes what a rule has to say.
-type Out struct {
+// Reporter takes what a rule has to say.
+type Reporter struct {
 	rule    *Rule
 	session *Session
 	results map[string]*Result // by requirement; nil where that does not exist in the revision
 }
 
-// Subject says that the requirement came up once.
-func (o *Out) Subject(requirement string) {
+// CameUp says that the requirement came up once.
+func (o *Reporter) CameUp(requirement string) {
 	if r := o.result(requirement); r != nil {
-		r.Subjects++
+		r.CameUp++
 	}
 }
 
-// Subjects says that the requirement came up n times.
-func (o *Out) Subjects(requirement string, n int) {
+// CameUpTimes says that the requirement came up n times.
+func (o *Reporter) CameUpTimes(requirement string, n int) {
 	if r := o.result(requirement); r != nil {
-		r.Subjects += n
+		r.CameUp += n
 	}
 }
 
-// Found says that the server deviates; the requirement came up, too.
-func (o *Out) Found(d verdict.Deviation) {
+// Deviates says that the server deviates; the requirement came up, too.
+func (o *Reporter) Deviates(d verdict.Deviation) {
 	r := o.result(d.Requirement)
 	if r == nil {
 		return
 	}
-	r.Subjects++
+	r.CameUp++
 	same := 0
 	for _, have := range r.Deviations {
 		if have.Summary == d.Summary {
@@ -92,21 +92,21 @@ func (o *Out) Found(d verdict.Deviation) {
 // Elsewhere says that the requirement was not kept, and that the finding
 // stands under another one, which has the same cause. Of this conversation it
 // can't be said then that the requirement was kept.
-func (o *Out) Elsewhere(requirement string) {
+func (o *Reporter) Elsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
 	}
 }
 
 // Unclear says that the requirement was provoked and why that showed nothing.
-func (o *Out) Unclear(requirement, why string) {
+func (o *Reporter) Unclear(requirement, why string) {
 	if r := o.result(requirement); r != nil && r.Unclear == "" {
 		r.Unclear = why
 	}
 }
 
 // result returns nil where the requirement does not exist in the revision.
-func (o *Out) result(requirement string) *Result {
+func (o *Reporter) result(requirement string) *Result {
 	r, known := o.results[requirement]
 	if !known { // one conversation is judged by one revision
 		if !slices.Contains(o.rule.Requirements, requirement) {
@@ -138,8 +138,8 @@ func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, ask
 		if ctx.Err() != nil {
 			break
 		}
-		if r.fold.End != nil {
-			r.fold.End(s, r.out)
+		if r.fold.AtEnd != nil {
+			r.fold.AtEnd(s, r.out)
 		}
 	}
 	if ctx.Err() != nil {
@@ -155,38 +155,38 @@ func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.T
 	return results(runs)
 }
 
-// running is one rule over one conversation.
-type running struct {
+// ruleRun is one rule over one conversation.
+type ruleRun struct {
 	fold Fold
-	out  *Out
+	out  *Reporter
 }
 
 // fold folds all rules over the events, until the context ends.
-func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []running) {
+func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
-	s.negotiated = agreed(events, s)
-	runs := make([]running, 0, len(all))
-	listeners := newAudience(s)
-	var watchers []running
+	s.negotiatedRevision = agreed(events, s)
+	runs := make([]ruleRun, 0, len(all))
+	listeners := newDispatcher(s)
+	var watchers []ruleRun
 	for i := range all {
-		r := running{all[i].Start(), &Out{&all[i], s, map[string]*Result{}}}
+		r := ruleRun{all[i].Start(), &Reporter{&all[i], s, map[string]*Result{}}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
-		if r.fold.See != nil {
+		if r.fold.OnEvent != nil {
 			watchers = append(watchers, r)
 		}
 	}
 	ended := ctx.Done()
 	for _, e := range events {
-		s.note(e)
+		s.noteEvent(e)
 		for _, r := range watchers {
 			if isClosed(ended) {
 				return s, runs
 			}
-			r.fold.See(s, e, r.out)
+			r.fold.OnEvent(s, e, r.out)
 		}
-		listeners.hear(e, ended)
+		listeners.dispatchEvent(e, ended)
 	}
 	return s, runs
 }
@@ -201,12 +201,12 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-func results(runs []running) []Result {
+func results(runs []ruleRun) []Result {
 	var out []Result
 	for _, r := range runs {
 		for _, requirement := range r.out.rule.Requirements {
 			res := r.out.results[requirement]
-			if res != nil && (len(res.Deviations) > 0 || (res.Subjects > 0 || res.Unclear != "") && !res.elsewhere) {
+			if res != nil && (len(res.Deviations) > 0 || (res.CameUp > 0 || res.Unclear != "") && !res.elsewhere) {
 				out = append(out, *res)
 			}
 		}
@@ -216,21 +216,21 @@ func results(runs []running) []Result {
 
 // agreed returns the revision that the conversation comes to, or "".
 func agreed(events []*transcript.Event, like *Session) spec.Revision {
-	scout := NewSession(like.asked, like.Transport)
+	scout := NewSession(like.requestedRevision, like.Transport)
 	scout.lines = like.lines
 	for _, e := range events {
 		if scout.ServerCapabilities != nil { // the answer to initialize was read, which says it once for all
 			break
 		}
-		scout.note(e)
+		scout.noteEvent(e)
 	}
-	return scout.negotiated
+	return scout.negotiatedRevision
 }
 
 // onMessage makes a fold that looks at each message from the server that could
 // be read, event being the last line that it stands on.
-func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Out)) Fold {
-	return Fold{See: func(s *Session, e *transcript.Event, out *Out) {
+func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)) Fold {
+	return Fold{OnEvent: func(s *Session, e *transcript.Event, out *Reporter) {
 		for _, m := range received(s, e) {
 			see(s, e, m, out)
 		}

@@ -8,7 +8,7 @@ func Base() []Rule {
 		stdoutRules(),
 		envelopeRules(),
 		idRules(),
-		answerRules(),
+		responseRules(),
 		errorRules(),
 		metaRules(),
 		lifecycleRules(),

@@ -115,8 +115,8 @@ func TestRepeatedDeviationsAreBounded(t *testing.T) {
 		if len(r.Deviations) > 3 {
 			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
 		}
-		if r.Requirement == "stdio.stdout-only-messages" && r.Subjects < 50 {
-			t.Errorf("%d subjects were counted", r.Subjects)
+		if r.Requirement == "stdio.stdout-only-messages" && r.CameUp < 50 {
+			t.Errorf("%d subjects were counted", r.CameUp)
 		}
 	}
 }
@@ -168,8 +168,8 @@ func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 			t.Fatalf("two judgements differ:\n%s", diff)
 		}
 		for _, result := range first {
-			if result.Subjects < len(result.Deviations) || result.Subjects == 0 {
-				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.Subjects)
+			if result.CameUp < len(result.Deviations) || result.CameUp == 0 {
+				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.CameUp)
 			}
 			for _, d := range result.Deviations {
 				if len(d.At) == 0 || !slices.IsSorted(d.At) || d.At[0] < 0 || d.At[len(d.At)-1] >= len(events) || d.Summary == "" || d.Permitted == "" {

@@ -60,7 +60,7 @@ func found(results []rules.Result) []string {
 func subjects(results []rules.Result) map[string]int {
 	out := map[string]int{}
 	for _, r := range results {
-		out[r.Requirement] += r.Subjects
+		out[r.Requirement] += r.CameUp
 	}
 	return out
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -12,61 +11,60 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Session is what can be known of a conversation from its events so far.
-// All rules share it.
+// A Session is what the events of a conversation so far show. All rules share it.
 type Session struct {
 	Transport spec.Transport
 
-	asked      spec.Revision
-	negotiated spec.Revision
-	lines      map[*transcript.Event]*reading
+	requestedRevision  spec.Revision
+	negotiatedRevision spec.Revision
+	lines              map[*transcript.Event]*reading
 
-	// dialogue pairs what the rules take for requests and responses, which may
-	// be ill-formed, or stand on several lines.
-	dialogue transcript.Dialogue
-	requests []*Asked // of the client, in their order
-	of       map[*transcript.Request]*Asked
+	// dialogue pairs requests and responses, including ill-formed ones and those
+	// that span several lines.
+	dialogue   transcript.Dialogue
+	requests   []*Request // of the client, in order
+	byDialogue map[*transcript.Request]*Request
 	// cancelled are the keys of the ids that the client has cancelled.
-	cancelled map[string]bool
-	strays    []*stray
-	settled   bool // the strays were attributed
+	cancelled        map[string]bool
+	strays           []*stray
+	straysAttributed bool // the strays were attributed
 
 	notifications []*transcript.Message // of the client, those that are well formed
-	// illegal are the frames sent, by position, that a receiver may refuse
-	// without knowing whose id to give back.
+	// illegal are the positions of the frames sent that a receiver may refuse
+	// without being able to tell their id.
 	illegal []int
-	// garbled are the bytes of those whose id nobody can read for certain.
+	// garbled are the bytes of sent frames whose id can't be read with certainty.
 	garbled [][]byte
-	// shortened: not all that the client sent was kept.
-	shortened bool
-	// lost are lines of the server in which an answer may be buried.
-	lost []*reading
+	// sentIncomplete: the record lacks some of what the client sent.
+	sentIncomplete bool
+	// unreadableLines are lines of the server in which an answer may be buried.
+	unreadableLines []*reading
 	// batches counts the batches sent.
 	batches int
-	// disorderly: the client did what leaves a server free to fall silent.
-	disorderly bool
-	// unruly: it sent something illegal, after which a server may have fallen
+	// brokeOrder: the client did what leaves a server free to fall silent.
+	brokeOrder bool
+	// sentIllegal: it sent something illegal, after which a server may have fallen
 	// silent; where it answers what comes later, it has not.
-	unruly bool
-	// beyondPing: the client sent something else than pings.
-	beyondPing bool
+	sentIllegal bool
+	// sentMoreThanPings: the client sent something else than pings.
+	sentMoreThanPings bool
 
-	// pointless are the first responses of the client that answer nothing, by
+	// pointlessReplies are the first responses of the client that answer nothing, by
 	// the key of their id.
-	pointless  map[string]*transcript.Event
-	sent       *wire.Frame // what the client sent last
-	memo       map[any]any // see Memo
-	shared     map[Keeper]any
-	disruption *Disruption
+	pointlessReplies map[string]*transcript.Event
+	sent             *wire.Frame // what the client sent last
+	memo             map[any]any // see Memo
+	shared           map[SharedState]any
+	disruption       *Disruption
 
-	// givenUp are the positions of what the client stopped waiting for.
-	givenUp map[int]bool
+	// abandoned are the positions of what the client stopped waiting for.
+	abandoned map[int]bool
 	// sessionEnded: the client ended the session by DELETE.
 	sessionEnded bool
 
 	// Initialize is the client's initialize request, nil before it; of
 	// several the first that was not refused.
-	Initialize *Asked
+	Initialize *Request
 	// Initialized: the client sent notifications/initialized.
 	Initialized bool
 	// Reinitialized: it sent initialize once more after that was accepted.
@@ -88,7 +86,7 @@ type Session struct {
 // NewSession returns the state of a conversation in which nothing was said.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
-		asked: asked, Transport: t, of: map[*transcript.Request]*Asked{}, cancelled: map[string]bool{}, pointless: map[string]*transcript.Event{},
+		requestedRevision: asked, Transport: t, byDialogue: map[*transcript.Request]*Request{}, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
 	}
 }
 
@@ -96,35 +94,37 @@ func NewSession(asked spec.Revision, t spec.Transport) *Session {
 // is none, or where the negotiated one is not published. Judge knows it from
 // the first event on, so that all of a conversation is judged by one revision.
 func (s *Session) Revision() spec.Revision {
-	if s.negotiated != "" {
-		return s.negotiated
+	if s.negotiatedRevision != "" {
+		return s.negotiatedRevision
 	}
-	return s.asked
+	return s.requestedRevision
 }
 
-// Requests returns the client's requests with this id, oldest first.
-func (s *Session) Requests(id wire.ID) []*Asked { return s.asAsked(s.dialogue.WithID(id)) }
+// RequestsWithID returns the client's requests with this id, oldest first.
+func (s *Session) RequestsWithID(id wire.ID) []*Request { return s.requestsOf(s.dialogue.WithID(id)) }
 
-// WithToken returns the client's requests with this progress token, oldest first.
-func (s *Session) WithToken(token wire.ID) []*Asked { return s.asAsked(s.dialogue.WithToken(token)) }
+// RequestsWithToken returns the client's requests with this progress token, oldest first.
+func (s *Session) RequestsWithToken(token wire.ID) []*Request {
+	return s.requestsOf(s.dialogue.WithToken(token))
+}
 
-func (s *Session) asAsked(all []*transcript.Request) []*Asked {
-	var out []*Asked
+func (s *Session) requestsOf(all []*transcript.Request) []*Request {
+	var out []*Request
 	for _, r := range all {
-		out = append(out, s.of[r])
+		out = append(out, s.byDialogue[r])
 	}
 	return out
 }
 
-// All returns the client's requests in the order in which they were sent.
-func (s *Session) All() []*Asked { return s.requests }
+// ClientRequests returns the client's requests in the order in which they were sent.
+func (s *Session) ClientRequests() []*Request { return s.requests }
 
-// Answered returns the request that a response of the server answers by its
+// RequestAnsweredBy returns the request that a response of the server answers by its
 // id, or nil.
-func (s *Session) Answered(m *wire.Message) *Asked { return s.of[s.dialogue.Of(m)] }
+func (s *Session) RequestAnsweredBy(m *wire.Message) *Request { return s.byDialogue[s.dialogue.Of(m)] }
 
-// Unreadable reports whether the client sent anything whose id could not be read.
-func (s *Session) Unreadable() bool { return len(s.illegal) > 0 }
+// SentUnreadableID reports whether the client sent anything whose id could not be read.
+func (s *Session) SentUnreadableID() bool { return len(s.illegal) > 0 }
 
 // MayBeRefused reports whether a receiver may refuse what was sent: a client must
 // not send it, or not every server can hold the number that is its id.
@@ -142,7 +142,7 @@ func (s *Session) reading(e *transcript.Event) *reading {
 	return s.lines[e]
 }
 
-func (s *Session) note(e *transcript.Event) {
+func (s *Session) noteEvent(e *transcript.Event) {
 	s.noteExchange(e)
 	switch e.Kind {
 	case transcript.Sent:
@@ -174,27 +174,27 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 	s.sent = f
 	sound := len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
-	s.shortened = s.shortened || e.IsCut()
+	s.sentIncomplete = s.sentIncomplete || e.IsCut()
 	if !sound || !f.Readable() {
 		s.garbled = append(s.garbled, e.Raw)
 	}
 	legal := sound && f.Readable()
 	if f.Batch {
 		s.batches++
-		legal = legal && len(f.Messages) > 0 && s.negotiated.Batches()
+		legal = legal && len(f.Messages) > 0 && s.negotiatedRevision.Batches()
 	}
 	for i := range f.Messages {
-		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiated.Batches()), f.Batch) {
+		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiatedRevision.Batches()), f.Batch) {
 			legal = false
 		}
 		s.noteDisruption(e, &f.Messages[i])
 	}
 	if !legal {
 		s.illegal = append(s.illegal, e.Seq)
-		s.unruly, s.disruption = true, nil
+		s.sentIllegal, s.disruption = true, nil
 	}
 	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
-		s.beyondPing = true
+		s.sentMoreThanPings = true
 	}
 }
 
@@ -203,26 +203,26 @@ func (s *Session) noteSent(e *transcript.Event) {
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
 	switch m.Kind {
 	case wire.Request:
-		a := s.asks(e, m)
-		a.WellFormed, a.batched, a.sound, a.Cancelled = framed && wellFormed(m), batched, sound, s.cancelled[m.ID.Key()]
-		s.place(a)
-		return a.WellFormed
+		req := s.noteRequest(e, m)
+		req.WellFormed, req.batched, req.isStrictJSON, req.Cancelled = framed && isWellFormed(m), batched, sound, s.cancelled[m.ID.Key()]
+		s.notePhase(req)
+		return req.WellFormed
 	case wire.Notification:
 		s.dialogue.NoteNotification(e, m)
-		ok := sound && hasVersion(m) && m.Method != "" && structured(m)
+		ok := sound && hasVersion(m) && m.Method != "" && hasStructuredParams(m)
 		if ok {
 			s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})
 		}
 		switch m.Method {
 		case spec.MethodInitialized:
 			if sound {
-				s.disorderly = s.disorderly || s.ServerCapabilities == nil && s.Revision().Era() == spec.Handshake
+				s.brokeOrder = s.brokeOrder || s.ServerCapabilities == nil && s.Revision().Era() == spec.Handshake
 				s.Initialized = true
 			}
 		case spec.MethodCancelled:
 			s.cancelled[namedBy(m).Key()] = true
-			for _, a := range s.Requests(namedBy(m)) {
-				a.Cancelled = true
+			for _, req := range s.RequestsWithID(namedBy(m)) {
+				req.Cancelled = true
 			}
 		}
 		return ok
@@ -230,52 +230,52 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 		return s.noteReply(e, m)
 	default:
 		if m.ID.Present() {
-			s.asks(e, m).sound = sound
+			s.noteRequest(e, m).isStrictJSON = sound
 		}
 		return false
 	}
 }
 
-// place notes where in the course of the conversation a request stands.
-func (s *Session) place(a *Asked) {
+// notePhase notes where in the course of the conversation a request stands.
+func (s *Session) notePhase(req *Request) {
 	accepted := s.Initialize != nil && s.Initialize.Succeeded()
-	a.opened = accepted && s.Initialized || s.Revision().Era() == spec.Stateless
+	req.whileOpen = accepted && s.Initialized || s.Revision().Era() == spec.Stateless
 	switch {
 	case s.Revision().Era() == spec.Stateless:
-		a.due = a.Message.Method != "subscriptions/listen"
-	case a.Message.Method == spec.MethodInitialize && a.sound && !accepted:
+		req.due = req.Message.Method != "subscriptions/listen"
+	case req.Message.Method == spec.MethodInitialize && req.isStrictJSON && !accepted:
 		if s.Initialize != nil && len(s.Initialize.Responses) == 0 && !s.Initialize.refused {
-			s.disorderly = true
+			s.brokeOrder = true
 			return
 		}
-		s.Initialize, a.due = a, true
-		s.ClientCapabilities = wire.At(a.Message.Params(), "/capabilities")
-		s.disorderly = s.disorderly || a.batched
-	case a.Message.Method == spec.MethodInitialize:
-		s.disorderly, s.Reinitialized = true, true // what follows a second initialize is not regulated
-	case accepted && a.Message.Method == spec.MethodPing:
-		a.due, a.early = true, !s.Initialized
+		s.Initialize, req.due = req, true
+		s.ClientCapabilities = wire.At(req.Message.Params(), "/capabilities")
+		s.brokeOrder = s.brokeOrder || req.batched
+	case req.Message.Method == spec.MethodInitialize:
+		s.brokeOrder, s.Reinitialized = true, true // what follows a second initialize is not regulated
+	case accepted && req.Message.Method == spec.MethodPing:
+		req.due, req.beforeInitialized = true, !s.Initialized
 	case accepted:
-		a.due = s.Initialized
+		req.due = s.Initialized
 	}
-	a.due = a.due && a.WellFormed && !a.reused && !a.batched && !beyondSafe(a.Message.ID)
+	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !beyondSafe(req.Message.ID)
 }
 
-// asks notes a request of the client, or what may be taken for one.
-func (s *Session) asks(e *transcript.Event, m *wire.Message) *Asked {
+// noteRequest notes a request of the client, or what may be taken for one.
+func (s *Session) noteRequest(e *transcript.Event, m *wire.Message) *Request {
 	reused := len(s.dialogue.WithID(m.ID)) > 0
-	a := &Asked{Request: s.dialogue.NoteRequest(e, m), reused: reused}
-	s.requests = append(s.requests, a)
-	s.of[a.Request] = a
-	return a
+	req := &Request{Request: s.dialogue.NoteRequest(e, m), reused: reused}
+	s.requests = append(s.requests, req)
+	s.byDialogue[req.Request] = req
+	return req
 }
 
 func (s *Session) noteReading(e *transcript.Event, got *reading) {
 	if got.shape == foreign || got.shape == truncated || got.shape == unread {
-		s.lost = append(s.lost, got)
+		s.unreadableLines = append(s.unreadableLines, got)
 	}
 	for _, m := range got.messages {
-		if !isAnswer(m) {
+		if !isResponse(m) {
 			if m.Kind == wire.Request {
 				s.dialogue.NoteRequest(e, m)
 			} else {
@@ -286,31 +286,31 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 		if s.refusal(e, m) {
 			continue
 		}
-		a := s.of[s.dialogue.NoteResponse(e, m)]
-		if a == nil {
+		req := s.byDialogue[s.dialogue.NoteResponse(e, m)]
+		if req == nil {
 			s.strays = append(s.strays, &stray{event: e, message: m})
 			continue
 		}
-		s.borne(a)
-		if a == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
-			s.learn(m)
+		s.borne(req)
+		if req == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
+			s.noteInitializeResult(m)
 		}
 	}
 }
 
-func (s *Session) learn(m *wire.Message) {
+func (s *Session) noteInitializeResult(m *wire.Message) {
 	s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
 	if s.ServerCapabilities == nil {
 		s.ServerCapabilities = jsontext.Value("{}")
 	}
 	version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion"))
 	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
-		s.negotiated = r
+		s.negotiatedRevision = r
 	}
 }
 
-// isAnswer reports whether m means to answer a request, well done or not.
-func isAnswer(m *wire.Message) bool {
+// isResponse reports whether m means to answer a request, well done or not.
+func isResponse(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
 		return true
@@ -323,8 +323,8 @@ func isAnswer(m *wire.Message) bool {
 	}
 }
 
-// declared looks a capability up in those of one side.
-func declared(capabilities jsontext.Value, capability string) bool {
+// hasCapability looks a capability up in those of one side.
+func hasCapability(capabilities jsontext.Value, capability string) bool {
 	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
 	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'
 }

@@ -7,23 +7,23 @@ type Shared[T any] struct {
 	// Start returns the state of a conversation in which nothing was said, and
 	// what keeps it. A message is heard by before, then by the rules, then by
 	// after; both are called without an Out, and may be nil.
-	Start func() (state T, before, after Hears)
+	Start func() (state T, before, after Handlers)
 }
 
-// Keeper is a Shared of any type.
-type Keeper interface {
+// SharedState is a Shared of any type.
+type SharedState interface {
 	// start begins to keep the state for a session. It returns nothing to hear
 	// where that was done before.
-	start(s *Session) (before, after Hears)
+	start(s *Session) (before, after Handlers)
 }
 
-func (k *Shared[T]) start(s *Session) (before, after Hears) {
+func (k *Shared[T]) start(s *Session) (before, after Handlers) {
 	if _, kept := s.shared[k]; kept {
 		return nil, nil
 	}
 	state, before, after := k.Start()
 	if s.shared == nil {
-		s.shared = map[Keeper]any{}
+		s.shared = map[SharedState]any{}
 	}
 	s.shared[k] = state
 	return before, after

@@ -15,20 +15,20 @@ import (
 // parts hear a message before and after both.
 func TestSharedState(t *testing.T) {
 	var order []string
-	hears := func(who string) Hears {
-		return Hears{Notification(""): func(_ *Session, h *Heard, _ *Out) {
-			text, _ := wire.Text(wire.At(h.Message.Params(), "/data"))
+	hears := func(who string) Handlers {
+		return Handlers{Notification(""): func(_ *Session, obs *Observation, _ *Reporter) {
+			text, _ := wire.Text(wire.At(obs.Message.Params(), "/data"))
 			order = append(order, who+" "+text)
 		}}
 	}
-	count := &Shared[*int]{Start: func() (*int, Hears, Hears) {
+	count := &Shared[*int]{Start: func() (*int, Handlers, Handlers) {
 		order = append(order, "start")
 		return new(int), hears("before"), hears("after")
 	}}
 	reader := func(name string) Rule {
-		return Rule{ID: "rule." + name, Start: Stateless(Fold{Reads: []Keeper{count}, Hear: hears(name), End: func(s *Session, _ *Out) { *count.Of(s)++ }})}
+		return Rule{ID: "rule." + name, Start: Stateless(Fold{Shared: []SharedState{count}, OnMessage: hears(name), AtEnd: func(s *Session, _ *Reporter) { *count.Of(s)++ }})}
 	}
-	alone := Rule{ID: "rule.alone", Start: Stateless(Fold{Reads: []Keeper{count}, End: func(s *Session, _ *Out) {
+	alone := Rule{ID: "rule.alone", Start: Stateless(Fold{Shared: []SharedState{count}, AtEnd: func(s *Session, _ *Reporter) {
 		if n := *count.Of(s); n != 2 {
 			t.Errorf("the state was counted up %d times before, not twice", n)
 		}

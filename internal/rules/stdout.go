@@ -23,18 +23,18 @@ func stdoutRules() []Rule {
 			ID:           "rule.stdout-purity",
 			Title:        "nothing but messages on stdout, from start to exit",
 			Requirements: []string{onlyMessages},
-			Start:        Stateless(Fold{See: purity}),
+			Start:        Stateless(Fold{OnEvent: purity}),
 		},
 		{
 			ID:           "rule.line-framing",
 			Title:        "one message per line, no newline inside a message",
 			Requirements: []string{newlineDelimited, noEmbeddedNewlines},
-			Start:        Stateless(Fold{See: framing}),
+			Start:        Stateless(Fold{OnEvent: framing}),
 		},
 	}
 }
 
-func purity(s *Session, e *transcript.Event, out *Out) {
+func purity(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Flooded {
 		flood(e, out)
 		return
@@ -62,20 +62,20 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 				d.Summary, d.Seen = "The server writes text next to a message on its line.", "after a message: "+excerpt(e.Raw[p.Offset:])
 			}
 		}
-		out.Found(d)
+		out.Deviates(d)
 	case truncated:
 		if s.InputClosed || s.Signalled {
 			return // we cut it off
 		}
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.last().Raw)
-		out.Found(d)
+		out.Deviates(d)
 	case blank:
 		d.Summary, d.Seen, d.Weight = "The server writes blank lines to stdout.", "a line without a message", verdict.AtMostWarning
-		out.Found(d)
+		out.Deviates(d)
 	case headed:
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on its own line, and nothing else"
-		out.Found(d)
+		out.Deviates(d)
 	case joined: // as a line it is no message; line-framing has the better words
 		out.Elsewhere(onlyMessages)
 	case unread:
@@ -83,13 +83,13 @@ func purity(s *Session, e *transcript.Event, out *Out) {
 		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch, where those are not known or were asked for
 			if s.Revision().Batches() && s.batches == 0 {
 				d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
-				out.Found(d)
+				out.Deviates(d)
 			}
 			return
 		}
-		out.Subject(onlyMessages)
+		out.CameUp(onlyMessages)
 	default:
-		out.Subject(onlyMessages)
+		out.CameUp(onlyMessages)
 	}
 }
 
@@ -99,11 +99,11 @@ func CutShort(line []byte) bool { return opens(line) && bytes.Contains(line, []b
 
 // flood judges a line without end. A message may well be longer than what the
 // harness takes in, so that one that begins as a message passes.
-func flood(e *transcript.Event, out *Out) {
+func flood(e *transcript.Event, out *Reporter) {
 	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.LooksLikeMessage(e.Raw) {
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: onlyMessages,
 		Summary:     "The server floods stdout with text that is not an MCP message.",
 		Permitted:   "only JSON-RPC messages, each followed by a newline",
@@ -112,7 +112,7 @@ func flood(e *transcript.Event, out *Out) {
 	})
 }
 
-func framing(s *Session, e *transcript.Event, out *Out) {
+func framing(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received {
 		return
 	}
@@ -131,21 +131,21 @@ func framing(s *Session, e *transcript.Event, out *Out) {
 	switch got.shape {
 	case joined:
 		d.Summary, d.Permitted = "The server writes several messages on one line.", "a newline behind each message"
-		out.Found(d)
+		out.Deviates(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines
 		d.Summary, d.Permitted = "The server spreads a message over several lines.", "a message without raw newlines; within strings they are written as \\n"
 		d.Seen = excerpt(got.events[0].Raw) + " and so on in the next lines"
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(newlineDelimited)
 	case plain:
-		out.Subject(newlineDelimited)
+		out.CameUp(newlineDelimited)
 		if bytes.HasSuffix(e.Raw, []byte("\r")) {
 			d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
 			d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
-			out.Found(d)
+			out.Deviates(d)
 		} else {
-			out.Subject(noEmbeddedNewlines)
+			out.CameUp(noEmbeddedNewlines)
 		}
 	}
 }

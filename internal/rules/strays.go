@@ -18,9 +18,9 @@ type stray struct {
 	event   *transcript.Event
 	message *wire.Message
 
-	class strayClass
-	of    *Asked              // the request it was meant for, if any
-	told  *transcript.Message // toNotification: the notification it answers
+	class        strayClass
+	request      *Request            // the request it was meant for, if any
+	notification *transcript.Message // toNotification: the notification it answers
 }
 
 // strayClass says what a stray is, and so which one requirement it offends.
@@ -41,19 +41,19 @@ const (
 // beyond it answer nothing.
 const maxStrays = 1000
 
-// attributed returns the responses whose id is that of no request, and says what
+// attributedStrays returns the responses whose id is that of no request, and says what
 // each of them is. That is known at the end only: what came while a request
 // was pending was not meant for it, if that was answered later.
-func (s *Session) attributed() []*stray {
-	if !s.settled {
-		s.settled = true
+func (s *Session) attributedStrays() []*stray {
+	if !s.straysAttributed {
+		s.straysAttributed = true
 		for i, r := range s.strays {
 			if i == maxStrays {
 				break
 			}
 			s.attribute(r)
-			if r.of != nil {
-				r.of.mistaken = r
+			if r.request != nil {
+				r.request.misidentified = r
 			}
 		}
 		s.attributeExtras()
@@ -67,42 +67,42 @@ func (s *Session) attribute(r *stray) {
 		return
 	}
 	isError := r.message.IsError()
-	if a, class := s.alike(r); a != nil {
-		r.of, r.class = a, class
+	if req, class := s.similarRequest(r); req != nil {
+		r.request, r.class = req, class
 		return
 	}
 	if s.answersPointless(r.event, r.message) {
 		r.class = toResponse
 		return
 	}
-	if s.garbledMentions(r.message.ID) || s.misread(r) || isError && s.refusable(r.event) {
+	if s.garbledMentions(r.message.ID) || s.isMisread(r) || isError && s.isRefusable(r.event) {
 		r.class = excused
 		return
 	}
 	if all := s.unanswered(r.event); len(all) == 1 && s.comesAlone(r, all[0]) {
-		r.of, r.class = all[0], echoed
+		r.request, r.class = all[0], echoed
 		return
 	}
-	switch n := s.lastTold(r.event); {
+	switch n := s.lastNotification(r.event); {
 	case n != nil && isZero(r.message.ID):
-		r.told, r.class = n, toNotification
-	case s.tooEarly(r.event):
+		r.notification, r.class = n, toNotification
+	case s.isTooEarly(r.event):
 		r.class = excused
 	}
 }
 
 // comesAlone reports whether no stray with another id came between the request
 // and the next one. Of several, nobody can tell which was meant for it.
-func (s *Session) comesAlone(r *stray, a *Asked) bool {
+func (s *Session) comesAlone(r *stray, req *Request) bool {
 	end := math.MaxInt
 	for _, next := range s.requests {
-		if next.Event.Seq > a.Event.Seq {
+		if next.Event.Seq > req.Event.Seq {
 			end = next.Event.Seq
 			break
 		}
 	}
 	return !slices.ContainsFunc(s.strays[:min(len(s.strays), maxStrays)], func(other *stray) bool {
-		return other.message.ID.Key() != r.message.ID.Key() && a.Event.Seq < other.event.Seq && other.event.Seq < end
+		return other.message.ID.Key() != r.message.ID.Key() && req.Event.Seq < other.event.Seq && other.event.Seq < end
 	})
 }
 
@@ -110,14 +110,14 @@ func (s *Session) comesAlone(r *stray, a *Asked) bool {
 func (s *Session) attributeIDless(r *stray) {
 	isError := r.message.IsError()
 	switch {
-	case isError && (s.refusable(r.event) || s.missesBatch(r.event)):
+	case isError && (s.isRefusable(r.event) || s.missesBatch(r.event)):
 		r.class = excused
 		return
 	case !r.message.Has("result") && !isError:
 		r.class = excused // that it is no response at all is said elsewhere
 	}
 	if all := s.unanswered(r.event); len(all) > 0 {
-		r.of = all[0]
+		r.request = all[0]
 		switch {
 		case r.class == excused:
 		case isError:
@@ -127,68 +127,68 @@ func (s *Session) attributeIDless(r *stray) {
 		}
 		return
 	}
-	switch n := s.lastTold(r.event); {
+	switch n := s.lastNotification(r.event); {
 	case r.class == excused:
 	case n != nil:
-		r.told, r.class = n, toNotification
-	case s.tooEarly(r.event):
+		r.notification, r.class = n, toNotification
+	case s.isTooEarly(r.event):
 		r.class = excused
 	}
 }
 
-// tooEarly reports whether a request that expects no response yet, as initialize
+// isTooEarly reports whether a request that expects no response yet, as initialize
 // has not succeeded, was sent before e and has none: e may be that.
-func (s *Session) tooEarly(e *transcript.Event) bool {
+func (s *Session) isTooEarly(e *transcript.Event) bool {
 	if s.Initialize == nil || s.Initialize.Succeeded() {
 		return false
 	}
-	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
-		return a != s.Initialize && a.Event.Seq < e.Seq && len(a.Responses) == 0 && a.mistaken == nil
+	return slices.ContainsFunc(s.requests, func(req *Request) bool {
+		return req != s.Initialize && req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil
 	})
 }
 
 // attributeExtras looks for second answers to one request that were meant for
 // another: an id may be changed into that of a request, too.
 func (s *Session) attributeExtras() {
-	for _, a := range s.requests {
-		for i := min(len(a.Responses), maxStrays) - 1; i > 0; i-- {
-			r := &stray{event: a.Responses[i].Event, message: a.Responses[i].Message, class: echoed}
+	for _, req := range s.requests {
+		for i := min(len(req.Responses), maxStrays) - 1; i > 0; i-- {
+			r := &stray{event: req.Responses[i].Event, message: req.Responses[i].Message, class: echoed}
 			if s.answersPointless(r.event, r.message) {
 				r.class = toResponse
-			} else if r.of = s.meant(r.event, r.message); r.of != nil {
-				r.of.mistaken = r
+			} else if r.request = s.intendedRequest(r.event, r.message); r.request != nil {
+				r.request.misidentified = r
 			} else {
 				continue
 			}
 			s.strays = append(s.strays, r)
-			a.Responses = slices.Delete(a.Responses, i, i+1)
+			req.Responses = slices.Delete(req.Responses, i, i+1)
 		}
 	}
 }
 
-// misread reports whether the client sent a request whose bytes nobody can read
+// isMisread reports whether the client sent a request whose bytes nobody can read
 // for certain, and whose id may have been taken for that of the response.
-func (s *Session) misread(r *stray) bool {
-	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
-		return !a.sound && a.Event.Seq < r.event.Seq && len(a.Responses) == 0 && likeness(a.Message.ID, r.message.ID) != unsolicited
+func (s *Session) isMisread(r *stray) bool {
+	return slices.ContainsFunc(s.requests, func(req *Request) bool {
+		return !req.isStrictJSON && req.Event.Seq < r.event.Seq && len(req.Responses) == 0 && compareIDs(req.Message.ID, r.message.ID) != unsolicited
 	})
 }
 
 // answersPointless reports whether an error has the id of a response that the
 // client sent before, and that answered nothing.
 func (s *Session) answersPointless(e *transcript.Event, m *wire.Message) bool {
-	sent := s.pointless[m.ID.Key()]
+	sent := s.pointlessReplies[m.ID.Key()]
 	return sent != nil && sent.Seq < e.Seq && m.IsError()
 }
 
-// meant returns the request without an answer that a second answer to another
+// intendedRequest returns the request without an answer that a second answer to another
 // was meant for: one whose illegal id is like its own, or the only one that
 // misses its answer; nil for neither.
-func (s *Session) meant(e *transcript.Event, m *wire.Message) *Asked {
-	var missing []*Asked
+func (s *Session) intendedRequest(e *transcript.Event, m *wire.Message) *Request {
+	var missing []*Request
 	for _, b := range s.unanswered(e) {
 		switch {
-		case !b.LegalID() && likeness(b.Message.ID, m.ID) != unsolicited:
+		case !b.HasLegalID() && compareIDs(b.Message.ID, m.ID) != unsolicited:
 			return b
 		case b.overdue != nil:
 			missing = append(missing, b)
@@ -200,9 +200,9 @@ func (s *Session) meant(e *transcript.Event, m *wire.Message) *Asked {
 	return nil
 }
 
-// refusable reports whether the client sent, before e, what a server may refuse
+// isRefusable reports whether the client sent, before e, what a server may refuse
 // without knowing whose id to give back.
-func (s *Session) refusable(e *transcript.Event) bool {
+func (s *Session) isRefusable(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
@@ -210,26 +210,26 @@ func (s *Session) refusable(e *transcript.Event) bool {
 // answered in full. One that is legal may be refused as a whole: that it should
 // have been served is said by the cases that send it.
 func (s *Session) missesBatch(e *transcript.Event) bool {
-	return slices.ContainsFunc(s.requests, func(a *Asked) bool {
-		return a.batched && a.Event.Seq < e.Seq && len(a.Responses) == 0
+	return slices.ContainsFunc(s.requests, func(req *Request) bool {
+		return req.batched && req.Event.Seq < e.Seq && len(req.Responses) == 0
 	})
 }
 
 // unanswered returns the requests sent before e that were never answered and
 // should have been; those with an illegal id count, as silence may be kept
 // about them, but no wrong answer given.
-func (s *Session) unanswered(e *transcript.Event) []*Asked {
-	var out []*Asked
-	for _, a := range s.requests {
-		if a.Event.Seq < e.Seq && len(a.Responses) == 0 && a.mistaken == nil && a.sound && !a.Cancelled && !a.batched && (a.due || !a.LegalID()) {
-			out = append(out, a)
+func (s *Session) unanswered(e *transcript.Event) []*Request {
+	var out []*Request
+	for _, req := range s.requests {
+		if req.Event.Seq < e.Seq && len(req.Responses) == 0 && req.misidentified == nil && req.isStrictJSON && !req.Cancelled && !req.batched && (req.due || !req.HasLegalID()) {
+			out = append(out, req)
 		}
 	}
 	return out
 }
 
-// lastTold returns the last notification that the client sent before e.
-func (s *Session) lastTold(e *transcript.Event) *transcript.Message {
+// lastNotification returns the last notification that the client sent before e.
+func (s *Session) lastNotification(e *transcript.Event) *transcript.Message {
 	var last *transcript.Message
 	for _, n := range s.notifications {
 		if n.Event.Seq < e.Seq {
@@ -242,15 +242,15 @@ func (s *Session) lastTold(e *transcript.Event) *transcript.Message {
 // isZero reports whether the id is what a program puts where it has none.
 func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
 
-// alike returns the unanswered request whose id the response's id was made
+// similarRequest returns the unanswered request whose id the response's id was made
 // from by a known mistake.
-func (s *Session) alike(r *stray) (*Asked, strayClass) {
-	for _, a := range s.requests {
-		if a.Event.Seq >= r.event.Seq || len(a.Responses) > 0 || a.mistaken != nil || !a.sound {
+func (s *Session) similarRequest(r *stray) (*Request, strayClass) {
+	for _, req := range s.requests {
+		if req.Event.Seq >= r.event.Seq || len(req.Responses) > 0 || req.misidentified != nil || !req.isStrictJSON {
 			continue
 		}
-		if class := likeness(a.Message.ID, r.message.ID); class != unsolicited {
-			return a, class
+		if class := compareIDs(req.Message.ID, r.message.ID); class != unsolicited {
+			return req, class
 		}
 	}
 	return nil, unsolicited
@@ -265,8 +265,8 @@ func beyondSafe(id wire.ID) bool {
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
 }
 
-// likeness says how got was made from sent; unsolicited means not at all.
-func likeness(sent, got wire.ID) strayClass {
+// compareIDs says how got was made from sent; unsolicited means not at all.
+func compareIDs(sent, got wire.ID) strayClass {
 	if sameJSON(sent, got) {
 		return respelled
 	}

@@ -18,7 +18,7 @@ type Disruption struct {
 	Message *wire.Message
 	// Cancelled is the client's newest request with the id that a cancellation
 	// names; nil where there is none.
-	Cancelled *Asked
+	Cancelled *Request
 	// Posed is the server's request that an answer came too late for; nil for
 	// notifications.
 	Posed *transcript.Request
@@ -38,7 +38,7 @@ func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
 	case m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover):
 		return
 	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
-		if all := s.Requests(namedBy(m)); len(all) > 0 {
+		if all := s.RequestsWithID(namedBy(m)); len(all) > 0 {
 			o.Cancelled = all[len(all)-1]
 		}
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
@@ -63,16 +63,16 @@ func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
 }
 
 // borne ends the disruption when a request that was sent behind it is answered.
-func (s *Session) borne(a *Asked) {
-	if s.disruption != nil && a.Event.Seq > s.disruption.Event.Seq {
+func (s *Session) borne(req *Request) {
+	if s.disruption != nil && req.Event.Seq > s.disruption.Event.Seq {
 		s.disruption = nil
 	}
 }
 
 // tried reports whether a disruption may be the reason for which a was not answered
 // up to e: it is, where the server ended, and where a was sent behind it.
-func (s *Session) tried(a *Asked, e *transcript.Event) bool {
-	return s.disruption != nil && (e.Kind != transcript.GaveUp || a.Event.Seq > s.disruption.Event.Seq)
+func (s *Session) tried(req *Request, e *transcript.Event) bool {
+	return s.disruption != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > s.disruption.Event.Seq)
 }
 
 // namedBy returns the id that a cancellation names.
@@ -83,7 +83,7 @@ func namedBy(m *wire.Message) wire.ID {
 // Garbled reports whether text stands in a frame of the client that nobody can
 // read for certain, or may stand in one that was not kept to its end.
 func (s *Session) Garbled(text string) bool {
-	if s.shortened {
+	if s.sentIncomplete {
 		return true
 	}
 	for _, frame := range s.garbled {

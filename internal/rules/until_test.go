@@ -22,8 +22,8 @@ func TestJudgeUntil(t *testing.T) {
 	ctx, end := context.WithCancelCause(t.Context())
 	heard := 0
 	rule := func(id string) rules.Rule {
-		return rules.Rule{ID: id, Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-			rules.Notification(spec.MethodMessage): func(*rules.Session, *rules.Heard, *rules.Out) {
+		return rules.Rule{ID: id, Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			rules.Notification(spec.MethodMessage): func(*rules.Session, *rules.Observation, *rules.Reporter) {
 				if heard++; heard == 3 {
 					end(over)
 				}

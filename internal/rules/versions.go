@@ -24,7 +24,7 @@ func versionRules() []Rule {
 			ID:           "rule.known-version",
 			Title:        "the version in the result of initialize is a revision",
 			Requirements: []string{knownVersion},
-			Start:        Stateless(Fold{End: known}),
+			Start:        Stateless(Fold{AtEnd: known}),
 		},
 		{
 			ID:           "rule.negotiated-version-respected",
@@ -37,18 +37,18 @@ func versionRules() []Rule {
 
 // known leaves alone a version that the client asked for, which is a matter of
 // versioning.initialize-other-version, and drafts, which have names of their own.
-func known(s *Session, out *Out) {
-	a := s.Initialize
-	if a == nil || !a.Succeeded() {
+func known(s *Session, out *Reporter) {
+	req := s.Initialize
+	if req == nil || !req.Succeeded() {
 		return
 	}
-	version, ok := wire.Text(wire.At(a.Responses[0].Result(), "/protocolVersion"))
-	asked, _ := wire.Text(wire.At(a.Message.Params(), "/protocolVersion"))
+	version, ok := wire.Text(wire.At(req.Responses[0].Result(), "/protocolVersion"))
+	asked, _ := wire.Text(wire.At(req.Message.Params(), "/protocolVersion"))
 	r := spec.Revision(version)
 	switch {
 	case !ok:
 	case r.Published() && r.Era() == spec.Handshake:
-		out.Subject(knownVersion)
+		out.CameUp(knownVersion)
 	case version == asked, strings.Contains(strings.ToLower(version), "draft"):
 		out.Elsewhere(knownVersion)
 	default:
@@ -57,29 +57,29 @@ func known(s *Session, out *Out) {
 			Summary:     "The server answers initialize with a version that does not exist.",
 			Permitted:   fmt.Sprintf("one of %v", spec.HandshakeRevisions()),
 			Seen:        "the version " + excerpt(wire.Quote(version)),
-			At:          at(a.Event, a.Responses[0].Event),
+			At:          at(req.Event, req.Responses[0].Event),
 		}
 		if r.Published() {
 			d.Summary = "The server answers initialize with a revision that has no initialize."
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // respected looks for what came with later revisions. Members of objects are
 // never of that kind: each revision lets a server add its own. Arrays are the
 // business of base.batch-not-emitted.
-func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
+func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return
 	}
-	a := s.Answered(m)
-	if a == s.Initialize || a == nil && m.Method == "" {
+	req := s.RequestAnsweredBy(m)
+	if req == s.Initialize || req == nil && m.Method == "" {
 		return
 	}
 	var c *construct
-	if a != nil {
-		c = newInResult(a.Message.Method, m.Result())
+	if req != nil {
+		c = newInResult(req.Message.Method, m.Result())
 	} else {
 		c = newInMessage(m)
 	}
@@ -88,8 +88,8 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 	}
 	switch {
 	case s.Revision().AtLeast(c.since):
-		out.Subject(respectedSince24)
-		out.Subject(respectedSince25)
+		out.CameUp(respectedSince24)
+		out.CameUp(respectedSince25)
 		return
 	case c.content: // which types of content there are is a requirement of its own
 		out.Elsewhere(respectedSince24)
@@ -103,7 +103,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Out) {
 		At:        shownBy(s, e, m),
 	}
 	for _, d.Requirement = range []string{respectedSince24, respectedSince25} {
-		out.Found(d) // the one that exists in the revision
+		out.Deviates(d) // the one that exists in the revision
 	}
 }
 

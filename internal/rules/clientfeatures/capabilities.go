@@ -44,7 +44,7 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.elicitation-modes",
 			Title:        "elicitation requests use only modes that the client declared",
 			Requirements: []string{modeDeclared},
-			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 				rules.ServerRequest(spec.MethodElicit): modes,
 				rules.ErrorTo(""):                      modeOfError,
 			}}),
@@ -53,13 +53,13 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-tools-declared",
 			Title:        "sampling requests have tools only if the client declared sampling.tools",
 			Requirements: []string{toolsDeclared, toolChoiceDeclared},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): samplingTools}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): samplingTools}}),
 		},
 		{
 			ID:           "rule.sampling-context",
 			Title:        "includeContext is avoided, and not used where the client has not declared sampling.context",
 			Requirements: []string{includeContextAvoided, contextDeclared},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): includeContext}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): includeContext}}),
 		},
 	}
 }
@@ -71,22 +71,22 @@ func began(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshak
 // onlyDeclared finds requests of a method to a client without the capability.
 // Of the ids, each exists in revisions of its own.
 func onlyDeclared(method, capability, summary string, ids ...string) func() rules.Fold {
-	return rules.Stateless(rules.Fold{Hear: rules.Hears{
-		rules.ServerRequest(method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	return rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !began(s) {
 				return
 			}
 			for _, id := range ids {
 				if s.ClientDeclared(capability) {
-					out.Subject(id)
+					out.CameUp(id)
 					continue
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: id,
 					Summary:     summary,
 					Permitted:   method + " only where the client declared " + capability,
-					Seen:        rules.Excerpt(h.Message.Raw),
-					At:          rules.At(s.Initialize.Event, h.Event),
+					Seen:        rules.Excerpt(obs.Message.Raw),
+					At:          rules.At(s.Initialize.Event, obs.Event),
 				})
 			}
 		},
@@ -116,104 +116,104 @@ func takes(s *rules.Session, mode string) bool {
 	return !url || s.ClientDeclared("elicitation.form")
 }
 
-func modes(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	wanted := mode(h.Message.Params())
+func modes(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	wanted := mode(obs.Message.Params())
 	if !began(s) || !s.ClientDeclared("elicitation") || wanted != "form" && wanted != "url" {
 		return
 	}
 	if takes(s, wanted) {
-		out.Subject(modeDeclared)
+		out.CameUp(modeDeclared)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server elicits in a mode that the client did not declare.",
 		Permitted:   "the modes that the client declared; form if it declared none",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(s.Initialize.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(s.Initialize.Event, obs.Event),
 	})
 }
 
 // modeOfError judges the error by which a request asks for a visit to a page.
 // It is no elicitation request in the letter, so that it weighs less.
-func modeOfError(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	listed := required(h)
+func modeOfError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	listed := required(obs)
 	if !began(s) || len(listed) == 0 {
 		return
 	}
 	if takes(s, "url") {
-		out.Subject(modeDeclared)
+		out.CameUp(modeDeclared)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server requires a URL elicitation that the client did not declare.",
 		Permitted:   "error -32042 only where the client declared elicitation.url",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(s.Initialize.Event, h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(s.Initialize.Event, obs.Request.Event, obs.Event),
 		Weight:      verdict.AtMostWarning,
 	})
 }
 
 // samplingTools leaves a request to a client that declared no sampling at all
 // to the rule on that.
-func samplingTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func samplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !began(s) || !s.ClientDeclared("sampling") {
 		return
 	}
-	offered := len(wire.Elements(wire.At(h.Message.Params(), "/tools"))) > 0
-	choice := wire.At(h.Message.Params(), "/toolChoice") != nil
-	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(s.Initialize.Event, h.Event)}
+	offered := len(wire.Elements(wire.At(obs.Message.Params(), "/tools"))) > 0
+	choice := wire.At(obs.Message.Params(), "/toolChoice") != nil
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(s.Initialize.Event, obs.Event)}
 	switch declared := s.ClientDeclared("sampling.tools"); {
 	case !offered && !choice && !declared:
-		out.Subject(toolsDeclared)
-		out.Subject(toolChoiceDeclared)
+		out.CameUp(toolsDeclared)
+		out.CameUp(toolChoiceDeclared)
 	case !offered && !choice:
 	case declared:
 		if offered {
-			out.Subject(toolsDeclared)
+			out.CameUp(toolsDeclared)
 		}
 		if choice {
-			out.Subject(toolChoiceDeclared)
+			out.CameUp(toolChoiceDeclared)
 		}
 	case offered:
 		d.Requirement, d.Summary = toolsDeclared, "The server samples with tools, but the client lacks sampling.tools."
 		d.Permitted = "tools only where the client declared sampling.tools"
-		out.Found(d)
+		out.Deviates(d)
 		if choice {
 			out.Elsewhere(toolChoiceDeclared)
 		}
 	default:
 		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice, but the client lacks sampling.tools."
 		d.Permitted = "toolChoice only where the client declared sampling.tools"
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // includeContext gives one finding: that the client did not declare it weighs
 // more than that it is better avoided.
-func includeContext(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func includeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !began(s) || !s.ClientDeclared("sampling") {
 		return
 	}
-	value, _ := wire.Text(wire.At(h.Message.Params(), "/includeContext"))
+	value, _ := wire.Text(wire.At(obs.Message.Params(), "/includeContext"))
 	declared := s.ClientDeclared("sampling.context")
-	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(s.Initialize.Event, h.Event)}
+	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(s.Initialize.Event, obs.Event)}
 	switch {
 	case value != "thisServer" && value != "allServers":
-		out.Subject(includeContextAvoided)
+		out.CameUp(includeContextAvoided)
 		if !declared {
-			out.Subject(contextDeclared)
+			out.CameUp(contextDeclared)
 		}
 	case declared:
 		d.Requirement, d.Summary = includeContextAvoided, "The server's sampling request uses includeContext."
 		d.Permitted = "no includeContext, or the value none"
-		out.Found(d)
-		out.Subject(contextDeclared)
+		out.Deviates(d)
+		out.CameUp(contextDeclared)
 	default:
 		d.Requirement, d.Summary = contextDeclared, "The server uses includeContext, but the client lacks sampling.context."
 		d.Permitted = "thisServer and allServers only where the client declared sampling.context"
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(includeContextAvoided)
 	}
 }

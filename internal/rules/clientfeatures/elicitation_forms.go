@@ -26,13 +26,13 @@ func formRules() []rules.Rule {
 			ID:           "rule.elicitation-secrets",
 			Title:        "no form has a field for a password, a key or a card number",
 			Requirements: []string{noSensitive, noCredentials},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): secrets}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): secrets}}),
 		},
 		{
 			ID:           "rule.elicitation-links",
 			Title:        "no form has a link to click",
 			Requirements: []string{noLinks},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): links}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): links}}),
 		},
 	}
 }
@@ -47,8 +47,8 @@ var secretNames = []string{
 
 // secrets judges by the names of text fields alone. A name is no proof, so
 // that nothing is broken by it.
-func secrets(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-	fields, ok := form(h)
+func secrets(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	fields, ok := form(obs)
 	if !ok {
 		return
 	}
@@ -60,17 +60,17 @@ func secrets(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 				continue
 			}
 			found = true
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's form has a field whose name asks for a secret.",
 				Permitted:   "fields that hold no passwords, keys, tokens or payment data",
 				Seen:        "the field " + rules.Excerpt(wire.Quote(f.name)),
-				At:          rules.At(h.Event),
+				At:          rules.At(obs.Event),
 				Weight:      verdict.AtMostWarning,
 			})
 		}
 		if !found {
-			out.Subject(id)
+			out.CameUp(id)
 		}
 	}
 }
@@ -92,11 +92,11 @@ type field struct {
 }
 
 // form returns the fields of an elicitation by form; false where it is none.
-func form(h *rules.Heard) ([]field, bool) {
-	if mode(h.Message.Params()) != "form" {
+func form(obs *rules.Observation) ([]field, bool) {
+	if mode(obs.Message.Params()) != "form" {
 		return nil, false
 	}
-	names, schemas := wire.Members(wire.At(h.Message.Params(), "/requestedSchema/properties"))
+	names, schemas := wire.Members(wire.At(obs.Message.Params(), "/requestedSchema/properties"))
 	fields := make([]field, 0, len(names))
 	for _, name := range names {
 		fields = append(fields, field{name, schemas[name]})
@@ -112,19 +112,19 @@ var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate
 // links takes an address to which the message sends the user for one to click.
 // Any other may name what the form is about, or be an example of what to enter,
 // and is only noted; so is nothing where the field itself is a URI.
-func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-	fields, ok := form(h)
+func links(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	fields, ok := form(obs)
 	if !ok {
 		return
 	}
-	message, _ := wire.Text(wire.At(h.Message.Params(), "/message"))
-	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(h.Event)}
+	message, _ := wire.Text(wire.At(obs.Message.Params(), "/message"))
+	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(obs.Event)}
 	if link := linked(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
 			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	for _, f := range fields {
@@ -135,12 +135,12 @@ func links(_ *rules.Session, h *rules.Heard, out *rules.Out) {
 			if link := linked(text); link != "" {
 				d.Summary, d.Seen = "The server's form has a field with a web address in its text.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
 				d.Weight = verdict.OnlyNote
-				out.Found(d)
+				out.Deviates(d)
 				return
 			}
 		}
 	}
-	out.Subject(noLinks)
+	out.CameUp(noLinks)
 }
 
 // texts returns what a user is shown of a field.

@@ -29,15 +29,15 @@ func urlRules() []rules.Rule {
 			ID:           "rule.elicitation-urls",
 			Title:        "URLs of elicitations use https and contain no credentials",
 			Requirements: []string{urlHTTPS, urlNoSecrets},
-			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-					if mode(h.Message.Params()) == "url" {
-						address(wire.At(h.Message.Params(), "/url"), h, out)
+			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+					if mode(obs.Message.Params()) == "url" {
+						address(wire.At(obs.Message.Params(), "/url"), obs, out)
 					}
 				},
-				rules.ErrorTo(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-					for _, e := range required(h) {
-						address(wire.At(e, "/url"), h, out)
+				rules.ErrorTo(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+					for _, e := range required(obs) {
+						address(wire.At(e, "/url"), obs, out)
 					}
 				},
 			}}),
@@ -53,38 +53,38 @@ func urlRules() []rules.Rule {
 
 // required returns the elicitations that an error says have to come first; nil
 // where it is no such error.
-func required(h *rules.Heard) []jsontext.Value {
-	if code, ok := h.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeURLElicitation {
+func required(obs *rules.Observation) []jsontext.Value {
+	if code, ok := obs.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeURLElicitation {
 		return nil
 	}
-	return wire.Elements(wire.At(h.Message.Member("error"), "/data/elicitations"))
+	return wire.Elements(wire.At(obs.Message.Member("error"), "/data/elicitations"))
 }
 
 // address judges the URL of an elicitation; that it is one at all is judged
 // elsewhere.
-func address(v jsontext.Value, h *rules.Heard, out *rules.Out) {
+func address(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	text, _ := wire.Text(v)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.At(h.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.At(obs.Event)}
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "https":
-		out.Subject(urlHTTPS)
+		out.CameUp(urlHTTPS)
 	case scheme == "http" && development(u.Hostname()):
 	default:
 		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
 		d.Permitted = "https; http only in development"
-		out.Found(d)
+		out.Deviates(d)
 	}
 	if password, ok := u.User.Password(); ok && password != "" {
 		d.Requirement, d.Summary = urlNoSecrets, "The server's elicitation URL contains a user name and a password."
 		d.Permitted = "a URL without credentials and without personal data of the user"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(urlNoSecrets)
+	out.CameUp(urlNoSecrets)
 }
 
 // development reports whether a host is most likely no public one.
@@ -115,9 +115,9 @@ type unannounced struct {
 // not have been given: none comes for one that was cancelled, and that of a task
 // may never be fetched. It may have been the error that asks for a visit.
 func withheld(s *rules.Session) int {
-	for _, a := range s.All() {
-		if a.Cancelled || len(a.Responses) == 0 || a.Succeeded() && wire.At(a.Responses[0].Member("result"), "/task") != nil {
-			return a.Event.Seq
+	for _, req := range s.ClientRequests() {
+		if req.Cancelled || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
+			return req.Event.Seq
 		}
 	}
 	return math.MaxInt
@@ -137,63 +137,63 @@ func elicitationIDs() rules.Fold {
 		}
 		return id, ok
 	}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ErrorTo(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			for _, e := range required(h) {
-				learn(e, h.Event)
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ErrorTo(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			for _, e := range required(obs) {
+				learn(e, obs.Event)
 			}
 		},
-		rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-			if mode(h.Message.Params()) != "url" {
+		rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			if mode(obs.Message.Params()) != "url" {
 				return
 			}
-			id, ok := learn(h.Message.Params(), h.Event)
+			id, ok := learn(obs.Message.Params(), obs.Event)
 			if !ok {
 				return
 			}
-			text, _ := wire.Text(wire.At(h.Message.Params(), "/url"))
+			text, _ := wire.Text(wire.At(obs.Message.Params(), "/url"))
 			before, again := given[id]
 			if again && before.url != text { // with the same URL it may be the same elicitation
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: idUnique,
 					Summary:     "The server uses an elicitationId for two elicitations.",
 					Permitted:   "a unique id for each",
 					Seen:        "elicitationId " + rules.Excerpt(wire.Quote(id)) + " for another URL",
-					At:          rules.At(before.event, h.Event),
+					At:          rules.At(before.event, obs.Event),
 				})
 				return
 			}
-			given[id] = visit{text, h.Event}
+			given[id] = visit{text, obs.Event}
 			if len(given) > 1 && !again {
-				out.Subject(idUnique)
+				out.CameUp(idUnique)
 			}
 		},
-		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			id, ok := wire.Text(wire.At(h.Message.Params(), "/elicitationId"))
+		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			id, ok := wire.Text(wire.At(obs.Message.Params(), "/elicitationId"))
 			_, before := known[id]
 			switch {
 			case !began(s) || !ok:
 			case before:
-				out.Subject(completeKnownID)
+				out.CameUp(completeKnownID)
 			default:
 				early = append(early, unannounced{id, verdict.Deviation{
 					Requirement: completeKnownID,
 					Summary:     "The server completes an elicitation that it never requested.",
 					Permitted:   "the elicitationId of an earlier elicitation/create or error -32042",
-					Seen:        rules.Excerpt(h.Message.Raw),
-					At:          rules.At(h.Event),
-				}, h.Event})
+					Seen:        rules.Excerpt(obs.Message.Raw),
+					At:          rules.At(obs.Event),
+				}, obs.Event})
 			}
 		},
-	}, End: func(s *rules.Session, out *rules.Out) {
+	}, AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		first := withheld(s)
 		for _, e := range early {
 			exchange, later := known[e.id]
 			switch {
 			case later && exchange != e.event.Exchange: // of two streams none is the first
-				out.Subject(completeKnownID)
+				out.CameUp(completeKnownID)
 			case e.event.Seq < first:
-				out.Found(e.found)
+				out.Deviates(e.found)
 			}
 		}
 	}}

@@ -26,36 +26,36 @@ type round struct {
 // loop, as it may; one that answers some of them has to answer all.
 func loops() rules.Fold {
 	var open []round
-	return rules.Fold{Hear: rules.Hears{
-		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-			reason, _ := wire.Text(wire.At(h.Message.Result(), "/stopReason"))
-			uses := read("assistant", wire.At(h.Message.Result(), "/content")).uses
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			reason, _ := wire.Text(wire.At(obs.Message.Result(), "/stopReason"))
+			uses := read("assistant", wire.At(obs.Message.Result(), "/content")).uses
 			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclared("sampling.tools") {
 				return
 			}
 			number := 1
 			for _, r := range open {
-				if r.event == h.Posed.Event { // the request that went on from r
+				if r.event == obs.ServerRequest.Event { // the request that went on from r
 					number = r.number + 1
 				}
 			}
-			open = append(open, round{uses: uses, number: number, asked: h.Posed.Event, event: h.Event})
+			open = append(open, round{uses: uses, number: number, asked: obs.ServerRequest.Event, event: obs.Event})
 		},
-		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			messages := conversation(h.Message.Params())
+			messages := conversation(obs.Message.Params())
 			for i := range open {
 				if r := &open[i]; r.uses != nil && mentioned(messages, r.uses) {
-					replied(*r, messages, h, out)
-					limited(*r, h, out)
-					r.uses, r.event = nil, h.Event // what comes back is the next round
+					replied(*r, messages, obs, out)
+					limited(*r, obs, out)
+					r.uses, r.event = nil, obs.Event // what comes back is the next round
 				}
 			}
 		},
-		rules.ResultOf(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) { open = ended(open, h, out) },
-		rules.ErrorTo(""):  func(_ *rules.Session, h *rules.Heard, out *rules.Out) { open = ended(open, h, out) },
+		rules.ResultOf(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = ended(open, obs, out) },
+		rules.ErrorTo(""):  func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = ended(open, obs, out) },
 	}}
 }
 
@@ -72,7 +72,7 @@ func mentioned(messages []said, uses []use) bool {
 
 // replied judges the request that goes on from a round. A tool use that stands
 // in it without its result is judged there.
-func replied(r round, messages []said, h *rules.Heard, out *rules.Out) {
+func replied(r round, messages []said, obs *rules.Observation, out *rules.Reporter) {
 	for _, u := range r.uses {
 		called, answered := false, false
 		for _, m := range messages {
@@ -85,33 +85,33 @@ func replied(r round, messages []said, h *rules.Heard, out *rules.Out) {
 			out.Elsewhere(replyToStopReason)
 			return
 		default:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: replyToStopReason,
 				Summary:     "The server returns results for only some of the model's tool uses.",
 				Permitted:   "a result for each tool use of the model, or no further request",
 				Seen:        "nothing of the tool use " + rules.Excerpt(wire.Quote(u.id)),
-				At:          rules.At(r.asked, r.event, h.Event),
+				At:          rules.At(r.asked, r.event, obs.Event),
 			})
 			return
 		}
 	}
-	out.Subject(replyToStopReason)
+	out.CameUp(replyToStopReason)
 }
 
 // limited judges how long a loop has become. Whoever allows no tools any more
 // has come to the limit.
-func limited(r round, h *rules.Heard, out *rules.Out) {
-	choice, _ := wire.Text(wire.At(h.Message.Params(), "/toolChoice/mode"))
+func limited(r round, obs *rules.Observation, out *rules.Reporter) {
+	choice, _ := wire.Text(wire.At(obs.Message.Params(), "/toolChoice/mode"))
 	switch {
 	case r.number > 1 && choice == "none":
-		out.Subject(iterationLimit)
+		out.CameUp(iterationLimit)
 	case r.number > maxRounds:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: iterationLimit,
 			Summary:     "The server lets the model use tools without a limit.",
 			Permitted:   fmt.Sprintf("an end after some rounds; %d are taken for no limit", maxRounds),
 			Seen:        fmt.Sprintf("the request after round %d", r.number),
-			At:          rules.At(r.asked, r.event, h.Event),
+			At:          rules.At(r.asked, r.event, obs.Event),
 		})
 	}
 }
@@ -119,14 +119,14 @@ func limited(r round, h *rules.Heard, out *rules.Out) {
 // ended forgets the rounds that came after a request which now has its answer.
 // Where the model wanted to go on, and had done so before, the server has set
 // the limit.
-func ended(open []round, h *rules.Heard, out *rules.Out) []round {
+func ended(open []round, obs *rules.Observation, out *rules.Reporter) []round {
 	var left []round
 	for _, r := range open {
 		switch {
-		case r.asked.Seq < h.Asked.Event.Seq:
+		case r.asked.Seq < obs.Request.Event.Seq:
 			left = append(left, r)
 		case r.uses != nil && r.number > 1:
-			out.Subject(iterationLimit)
+			out.CameUp(iterationLimit)
 		}
 	}
 	return left

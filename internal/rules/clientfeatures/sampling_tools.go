@@ -27,7 +27,7 @@ func toolRules() []rules.Rule {
 			ID:           "rule.sampling-tool-messages",
 			Title:        "tool uses and tool results are in messages of their role, and results are alone",
 			Requirements: []string{resultsAlone, roles},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): toolMessages}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): toolMessages}}),
 		},
 		{
 			ID:           "rule.sampling-tool-balance",
@@ -55,28 +55,28 @@ func hasTools(s *rules.Session) bool {
 	return s.Era() == spec.Handshake && s.Revision().AtLeast(spec.V20251125)
 }
 
-func toolMessages(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func toolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !hasTools(s) {
 		return
 	}
-	for i, m := range conversation(h.Message.Params()) {
-		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(h.Message.Raw)), At: rules.At(h.Event)}
+	for i, m := range conversation(obs.Message.Params()) {
+		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(obs.Message.Raw)), At: rules.At(obs.Event)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
 			d.Requirement, d.Summary = resultsAlone, "The server mixes tool results with other content in one message."
 			d.Permitted = "only tool results"
-			out.Found(d)
+			out.Deviates(d)
 		case len(m.results) > 0 && m.role == "user":
-			out.Subject(resultsAlone)
+			out.CameUp(resultsAlone)
 		}
 		switch {
 		case m.role != "user" && m.role != "assistant" || len(m.uses)+len(m.results) == 0:
 		case len(m.uses) > 0 && m.role == "user", len(m.results) > 0 && m.role == "assistant":
 			d.Requirement, d.Summary = roles, "The server puts a tool use or tool result into the wrong role."
 			d.Permitted = "tool uses from the assistant, tool results from the user"
-			out.Found(d)
+			out.Deviates(d)
 		default:
-			out.Subject(roles)
+			out.CameUp(roles)
 		}
 	}
 }
@@ -90,15 +90,15 @@ func balance() rules.Fold {
 			known[u.id] = true
 		}
 	}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			learn(read("assistant", wire.At(h.Message.Result(), "/content")))
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			learn(read("assistant", wire.At(obs.Message.Result(), "/content")))
 		},
-		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			messages := conversation(h.Message.Params())
+			messages := conversation(obs.Message.Params())
 			for i, m := range messages {
 				var next said
 				if i+1 < len(messages) {
@@ -107,17 +107,17 @@ func balance() rules.Fold {
 				learn(m)
 				unknown := stranger(m, known)
 				if unknown != "" {
-					out.Found(verdict.Deviation{
+					out.Deviates(verdict.Deviation{
 						Requirement: resultMatches,
 						Summary:     "The server's tool result names an unknown tool use.",
 						Permitted:   "the id of an earlier tool use",
 						Seen:        "toolUseId " + rules.Excerpt(wire.Quote(unknown)),
-						At:          rules.At(h.Event),
+						At:          rules.At(obs.Event),
 					})
 				} else if len(m.results) > 0 {
-					out.Subject(resultMatches)
+					out.CameUp(resultMatches)
 				}
-				answered(m, next, known, h, out)
+				answered(m, next, known, obs, out)
 			}
 		},
 	}}
@@ -135,23 +135,23 @@ func stranger(m said, known map[string]bool) string {
 
 // answered judges the message that follows one with tool uses. Where a result
 // in it has an unknown id, that is the one finding.
-func answered(m, next said, known map[string]bool, h *rules.Heard, out *rules.Out) {
+func answered(m, next said, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
 	if m.role != "assistant" || len(m.uses) == 0 {
 		return
 	}
 	open := slices.IndexFunc(m.uses, func(u use) bool { return u.id != "" && !next.answers(u.id) })
 	switch {
 	case open < 0:
-		out.Subject(usesAnswered)
+		out.CameUp(usesAnswered)
 	case stranger(next, known) != "":
 		out.Elsewhere(usesAnswered)
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: usesAnswered,
 			Summary:     "The server's next message lacks the result of a tool use.",
 			Permitted:   "a user message with a result for each tool use",
 			Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(m.uses[open].id)),
-			At:          rules.At(h.Event),
+			At:          rules.At(obs.Event),
 		})
 	}
 }
@@ -164,30 +164,30 @@ func structured() rules.Fold {
 			names[u.id] = u.name
 		}
 	}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			learn(read("assistant", wire.At(h.Message.Result(), "/content")))
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			learn(read("assistant", wire.At(obs.Message.Result(), "/content")))
 		},
-		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			for _, m := range conversation(h.Message.Params()) {
+			for _, m := range conversation(obs.Message.Params()) {
 				learn(m)
 				for _, r := range m.results {
-					conforms(s, h, r, names[r.id], out)
+					conforms(s, obs, r, names[r.id], out)
 				}
 			}
 		},
 	}}
 }
 
-func conforms(s *rules.Session, h *rules.Heard, r result, tool string, out *rules.Out) {
+func conforms(s *rules.Session, obs *rules.Observation, r result, tool string, out *rules.Reporter) {
 	content := wire.At(r.raw, "/structuredContent")
 	if content == nil || tool == "" || string(wire.At(r.raw, "/isError")) == "true" {
 		return
 	}
-	for _, t := range wire.Elements(wire.At(h.Message.Params(), "/tools")) {
+	for _, t := range wire.Elements(wire.At(obs.Message.Params(), "/tools")) {
 		name, _ := wire.Text(wire.At(t, "/name"))
 		output := wire.At(t, "/outputSchema")
 		if name != tool || output == nil {
@@ -195,15 +195,15 @@ func conforms(s *rules.Session, h *rules.Heard, r result, tool string, out *rule
 		}
 		wrong := schema.For(s.Revision()).Structured(output, content)
 		if len(wrong) == 0 {
-			out.Subject(resultConforms)
+			out.CameUp(resultConforms)
 			return
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: resultConforms,
 			Summary:     "The server's structured tool result breaks the tool's outputSchema.",
 			Permitted:   "a value that fits the output schema of the offered tool",
 			Seen:        rules.Excerpt(wrong[0].String()),
-			At:          rules.At(h.Event),
+			At:          rules.At(obs.Event),
 		})
 		return
 	}

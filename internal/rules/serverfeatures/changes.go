@@ -13,8 +13,8 @@ import (
 // named looks for names that occur twice. The same item on two pages is a
 // matter of pagination.
 func (f *feature) named() rules.Fold {
-	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(f.method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		p, ok := catalogs.Of(s).offer(f.method).piece(s, h)
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		p, ok := catalogs.Of(s).offer(f.method).piece(s, obs)
 		if !ok {
 			return
 		}
@@ -35,10 +35,10 @@ func (f *feature) named() rules.Fold {
 			}
 			for _, id := range f.once {
 				if !again {
-					out.Subject(id)
+					out.CameUp(id)
 					continue
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: id,
 					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
@@ -56,15 +56,15 @@ func (f *feature) unasked() rules.Fold {
 	var told []*transcript.Event
 	alive := false
 	return rules.Fold{
-		Hear: rules.Hears{
-			rules.Notification(f.changed): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+		OnMessage: rules.Handlers{
+			rules.Notification(f.changed): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				if s.Initialize != nil {
-					told = append(told, h.Event)
+					told = append(told, obs.Event)
 				}
 			},
-			rules.ResultOf(""): func(s *rules.Session, h *rules.Heard, _ *rules.Out) { alive = alive || regular(s, h) },
+			rules.ResultOf(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { alive = alive || regular(s, obs) },
 		},
-		End: func(s *rules.Session, out *rules.Out) {
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if !s.Began() {
 				return
 			}
@@ -72,10 +72,10 @@ func (f *feature) unasked() rules.Fold {
 			for _, id := range f.silent {
 				for _, e := range told {
 					if s.ServerDeclared(capability) {
-						out.Subject(id)
+						out.CameUp(id)
 						continue
 					}
-					out.Found(verdict.Deviation{
+					out.Deviates(verdict.Deviation{
 						Requirement: id,
 						Summary:     "The server sends " + f.things + "/list_changed without declaring it.",
 						Permitted:   capability + ": true in the answer to initialize, or silence",
@@ -84,7 +84,7 @@ func (f *feature) unasked() rules.Fold {
 					})
 				}
 				if alive && len(told) == 0 && !s.ServerDeclared(capability) {
-					out.Subject(id)
+					out.CameUp(id)
 				}
 			}
 		},
@@ -109,14 +109,14 @@ func (f *feature) changes() rules.Fold {
 		last = w
 	}
 	return rules.Fold{
-		Reads: readsCatalog,
-		Hear: rules.Hears{
-			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Heard, _ *rules.Out) { compare(s) },
-			rules.Notification(f.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-				told = append(told, h.Event.Seq)
+		Shared: readsCatalog,
+		OnMessage: rules.Handlers{
+			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Observation, _ *rules.Reporter) { compare(s) },
+			rules.Notification(f.changed): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+				told = append(told, obs.Event.Seq)
 			},
 		},
-		End: func(s *rules.Session, out *rules.Out) {
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			compare(s)
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
@@ -124,13 +124,13 @@ func (f *feature) changes() rules.Fold {
 			deaf := streamRefused(s)
 			for _, c := range seen {
 				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
-					out.Subject(f.told)
+					out.CameUp(f.told)
 					continue
 				}
 				if deaf || !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: f.told,
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, which was declared",

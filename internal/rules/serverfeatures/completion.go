@@ -29,7 +29,7 @@ func completionRules() []rules.Rule {
 			ID:           "rule.completion-declared",
 			Title:        "a server serves completion if and only if it declares completions",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
-			Start:        rules.Stateless(rules.Fold{Hear: onComplete(completionCapability)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onComplete(completionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",
@@ -93,13 +93,13 @@ func (q *question) sound() bool { return !q.missing && !q.mistyped && !q.strange
 
 // onComplete hears the answers to completion/complete that show how the server
 // means it.
-func onComplete(hear func(s *rules.Session, q question, h *rules.Heard, out *rules.Out)) rules.Hears {
-	heard := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if regular(s, h) {
-			hear(s, readQuestion(h.Asked.Message.Params()), h, out)
+func onComplete(hear func(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if regular(s, obs) {
+			hear(s, readQuestion(obs.Request.Message.Params()), obs, out)
 		}
 	}
-	return rules.Hears{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
+	return rules.Handlers{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
 }
 
 // completes reports whether the server may be asked for values: 2024-11-05 has
@@ -113,92 +113,92 @@ func unknownMethod(m *wire.Message) bool {
 	return ok && spec.Code(code) == spec.CodeMethodNotFound
 }
 
-func completionCapability(s *rules.Session, q question, h *rules.Heard, out *rules.Out) {
+func completionCapability(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter) {
 	yes, spoiled := declares(s, "completions")
 	switch {
 	case !q.sound() || spoiled:
-	case yes && unknownMethod(h.Message):
-		d := about(completionAnswered, h)
+	case yes && unknownMethod(obs.Message):
+		d := about(completionAnswered, obs)
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
-		out.Found(d)
+		out.Deviates(d)
 	case yes:
-		out.Subject(completionAnswered)
-		out.Subject(completionDeclared)
-	case !out.Telling(h, rules.AnyPing(), completionUnsupported, completionDeclared):
-	case unknownMethod(h.Message):
-		out.Subject(completionUnsupported)
-		out.Subject(completionDeclared)
-	case !h.Message.IsError() && len(wire.Elements(wire.At(h.Message.Result(), "/completion/values"))) > 0:
-		d := about(completionDeclared, h)
+		out.CameUp(completionAnswered)
+		out.CameUp(completionDeclared)
+	case !out.IsInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
+	case unknownMethod(obs.Message):
+		out.CameUp(completionUnsupported)
+		out.CameUp(completionDeclared)
+	case !obs.Message.IsError() && len(wire.Elements(wire.At(obs.Message.Result(), "/completion/values"))) > 0:
+		d := about(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(completionUnsupported)
 	default:
-		d := about(completionUnsupported, h)
+		d := about(completionUnsupported, obs)
 		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 func completionRefused() rules.Fold {
-	return rules.Fold{Reads: readsCatalog, Hear: onComplete(func(s *rules.Session, q question, h *rules.Heard, out *rules.Out) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: onComplete(func(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		switch {
-		case !completes(s) || unknownMethod(h.Message): // said of the capability
+		case !completes(s) || unknownMethod(obs.Message): // said of the capability
 		case q.mistyped:
-			if out.Telling(h, b.anyQuestion(), completionValidates) {
-				mistypedQuestion(h, out)
+			if out.IsInterpretable(obs, b.anyQuestion(), completionValidates) {
+				mistypedQuestion(obs, out)
 			}
 		case q.missing:
 			invalid{
 				completionMissing, "The server serves a completion request with a missing member.",
 				"The server refuses an incomplete completion, but not with -32602.", verdict.Full,
-			}.judge(h, b.anyQuestion(), out)
+			}.judge(obs, b.anyQuestion(), out)
 		case q.strange:
-			strangeReference(h, out)
-		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, h.Asked, !h.Message.IsError()):
+			strangeReference(obs, out)
+		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, obs.Request, !obs.Message.IsError()):
 			invalid{
 				completionUnknown, "The server completes arguments of a prompt that is not listed.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
-			}.judge(h, b.anyQuestion(), out)
+			}.judge(obs, b.anyQuestion(), out)
 		}
 	})}
 }
 
 // anyQuestion is a sound request for values of something that is listed, or
 // where there is nothing of the kind, a list.
-func (b *catalog) anyQuestion() rules.Ordinary {
-	return rules.Ordinary{
+func (b *catalog) anyQuestion() rules.Control {
+	return rules.Control{
 		What: "a sound request for values", ByName: true,
-		Is: func(a *rules.Asked) bool {
-			q := readQuestion(a.Message.Params())
-			return a.Message.Method == spec.MethodComplete && q.sound() && b.offers(q)
+		Matches: func(req *rules.Request) bool {
+			q := readQuestion(req.Message.Params())
+			return req.Message.Method == spec.MethodComplete && q.sound() && b.offers(q)
 		},
-		Else: func(a *rules.Asked) bool {
-			return a.Message.Method == spec.MethodPromptsList || a.Message.Method == spec.MethodResourcesTemplates || a.Message.Method == spec.MethodPing
+		Fallback: func(req *rules.Request) bool {
+			return req.Message.Method == spec.MethodPromptsList || req.Message.Method == spec.MethodResourcesTemplates || req.Message.Method == spec.MethodPing
 		},
 	}
 }
 
 // mistypedQuestion permits any answer that makes sense, so a result is only
 // remarkable.
-func mistypedQuestion(h *rules.Heard, out *rules.Out) {
-	if h.Message.IsError() {
-		out.Subject(completionValidates)
+func mistypedQuestion(obs *rules.Observation, out *rules.Reporter) {
+	if obs.Message.IsError() {
+		out.CameUp(completionValidates)
 		return
 	}
-	d := about(completionValidates, h)
+	d := about(completionValidates, obs)
 	d.Summary, d.Permitted = "The server serves a completion request with a wrong type.", "an error, usually with code -32602"
 	d.Weight = verdict.OnlyNote
-	out.Found(d)
+	out.Deviates(d)
 }
 
-func strangeReference(h *rules.Heard, out *rules.Out) {
-	if h.Message.IsError() {
+func strangeReference(obs *rules.Observation, out *rules.Reporter) {
+	if obs.Message.IsError() {
 		return // any code will do
 	}
-	d := about(completionMissing, h)
+	d := about(completionMissing, obs)
 	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"
 	d.Weight = verdict.OnlyNote
-	out.Found(d)
+	out.Deviates(d)
 }

@@ -12,9 +12,9 @@ import (
 // trial is the outcome of asking for completions of one reference.
 type trial struct {
 	kind   string
-	all    []*rules.Heard
-	empty  []*rules.Heard // those for an empty value
-	placed []*rules.Heard // those with context
+	all    []*rules.Observation
+	empty  []*rules.Observation // those for an empty value
+	placed []*rules.Observation // those with context
 	served bool
 }
 
@@ -23,8 +23,8 @@ type trial struct {
 func completionReferences() rules.Fold {
 	trials := map[string]*trial{}
 	var order []*trial
-	hears := onComplete(func(s *rules.Session, q question, h *rules.Heard, _ *rules.Out) {
-		if !q.sound() || !completes(s) || unknownMethod(h.Message) || !catalogs.Of(s).offers(q) {
+	hears := onComplete(func(s *rules.Session, q question, obs *rules.Observation, _ *rules.Reporter) {
+		if !q.sound() || !completes(s) || unknownMethod(obs.Message) || !catalogs.Of(s).offers(q) {
 			return
 		}
 		key := q.kind + "\x00" + q.of + "\x00" + q.argument
@@ -34,27 +34,27 @@ func completionReferences() rules.Fold {
 			trials[key] = t
 			order = append(order, t)
 		}
-		t.take(q, s.Revision(), h)
+		t.take(q, s.Revision(), obs)
 	})
-	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(_ *rules.Session, out *rules.Out) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, t := range order {
 			t.judge(out)
 		}
 	}}
 }
 
-func (t *trial) take(q question, r spec.Revision, h *rules.Heard) {
-	t.all = append(t.all, h)
-	t.served = t.served || !h.Message.IsError()
+func (t *trial) take(q question, r spec.Revision, obs *rules.Observation) {
+	t.all = append(t.all, obs)
+	t.served = t.served || !obs.Message.IsError()
 	switch {
 	case q.context != nil && r.AtLeast(spec.V20250618):
-		t.placed = append(t.placed, h)
+		t.placed = append(t.placed, obs)
 	case q.value == "":
-		t.empty = append(t.empty, h)
+		t.empty = append(t.empty, obs)
 	}
 }
 
-func (t *trial) judge(out *rules.Out) {
+func (t *trial) judge(out *rules.Reporter) {
 	requirement, thing := completionPrompt, "an argument of a listed prompt"
 	if t.kind == "ref/resource" {
 		requirement, thing = completionTemplate, "a variable of a listed template"
@@ -62,12 +62,12 @@ func (t *trial) judge(out *rules.Out) {
 	if !t.served {
 		d := about(requirement, t.all[0])
 		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, if without values"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(requirement)
+	out.CameUp(requirement)
 	for _, group := range []struct {
-		heard                []*rules.Heard
+		heard                []*rules.Observation
 		requirement, summary string
 	}{
 		{t.empty, completionEmpty, "The server refuses completion for an empty value."},
@@ -75,12 +75,12 @@ func (t *trial) judge(out *rules.Out) {
 	} {
 		switch {
 		case len(group.heard) == 0:
-		case slices.ContainsFunc(group.heard, func(h *rules.Heard) bool { return !h.Message.IsError() }):
-			out.Subject(group.requirement)
+		case slices.ContainsFunc(group.heard, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
+			out.CameUp(group.requirement)
 		default:
 			d := about(group.requirement, group.heard[0])
 			d.Summary, d.Permitted = group.summary, "a result, as to other requests about the same"
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 }

@@ -49,7 +49,7 @@ func (f *feature) rules() []rules.Rule {
 			ID:           "rule." + f.things + "-declared",
 			Title:        "only what is declared as a capability lists or uses " + f.things,
 			Requirements: []string{f.declared},
-			Start:        rules.Stateless(rules.Fold{Hear: f.declaration()}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: f.declaration()}),
 		},
 		{
 			ID:           "rule." + f.things + "-list-answered",
@@ -78,43 +78,43 @@ func (f *feature) rules() []rules.Rule {
 	}
 }
 
-func (f *feature) declaration() rules.Hears {
-	refused := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if yes, spoiled := declares(s, f.capability); regular(s, h) && !yes && !spoiled && out.Telling(h, rules.AnyPing(), f.declared) {
-			out.Subject(f.declared)
+func (f *feature) declaration() rules.Handlers {
+	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if yes, spoiled := declares(s, f.capability); regular(s, obs) && !yes && !spoiled && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
+			out.CameUp(f.declared)
 		}
 	}
-	served := func(s *rules.Session, h *rules.Heard, out *rules.Out, summary string, w verdict.Weight) {
+	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
 		switch yes, spoiled := declares(s, f.capability); {
 		case spoiled: // the handshake's matter
 		case yes:
-			out.Subject(f.declared)
+			out.CameUp(f.declared)
 		default:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: f.declared,
 				Summary:     summary,
-				Permitted:   "the capability " + f.capability + " in the answer to initialize, or an error to " + h.Asked.Message.Method,
-				Seen:        rules.Excerpt(h.Message.Raw),
-				At:          rules.At(s.Initialize.Event, h.Asked.Event, h.Event),
+				Permitted:   "the capability " + f.capability + " in the answer to initialize, or an error to " + obs.Request.Message.Method,
+				Seen:        rules.Excerpt(obs.Message.Raw),
+				At:          rules.At(s.Initialize.Event, obs.Request.Event, obs.Event),
 				Weight:      w,
 			})
 		}
 	}
-	return rules.Hears{
+	return rules.Handlers{
 		rules.ErrorTo(f.method): refused,
 		rules.ErrorTo(f.use):    refused,
-		rules.ResultOf(f.method): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			switch items := wire.At(h.Message.Result(), "/"+f.member); {
-			case !regular(s, h) || items.Kind() != '[':
+		rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			switch items := wire.At(obs.Message.Result(), "/"+f.member); {
+			case !regular(s, obs) || items.Kind() != '[':
 			case len(wire.Elements(items)) > 0:
-				served(s, h, out, "The server lists "+f.things+" without declaring them.", verdict.Full)
+				served(s, obs, out, "The server lists "+f.things+" without declaring them.", verdict.Full)
 			default:
-				served(s, h, out, "The server lists no "+f.things+", but does not declare them.", verdict.OnlyNote)
+				served(s, obs, out, "The server lists no "+f.things+", but does not declare them.", verdict.OnlyNote)
 			}
 		},
-		rules.ResultOf(f.use): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if regular(s, h) && f.used(h.Message) {
-				served(s, h, out, "The server serves a "+f.thing+" without declaring "+f.things+".", verdict.Full)
+		rules.ResultOf(f.use): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			if regular(s, obs) && f.used(obs.Message) {
+				served(s, obs, out, "The server serves a "+f.thing+" without declaring "+f.things+".", verdict.Full)
 			}
 		},
 	}
@@ -122,7 +122,7 @@ func (f *feature) declaration() rules.Hears {
 
 // listAttempt is one request for the beginning of a list and its answer.
 type listAttempt struct {
-	asked  *rules.Asked
+	asked  *rules.Request
 	event  *transcript.Event
 	answer *wire.Message
 }
@@ -134,24 +134,24 @@ type counts struct{ served, refused []listAttempt }
 // refused, others show.
 func (f *feature) lists() rules.Fold {
 	bare, empty := &counts{}, &counts{} // without params, and with params that say nothing
-	listen := func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-		params := h.Asked.Message.Params()
+	listen := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+		params := obs.Request.Message.Params()
 		names, _ := wire.Members(params)
 		t := bare
 		if params != nil {
 			t = empty
 		}
-		switch p := (listAttempt{h.Asked, h.Event, h.Message}); {
-		case !regular(s, h) || len(names) > 1 || len(names) == 1 && names[0] != "_meta":
-		case h.Message.IsError():
+		switch p := (listAttempt{obs.Request, obs.Event, obs.Message}); {
+		case !regular(s, obs) || len(names) > 1 || len(names) == 1 && names[0] != "_meta":
+		case obs.Message.IsError():
 			t.refused = append(t.refused, p)
 		default:
 			t.served = append(t.served, p)
 		}
 	}
 	return rules.Fold{
-		Hear: rules.Hears{rules.ResultOf(f.method): listen, rules.ErrorTo(f.method): listen},
-		End: func(s *rules.Session, out *rules.Out) {
+		OnMessage: rules.Handlers{rules.ResultOf(f.method): listen, rules.ErrorTo(f.method): listen},
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if s.Began() && s.ServerDeclared(f.capability) {
 				f.judgeLists(bare, empty, out)
 			}
@@ -159,18 +159,18 @@ func (f *feature) lists() rules.Fold {
 	}
 }
 
-func (f *feature) judgeLists(bare, empty *counts, out *rules.Out) {
+func (f *feature) judgeLists(bare, empty *counts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
 	found := func(p listAttempt) {
 		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.asked.Event, p.event)
-		out.Found(d)
+		out.Deviates(d)
 	}
 	for range bare.served {
-		out.Subject(f.paramsOptional)
-		out.Subject(f.answered)
+		out.CameUp(f.paramsOptional)
+		out.CameUp(f.answered)
 	}
 	for range empty.served {
-		out.Subject(f.answered)
+		out.CameUp(f.answered)
 	}
 	refused := append(append([]listAttempt{}, bare.refused...), empty.refused...)
 	switch {

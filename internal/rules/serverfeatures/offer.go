@@ -64,11 +64,11 @@ func newOffer(l list) *offer {
 }
 
 // hears returns what it takes to know the list.
-func (o *offer) hears() rules.Hears {
-	return rules.Hears{
+func (o *offer) hears() rules.Handlers {
+	return rules.Handlers{
 		rules.ResultOf(o.method): o.heard,
-		rules.Notification(o.changed): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			o.whole, o.settled, o.changes = nil, false, h.Event.Seq
+		rules.Notification(o.changed): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			o.whole, o.settled, o.changes = nil, false, obs.Event.Seq
 			clear(o.walks)
 			o.seen, o.shares = map[string]jsontext.Value{}, false
 		},
@@ -80,15 +80,15 @@ type catalog struct{ tools, prompts, templates *offer }
 
 // catalogs keeps the catalog of each conversation, as it was before the message
 // that a rule hears.
-var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Hears) {
+var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Handlers) {
 	c = &catalog{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
-	return c, nil, together(c.tools.hears(), c.prompts.hears(), c.templates.hears(), rules.Hears{
+	return c, nil, together(c.tools.hears(), c.prompts.hears(), c.templates.hears(), rules.Handlers{
 		rules.ResultOf(spec.MethodToolsCall): c.called,
 	})
 }}
 
 // readsCatalog is for the folds of rules that read the catalog.
-var readsCatalog = []rules.Keeper{catalogs}
+var readsCatalog = []rules.SharedState{catalogs}
 
 // offer returns what is known of a list, by its method.
 func (c *catalog) offer(method string) *offer {
@@ -102,10 +102,10 @@ func (c *catalog) offer(method string) *offer {
 
 // called takes note of a call: what does more than read may well change what is
 // offered.
-func (c *catalog) called(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-	if name, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/name")); !failed(h.Message) && !readOnly(c.tools.seen[name]) {
+func (c *catalog) called(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if name, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/name")); !failed(obs.Message) && !readOnly(c.tools.seen[name]) {
 		for _, o := range []*offer{c.tools, c.prompts, c.templates} {
-			o.touched, o.settled = h.Event.Seq, false
+			o.touched, o.settled = obs.Event.Seq, false
 		}
 	}
 }
@@ -121,8 +121,8 @@ func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError"
 // request was sent, and still is, and never was. What was served although no
 // list has it may be there by now, unless the list can be taken to be what it
 // was: changes are announced, or two reads found the same.
-func (o *offer) lacks(s *rules.Session, name string, a *rules.Asked, served bool) bool {
-	if !o.known() || max(o.changes, o.touched) >= a.Event.Seq || o.ever[name] {
+func (o *offer) lacks(s *rules.Session, name string, req *rules.Request, served bool) bool {
+	if !o.known() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
 		return false
 	}
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
@@ -134,22 +134,22 @@ func (o *offer) known() bool { return o.whole != nil && o.whole.begun > o.touche
 
 // piece returns what a result holds of the list; false where the result does
 // not show how the server means it.
-func (o *offer) piece(s *rules.Session, h *rules.Heard) (piece, bool) {
-	if !regular(s, h) {
+func (o *offer) piece(s *rules.Session, obs *rules.Observation) (piece, bool) {
+	if !regular(s, obs) {
 		return piece{}, false
 	}
-	return piece{h.Event, itemsOf(s, h.Message, o.member, "/"+o.key), o.walked(h)}, true
+	return piece{obs.Event, itemsOf(s, obs.Message, o.member, "/"+o.key), o.walked(obs)}, true
 }
 
-func (o *offer) heard(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	p, ok := o.piece(s, h)
+func (o *offer) heard(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	p, ok := o.piece(s, obs)
 	if !ok {
 		return
 	}
 	for _, i := range p.items {
 		o.ever[i.key] = true
 	}
-	next := cursorOf(s, h.Message)
+	next := cursorOf(s, obs.Message)
 	if p.walk == nil || next.raw != nil { // else it is seen with the whole walk
 		if o.shares {
 			o.seen, o.shares = maps.Clone(o.seen), false
@@ -162,7 +162,7 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 	if o.walks[p.walk.cursor] == p.walk {
 		delete(o.walks, p.walk.cursor)
 	}
-	p.walk.pages = append(p.walk.pages, h.Event)
+	p.walk.pages = append(p.walk.pages, obs.Event)
 	o.remember(p.walk.items, p)
 	if next.raw != nil {
 		o.lead(p.walk, next)
@@ -175,13 +175,13 @@ func (o *offer) heard(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 
 // walked returns the walk that the result goes on with, or begins; nil where
 // it belongs to none that is undisturbed.
-func (o *offer) walked(h *rules.Heard) *walk {
-	cursor := wire.At(h.Asked.Message.Params(), "/cursor")
+func (o *offer) walked(obs *rules.Observation) *walk {
+	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
 	switch text, ok := wire.Text(cursor); {
-	case h.Asked.Event.Seq < o.changes:
+	case obs.Request.Event.Seq < o.changes:
 		return nil
 	case cursor == nil:
-		return &walk{begun: h.Asked.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
+		return &walk{begun: obs.Request.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
 	case ok:
 		return o.walks[text]
 	default:
@@ -209,8 +209,8 @@ func (o *offer) remember(into map[string]jsontext.Value, p piece) {
 // regular reports whether an answer shows how the server means it: the first one
 // to a request that was in order, its metadata included, in a conversation
 // whose beginning was seen.
-func regular(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && h.Asked.Regular() && !h.Asked.Cancelled && h.Asked.Responses[0].Message == h.Message && !h.Event.IsCut() && metadataInOrder(h.Asked.Message)
+func regular(s *rules.Session, obs *rules.Observation) bool {
+	return s.Began() && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && metadataInOrder(obs.Request.Message)
 }
 
 func metadataInOrder(m *wire.Message) bool {

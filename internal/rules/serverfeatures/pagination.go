@@ -29,7 +29,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.next-cursor",
 			Title:        "nextCursor is a string",
 			Requirements: []string{nextCursorString},
-			Start:        rules.Stateless(rules.Fold{Hear: onLists(nextCursor)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onLists(nextCursor)}),
 		},
 		{
 			ID:           "rule.cursors-accepted",
@@ -37,14 +37,14 @@ func pageRules() []rules.Rule {
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
 				c := &cursors{asked: map[string]*page{}}
-				return rules.Fold{Reads: readsLedger, Hear: onPages(c.page)}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(c.page)}
 			},
 		},
 		{
 			ID:           "rule.pages-go-on",
 			Title:        "each page continues after the previous one, and the list ends",
 			Requirements: []string{cursorContinues, walkEnds},
-			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(goesOn)}),
+			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(goesOn)}),
 		},
 		{
 			ID:           "rule.walks-complete",
@@ -52,7 +52,7 @@ func pageRules() []rules.Rule {
 			Requirements: []string{walkComplete},
 			Start: func() rules.Fold {
 				w := newWalks()
-				return rules.Fold{Reads: readsLedger, Hear: onPages(w.page)}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(w.page)}
 			},
 		},
 		{
@@ -61,48 +61,48 @@ func pageRules() []rules.Rule {
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
 				b := &badCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
-				return rules.Fold{Reads: readsLedger, Hear: onPages(b.page), End: b.end}
+				return rules.Fold{Shared: readsLedger, OnMessage: onPages(b.page), AtEnd: b.end}
 			},
 		},
 		{
 			ID:           "rule.cursors-mistyped",
 			Title:        "a cursor that is not a string is refused",
 			Requirements: []string{cursorWrongType},
-			Start:        rules.Stateless(rules.Fold{Hear: onLists(mistyped)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onLists(mistyped)}),
 		},
 		{
 			ID:           "rule.cursors-of-other-lists",
 			Title:        "a cursor of another list is refused",
 			Requirements: []string{cursorOtherList},
-			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(otherList)}),
+			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(otherList)}),
 		},
 	}
 }
 
 // onLists hears the answers to list requests.
-func onLists(hear func(s *rules.Session, h *rules.Heard, out *rules.Out)) rules.Hears {
-	h := rules.Hears{}
+func onLists(hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	h := rules.Handlers{}
 	for method := range listings {
 		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = hear, hear
 	}
 	return h
 }
 
-func nextCursor(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if !firstAnswer(s, h) || h.Message.IsError() || h.Message.Result().Kind() != '{' {
+func nextCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !firstAnswer(s, obs) || obs.Message.IsError() || obs.Message.Result().Kind() != '{' {
 		return
 	}
-	next := wire.At(h.Message.Result(), "/nextCursor")
+	next := wire.At(obs.Message.Result(), "/nextCursor")
 	if next == nil || next.Kind() == '"' {
-		out.Subject(nextCursorString)
+		out.CameUp(nextCursorString)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: nextCursorString,
 		Summary:     "nextCursor is not a string.",
 		Permitted:   "a string; on the last page, no nextCursor",
 		Seen:        "nextCursor is " + rules.Excerpt(next),
-		At:          rules.At(h.Asked.Event, h.Event),
+		At:          rules.At(obs.Request.Event, obs.Event),
 	})
 }
 
@@ -120,7 +120,7 @@ type cursors struct {
 	asked map[string]*page // the last page that a cursor got, by method and cursor
 }
 
-func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
+func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.before == nil || !p.calm || !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -136,20 +136,20 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Out) {
 	case p.refused && again:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
-		out.Found(d)
+		out.Deviates(d)
 	case p.refused:
 		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
-		out.Found(d)
+		out.Deviates(d)
 	case again && !samePage(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
 		d.Weight = max(d.Weight, unannounced(s, p.method))
-		out.Found(d)
+		out.Deviates(d)
 	default:
-		out.Subject(cursorAccepted)
+		out.CameUp(cursorAccepted)
 		if again {
-			out.Subject(cursorStable)
+			out.CameUp(cursorStable)
 		}
 	}
 }
@@ -180,7 +180,7 @@ func sameItems(p, q *page) bool {
 const idlePages = 20
 
 // goesOn judges a page by those before it in the same walk.
-func goesOn(s *rules.Session, p *page, out *rules.Out) {
+func goesOn(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -198,25 +198,25 @@ func goesOn(s *rules.Session, p *page, out *rules.Out) {
 		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
 			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
-			out.Found(d)
+			out.Deviates(d)
 			return
 		}
 	}
 	if n := idle(chain); n >= idlePages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a page without nextCursor in the end"
 		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	if again {
 		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
 		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.at(), p.at()...)
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(cursorContinues)
+	out.CameUp(cursorContinues)
 	if !p.hasNext {
-		out.Subject(walkEnds)
+		out.CameUp(walkEnds)
 	}
 }
 

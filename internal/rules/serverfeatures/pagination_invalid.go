@@ -22,7 +22,7 @@ type badCursors struct {
 	passed []*page          // what made-up cursors got of lists that had not given out any
 }
 
-func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
+func (b *badCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
@@ -32,7 +32,7 @@ func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
 	case !b.served[p.method]:
 	case p.before == nil && madeUp(p.cursor):
 		b.poison[p.method] = p
-		if out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), invalidCode) {
+		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPage(p.method), invalidCode) {
 			b.code(p, out)
 		}
 	case p.before == nil && p.cursor == "":
@@ -46,9 +46,9 @@ func (b *badCursors) page(s *rules.Session, p *page, out *rules.Out) {
 
 // empty judges what becomes of the empty cursor where none was given out. Many
 // take it for no cursor, which no sentence forbids.
-func (b *badCursors) empty(p *page, out *rules.Out) {
+func (b *badCursors) empty(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: invalidCode, Summary: "The server accepts an empty cursor that it never returned.", Permitted: "error -32602, or the first page",
 			Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: verdict.OnlyNote,
 		})
@@ -56,17 +56,17 @@ func (b *badCursors) empty(p *page, out *rules.Out) {
 }
 
 // firstPage judges what is left of a list after a bad cursor.
-func (b *badCursors) firstPage(p *page, out *rules.Out) {
+func (b *badCursors) firstPage(p *page, out *rules.Reporter) {
 	bad := b.poison[p.method]
 	delete(b.poison, p.method)
 	switch {
 	case !p.refused:
 		b.served[p.method] = true
 		if bad != nil {
-			out.Subject(invalidHandled)
+			out.CameUp(invalidHandled)
 		}
 	case bad != nil && b.served[p.method] && !p.message.IsOverloadError():
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: invalidHandled,
 			Summary:     afterBad[bad.before != nil],
 			Permitted:   "the first page, as before",
@@ -82,11 +82,11 @@ var afterBad = map[bool]string{
 	true:  "The server refuses the list after an outdated cursor.",
 }
 
-func (b *badCursors) code(p *page, out *rules.Out) {
+func (b *badCursors) code(p *page, out *rules.Reporter) {
 	code, _ := p.message.ErrorCode()
 	switch {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(invalidCode)
+		out.CameUp(invalidCode)
 	case p.refused:
 		b.found(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
@@ -94,7 +94,7 @@ func (b *badCursors) code(p *page, out *rules.Out) {
 	}
 }
 
-func (b *badCursors) end(_ *rules.Session, out *rules.Out) {
+func (b *badCursors) end(_ *rules.Session, out *rules.Reporter) {
 	for _, p := range b.passed {
 		if b.paged[p.method] {
 			b.found(p, "The server accepts a cursor that it never returned.", verdict.Full, out)
@@ -104,61 +104,61 @@ func (b *badCursors) end(_ *rules.Session, out *rules.Out) {
 	}
 }
 
-func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *rules.Out) {
-	out.Found(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
+func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *rules.Reporter) {
+	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
 }
 
 // firstPage is the request for the beginning of a list.
-func firstPage(method string) rules.Ordinary {
-	return rules.Ordinary{What: method + " without a cursor", Is: func(a *rules.Asked) bool {
-		return a.Message.Method == method && wire.At(a.Message.Params(), "/cursor") == nil
+func firstPage(method string) rules.Control {
+	return rules.Control{What: method + " without a cursor", Matches: func(req *rules.Request) bool {
+		return req.Message.Method == method && wire.At(req.Message.Params(), "/cursor") == nil
 	}}
 }
 
 // mistyped judges what becomes of a cursor that is no string. Null is passed
 // over, for it stands for none in many languages.
-func mistyped(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	list := listings[h.Asked.Message.Method]
-	cursor := wire.At(h.Asked.Message.Params(), "/cursor")
-	if !firstAnswer(s, h) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
+func mistyped(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	list := listings[obs.Request.Message.Method]
+	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
+	if !firstAnswer(s, obs) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
 		return
 	}
-	if !out.Telling(h, firstPage(h.Asked.Message.Method), cursorWrongType) {
+	if !out.IsInterpretable(obs, firstPage(obs.Request.Message.Method), cursorWrongType) {
 		return
 	}
 	d := verdict.Deviation{
 		Requirement: cursorWrongType,
 		Permitted:   "error -32602",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(obs.Request.Event, obs.Event),
 	}
-	code, _ := h.Message.ErrorCode()
+	code, _ := obs.Message.ErrorCode()
 	switch {
-	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(cursorWrongType)
-	case h.Message.IsError():
+	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
+		out.CameUp(cursorWrongType)
+	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
-		out.Found(d)
-	case paged(s, h.Asked.Message.Method):
+		out.Deviates(d)
+	case paged(s, obs.Request.Message.Method):
 		d.Summary = "The server accepts a cursor that is not a string."
-		out.Found(d)
+		out.Deviates(d)
 	default:
 		d.Summary, d.Weight = "The server ignores a non-string cursor for a list without pages.", verdict.OnlyNote
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // paged reports whether a list has given out a cursor so far.
 func paged(s *rules.Session, method string) bool {
-	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
-		return a.Message.Method == method && a.WellFormed && a.Succeeded() && wire.At(a.Responses[0].Result(), "/nextCursor").Kind() == '"'
+	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Message.Method == method && req.WellFormed && req.Succeeded() && wire.At(req.Responses[0].Result(), "/nextCursor").Kind() == '"'
 	})
 }
 
 // otherList judges what becomes of a cursor that only other lists gave out.
 // Nothing forbids that lists share a format, so that the same text may be good
 // for several.
-func otherList(s *rules.Session, p *page, out *rules.Out) {
+func otherList(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
@@ -167,7 +167,7 @@ func otherList(s *rules.Session, p *page, out *rules.Out) {
 		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
 			continue
 		}
-		if !out.Telling(&rules.Heard{Event: p.event, Message: p.message, Asked: p.asked}, firstPage(p.method), cursorOtherList) {
+		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPage(p.method), cursorOtherList) {
 			return
 		}
 		d := verdict.Deviation{
@@ -179,14 +179,14 @@ func otherList(s *rules.Session, p *page, out *rules.Out) {
 		code, _ := p.message.ErrorCode()
 		switch {
 		case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-			out.Subject(cursorOtherList)
+			out.CameUp(cursorOtherList)
 			return
 		case p.refused:
 			d.Summary = "The server refuses another list's cursor, but not with -32602."
 		default:
 			d.Summary, d.Weight = "The server accepts the cursor of another list.", verdict.OnlyNote
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 }

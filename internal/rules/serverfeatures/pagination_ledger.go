@@ -35,7 +35,7 @@ type item struct {
 // page is one answer to a list request: a result, or a refusal.
 type page struct {
 	method    string
-	asked     *rules.Asked
+	asked     *rules.Request
 	event     *transcript.Event
 	message   *wire.Message
 	cursor    string
@@ -98,7 +98,7 @@ type ledger struct {
 	// changes counts the events by which a list can have changed, so that
 	// equal numbers mean that it is the same still.
 	changes map[string]int // by capability
-	sent    map[*rules.Asked]int
+	sent    map[*rules.Request]int
 	handed  map[string]map[string]*page // by method and cursor
 	// whole are the pages of the last complete walk, by method.
 	whole map[string][]*page
@@ -111,18 +111,18 @@ type ledger struct {
 
 // ledgers keeps the ledger of each conversation, the message that a rule hears
 // included.
-var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Hears) {
+var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Handlers) {
 	l = newLedger()
 	return l, l.hears(), nil
 }}
 
 // readsLedger is for the folds of rules that read the ledger.
-var readsLedger = []rules.Keeper{ledgers}
+var readsLedger = []rules.SharedState{ledgers}
 
 // onPages hears each page, be it a result or a refusal.
-func onPages(see func(s *rules.Session, p *page, out *rules.Out)) rules.Hears {
-	return onLists(func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if p := ledgers.Of(s).last; p != nil && p.message == h.Message {
+func onPages(see func(s *rules.Session, p *page, out *rules.Reporter)) rules.Handlers {
+	return onLists(func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if p := ledgers.Of(s).last; p != nil && p.message == obs.Message {
 			see(s, p, out)
 		}
 	})
@@ -136,24 +136,26 @@ type listedItem struct {
 
 func newLedger() *ledger {
 	return &ledger{
-		changes: map[string]int{}, sent: map[*rules.Asked]int{}, handed: map[string]map[string]*page{},
+		changes: map[string]int{}, sent: map[*rules.Request]int{}, handed: map[string]map[string]*page{},
 		whole: map[string][]*page{}, listed: map[string]listedItem{}, refused: map[string]bool{},
 	}
 }
 
 // hears returns what it takes to keep the ledger.
-func (l *ledger) hears() rules.Hears {
-	h := rules.Hears{
-		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Heard, *rules.Out) { l.anything() },
-		rules.ResultOf(spec.MethodToolsCall):              func(*rules.Session, *rules.Heard, *rules.Out) { l.anything() },
-		rules.ClientNotification(spec.MethodRootsChanged): func(*rules.Session, *rules.Heard, *rules.Out) { l.anything() },
-		rules.Notification(spec.MethodToolsChanged):       func(*rules.Session, *rules.Heard, *rules.Out) { l.changes["tools"]++ },
-		rules.Notification(spec.MethodPromptsChanged):     func(*rules.Session, *rules.Heard, *rules.Out) { l.changes["prompts"]++ },
-		rules.Notification(spec.MethodResourcesChanged):   func(*rules.Session, *rules.Heard, *rules.Out) { l.changes["resources"]++ },
+func (l *ledger) hears() rules.Handlers {
+	h := rules.Handlers{
+		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
+		rules.ResultOf(spec.MethodToolsCall):              func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
+		rules.ClientNotification(spec.MethodRootsChanged): func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
+		rules.Notification(spec.MethodToolsChanged):       func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["tools"]++ },
+		rules.Notification(spec.MethodPromptsChanged):     func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["prompts"]++ },
+		rules.Notification(spec.MethodResourcesChanged):   func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["resources"]++ },
 	}
 	for method, list := range listings {
-		h[rules.ClientRequest(method)] = func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { l.sent[h.Asked] = l.changes[list.capability] }
-		answer := func(s *rules.Session, h *rules.Heard, _ *rules.Out) { l.last = l.enter(s, method, h) }
+		h[rules.ClientRequest(method)] = func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			l.sent[obs.Request] = l.changes[list.capability]
+		}
+		answer := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { l.last = l.enter(s, method, obs) }
 		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = answer, answer
 	}
 	return h
@@ -168,28 +170,28 @@ func (l *ledger) anything() {
 
 // enter makes a page of the first answer to a well-formed request; nil where
 // it is none, or was asked for by a cursor that is no string.
-func (l *ledger) enter(s *rules.Session, method string, h *rules.Heard) *page {
-	a, list := h.Asked, listings[method]
-	if !a.Regular() || a.Responses[0].Message != h.Message {
+func (l *ledger) enter(s *rules.Session, method string, obs *rules.Observation) *page {
+	req, list := obs.Request, listings[method]
+	if !req.IsRegular() || req.Responses[0].Message != obs.Message {
 		return nil
 	}
-	p := &page{method: method, asked: a, event: h.Event, message: h.Message, era: l.sent[a], refused: h.Message.IsError()}
-	if raw := wire.At(a.Message.Params(), "/cursor"); raw != nil {
+	p := &page{method: method, asked: req, event: obs.Event, message: obs.Message, era: l.sent[req], refused: obs.Message.IsError()}
+	if raw := wire.At(req.Message.Params(), "/cursor"); raw != nil {
 		if p.cursor, p.hasCursor = wire.Text(raw); !p.hasCursor {
 			return nil
 		}
 		p.before = l.handed[method][p.cursor]
 	}
 	now := l.changes[list.capability]
-	p.calm = p.era == now && (p.before == nil || p.before.era == now && p.before.event.Seq < a.Event.Seq)
+	p.calm = p.era == now && (p.before == nil || p.before.era == now && p.before.event.Seq < req.Event.Seq)
 	if p.first() {
 		l.refused[method] = p.refused
 	}
 	if p.refused {
 		return p
 	}
-	p.items = itemsOf(s, h.Message, list.member, list.key)
-	p.next, p.hasNext = nextOf(s, h.Message)
+	p.items = itemsOf(s, obs.Message, list.member, list.key)
+	p.next, p.hasNext = nextOf(s, obs.Message)
 	l.keep(p, s.Began())
 	return p
 }
@@ -303,8 +305,8 @@ func (l *ledger) keys(method string) (keys []string, ok bool) {
 }
 
 // together makes one of several, which hear the same message in their order.
-func together(several ...rules.Hears) rules.Hears {
-	all := rules.Hears{}
+func together(several ...rules.Handlers) rules.Handlers {
+	all := rules.Handlers{}
 	for _, hears := range several {
 		for topic, hear := range hears {
 			before := all[topic]
@@ -312,9 +314,9 @@ func together(several ...rules.Hears) rules.Hears {
 				all[topic] = hear
 				continue
 			}
-			all[topic] = func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-				before(s, h, out)
-				hear(s, h, out)
+			all[topic] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+				before(s, obs, out)
+				hear(s, obs, out)
 			}
 		}
 	}
@@ -323,6 +325,6 @@ func together(several ...rules.Hears) rules.Hears {
 
 // firstAnswer reports whether the message is the first answer to a regular
 // request of a session whose handshake was seen.
-func firstAnswer(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && !h.Event.IsCut() && h.Asked.Responses[0].Message == h.Message
+func firstAnswer(s *rules.Session, obs *rules.Observation) bool {
+	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

@@ -25,7 +25,7 @@ type walked struct {
 
 func newWalks() *walks { return &walks{of: map[string]*walked{}} }
 
-func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
+func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || p.hasNext || !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -49,7 +49,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 			}
 			missed = true
 			lacking := all.ends[before+1]
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: walkComplete,
 				Weight:      unannounced(s, p.method),
 				Summary:     "The server omits an item from one of several walks through a list.",
@@ -60,7 +60,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Out) {
 		}
 	}
 	if n >= 2 && !missed {
-		out.Subject(walkComplete)
+		out.CameUp(walkComplete)
 	}
 }
 

@@ -48,117 +48,117 @@ type invalid struct {
 }
 
 // A refusal counts where requests like it that are in order are served.
-func (i invalid) judge(h *rules.Heard, like rules.Ordinary, out *rules.Out) {
-	if !out.Telling(h, like, i.requirement) {
+func (i invalid) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
+	if !out.IsInterpretable(obs, like, i.requirement) {
 		return
 	}
-	d := about(i.requirement, h)
+	d := about(i.requirement, obs)
 	d.Permitted, d.Summary = "error -32602", i.served
-	if h.Message.IsError() {
-		if code, _ := h.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
-			out.Subject(i.requirement)
+	if obs.Message.IsError() {
+		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
+			out.CameUp(i.requirement)
 			return
 		}
 		d.Summary, d.Weight = i.miscoded, i.weight
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // onGet hears the answers to prompts/get that show how the server means it.
-func onGet(hear func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out)) rules.Hears {
-	heard := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if regular(s, h) {
-			name, named := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
-			hear(s, name, named, h, out)
+func onGet(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if regular(s, obs) {
+			name, named := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
+			hear(s, name, named, obs, out)
 		}
 	}
-	return rules.Hears{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard}
+	return rules.Handlers{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard}
 }
 
 func promptsFound() rules.Fold {
-	return rules.Fold{Reads: readsCatalog, Hear: onGet(func(s *rules.Session, name string, named bool, h *rules.Heard, out *rules.Out) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: onGet(func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		switch declared, spoiled := declares(s, "prompts"); {
 		case spoiled:
 		case !declared:
-			if out.Telling(h, rules.AnyPing(), promptNotSupported) {
-				undeclaredGet(h, out)
+			if out.IsInterpretable(obs, rules.PingControl(), promptNotSupported) {
+				undeclaredGet(obs, out)
 			}
 		case !named:
 			invalid{
 				promptMissingName, "The server serves prompts/get without a name.",
 				"The server refuses prompts/get without a name, but not with -32602.", verdict.OnlyNote,
-			}.judge(h, b.anyGet(), out)
+			}.judge(obs, b.anyGet(), out)
 		case b.prompts.seen[name] != nil:
-			listedGet(b.prompts.seen[name], name, h, out)
-		case h.Message.IsError() && !soundArguments(h.Asked): // which may be why
-		case b.prompts.lacks(s, name, h.Asked, !h.Message.IsError()):
+			listedGet(b.prompts.seen[name], name, obs, out)
+		case obs.Message.IsError() && !soundArguments(obs.Request): // which may be why
+		case b.prompts.lacks(s, name, obs.Request, !obs.Message.IsError()):
 			invalid{
 				promptUnknown, "The server serves a prompt that is not listed.",
 				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
-			}.judge(h, b.anyGet(), out)
+			}.judge(obs, b.anyGet(), out)
 		}
 	})}
 }
 
 // validGet is a request for the prompt with all that it requires.
-func (b *catalog) validGet(name string) rules.Ordinary {
-	return rules.Ordinary{
-		What: "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
-		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, name) },
+func (b *catalog) validGet(name string) rules.Control {
+	return rules.Control{
+		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
+		Matches: func(req *rules.Request) bool { return b.isValidGet(req, name) },
 	}
 }
 
 // anyGet is a request for any listed prompt with all that it requires, for
 // requests that name no prompt, or one that is not listed.
-func (b *catalog) anyGet() rules.Ordinary {
-	return rules.Ordinary{
+func (b *catalog) anyGet() rules.Control {
+	return rules.Control{
 		What: "a request for a listed prompt", ByName: true,
-		Is:   func(a *rules.Asked) bool { return b.isValidGet(a, "") },
-		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPromptsList },
+		Matches:  func(req *rules.Request) bool { return b.isValidGet(req, "") },
+		Fallback: func(req *rules.Request) bool { return req.Message.Method == spec.MethodPromptsList },
 	}
 }
 
-func (b *catalog) isValidGet(a *rules.Asked, name string) bool {
-	asked, _ := wire.Text(wire.At(a.Message.Params(), "/name"))
+func (b *catalog) isValidGet(req *rules.Request, name string) bool {
+	asked, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
 	prompt := b.prompts.seen[asked]
-	return a.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, a) == "" && soundArguments(a)
+	return req.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, req) == "" && soundArguments(req)
 }
 
 // undeclaredGet judges a prompt that was served although prompts are not declared.
-func undeclaredGet(h *rules.Heard, out *rules.Out) {
+func undeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
-	case h.Message.IsError():
-		out.Subject(promptNotSupported)
-	case promptFeature.used(h.Message):
+	case obs.Message.IsError():
+		out.CameUp(promptNotSupported)
+	case promptFeature.used(obs.Message):
 		out.Elsewhere(promptNotSupported)
 	default:
-		d := about(promptNotSupported, h)
+		d := about(promptNotSupported, obs)
 		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // listedGet takes the error of an unknown method for a denial, too: no prompt
 // has a method of its own.
-func listedGet(prompt jsontext.Value, name string, h *rules.Heard, out *rules.Out) {
-	if missing(prompt, h.Asked) != "" {
+func listedGet(prompt jsontext.Value, name string, obs *rules.Observation, out *rules.Reporter) {
+	if missing(prompt, obs.Request) != "" {
 		return
 	}
-	code, _ := h.Message.ErrorCode()
-	if !h.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !saysUnknown("prompt", name, h.Message) {
-		out.Subject(promptListedGettable)
+	code, _ := obs.Message.ErrorCode()
+	if !obs.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !saysUnknown("prompt", name, obs.Message) {
+		out.CameUp(promptListedGettable)
 		return
 	}
-	d := about(promptListedGettable, h)
+	d := about(promptListedGettable, obs)
 	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "any answer that deals with the prompt"
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // missing returns the name of a required argument that the request does not
 // have, or "".
-func missing(prompt jsontext.Value, a *rules.Asked) string {
-	_, given := wire.Members(wire.At(a.Message.Params(), "/arguments"))
+func missing(prompt jsontext.Value, req *rules.Request) string {
+	_, given := wire.Members(wire.At(req.Message.Params(), "/arguments"))
 	for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
 		name, ok := wire.Text(wire.At(argument, "/name"))
 		if ok && given[name] == nil && string(wire.At(argument, "/required")) == "true" {
@@ -170,29 +170,29 @@ func missing(prompt jsontext.Value, a *rules.Asked) string {
 
 func promptArguments() rules.Fold {
 	bare := &without{requirement: promptArgumentsOptional, thing: "prompt"}
-	hears := onGet(func(s *rules.Session, name string, _ bool, h *rules.Heard, out *rules.Out) {
+	hears := onGet(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		prompt, arguments := b.prompts.seen[name], wire.At(h.Asked.Message.Params(), "/arguments")
-		code, _ := h.Message.ErrorCode()
-		denied := h.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || saysUnknown("prompt", name, h.Message))
+		prompt, arguments := b.prompts.seen[name], wire.At(obs.Request.Message.Params(), "/arguments")
+		code, _ := obs.Message.ErrorCode()
+		denied := obs.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || saysUnknown("prompt", name, obs.Message))
 		switch {
 		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
-		case missing(prompt, h.Asked) != "":
+		case missing(prompt, obs.Request) != "":
 			invalid{
 				promptMissingArgument, "The server serves a prompt without a required argument.",
 				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
-			}.judge(h, b.validGet(name), out)
+			}.judge(obs, b.validGet(name), out)
 		case !texts(arguments):
-			if out.Telling(h, b.validGet(name), promptValidates) {
-				mistypedArgument(arguments, h, out)
+			if out.IsInterpretable(obs, b.validGet(name), promptValidates) {
+				mistypedArgument(arguments, obs, out)
 			}
 		default:
 			if requiresNone(prompt) {
-				bare.heard(name, arguments, h)
+				bare.heard(name, arguments, obs)
 			}
 		}
 	})
-	return rules.Fold{Reads: readsCatalog, Hear: hears, End: func(s *rules.Session, out *rules.Out) { bare.judge(s, out) }}
+	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) }}
 }
 
 func requiresNone(prompt jsontext.Value) bool {
@@ -215,18 +215,18 @@ func texts(arguments jsontext.Value) bool {
 
 // soundArguments reports whether the arguments of a request, if any, are an object
 // of strings.
-func soundArguments(a *rules.Asked) bool {
-	arguments := wire.At(a.Message.Params(), "/arguments")
+func soundArguments(req *rules.Request) bool {
+	arguments := wire.At(req.Message.Params(), "/arguments")
 	return arguments == nil || arguments.Kind() == '{' && texts(arguments)
 }
 
 // mistypedArgument is lenient with null, which many take for a missing value.
-func mistypedArgument(arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
-	if h.Message.IsError() {
-		out.Subject(promptValidates)
+func mistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	if obs.Message.IsError() {
+		out.CameUp(promptValidates)
 		return
 	}
-	d := about(promptValidates, h)
+	d := about(promptValidates, obs)
 	d.Summary, d.Permitted = "The server serves a prompt with an argument that is not a string.", "an error, usually with code -32602"
 	_, given := wire.Members(arguments)
 	others := false
@@ -236,5 +236,5 @@ func mistypedArgument(arguments jsontext.Value, h *rules.Heard, out *rules.Out) 
 	if !others {
 		d.Summary, d.Weight = "The server serves a prompt with an argument that is null.", verdict.OnlyNote
 	}
-	out.Found(d)
+	out.Deviates(d)
 }

@@ -47,7 +47,7 @@ func resourceListRules() []rules.Rule {
 			ID:           "rule.resources-declared",
 			Title:        "a server that serves resources declares them",
 			Requirements: []string{resourcesDeclared},
-			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
+			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodResourcesList):      offered("/resources"),
 				rules.ResultOf(spec.MethodResourcesTemplates): offered("/resourceTemplates"),
 				rules.ResultOf(spec.MethodResourcesRead):      offered("/contents"),
@@ -60,17 +60,17 @@ func resourceListRules() []rules.Rule {
 			Requirements: []string{resourcesAnswered, templatesAnswered, resourcesParams},
 			Start: func() rules.Fold {
 				l := answeredLists{}
-				return rules.Fold{Hear: rules.Hears{
+				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodResourcesList): l.answer, rules.ErrorTo(spec.MethodResourcesList): l.answer,
 					rules.ResultOf(spec.MethodResourcesTemplates): l.answer, rules.ErrorTo(spec.MethodResourcesTemplates): l.answer,
-				}, End: l.end}
+				}, AtEnd: l.end}
 			},
 		},
 		{
 			ID:           "rule.resource-uris-unique",
 			Title:        "each listed resource has its own URI",
 			Requirements: []string{resourceUnique},
-			Start:        rules.Stateless(rules.Fold{Reads: readsLedger, Hear: onPages(uniqueURIs)}),
+			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(uniqueURIs)}),
 		},
 	}
 }
@@ -78,53 +78,53 @@ func resourceListRules() []rules.Rule {
 // offered judges a result that gives away resources. Empty ones show little:
 // that a method of something undeclared is served is another requirement's
 // matter.
-func offered(pointer string) func(*rules.Session, *rules.Heard, *rules.Out) {
-	return func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if !firstAnswer(s, h) || len(wire.Elements(wire.At(h.Message.Result(), pointer))) == 0 {
+func offered(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
+	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if !firstAnswer(s, obs) || len(wire.Elements(wire.At(obs.Message.Result(), pointer))) == 0 {
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
-			out.Subject(resourcesDeclared) // one that is null is a matter of its schema
+			out.CameUp(resourcesDeclared) // one that is null is a matter of its schema
 			return
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: resourcesDeclared,
 			Summary:     "The server offers resources without declaring them.",
 			Permitted:   "the capability resources in the result of initialize, or an error",
-			Seen:        rules.Excerpt(h.Message.Raw),
-			At:          rules.At(s.Initialize.Responses[0].Event, h.Asked.Event, h.Event),
+			Seen:        rules.Excerpt(obs.Message.Raw),
+			At:          rules.At(s.Initialize.Responses[0].Event, obs.Request.Event, obs.Event),
 		})
 	}
 }
 
 // notOffered takes note that what is not declared is not offered either.
-func notOffered(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if firstAnswer(s, h) && wire.At(s.ServerCapabilities, "/resources") == nil && out.Telling(h, rules.AnyPing(), resourcesDeclared) {
-		out.Subject(resourcesDeclared)
+func notOffered(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if firstAnswer(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
+		out.CameUp(resourcesDeclared)
 	}
 }
 
 // answeredLists keeps the first result and the first error that a list
 // request without cursor got, by method and by whether it had params.
-type answeredLists map[listRequest]*rules.Heard
+type answeredLists map[listRequest]*rules.Observation
 
 type listRequest struct {
 	method             string
 	hasParams, refused bool
 }
 
-func (l answeredLists) answer(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	params := h.Asked.Message.Params()
-	if !firstAnswer(s, h) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
+func (l answeredLists) answer(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	params := obs.Request.Message.Params()
+	if !firstAnswer(s, obs) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
 		return
 	}
-	k := listRequest{h.Asked.Message.Method, params != nil, h.Message.IsError()}
+	k := listRequest{obs.Request.Message.Method, params != nil, obs.Message.IsError()}
 	if l[k] == nil {
-		l[k] = h
+		l[k] = obs
 	}
 }
 
-func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
+func (l answeredLists) end(_ *rules.Session, out *rules.Reporter) {
 	for _, list := range []struct{ method, requirement, summary string }{
 		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources, but refuses to list them."},
 		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources, but refuses to list templates."},
@@ -137,26 +137,26 @@ func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
 		}
 		switch {
 		case bare != nil:
-			out.Subject(list.requirement)
-			out.Subject(resourcesParams)
+			out.CameUp(list.requirement)
+			out.CameUp(resourcesParams)
 		case with != nil && refusedBare != nil:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: resourcesParams,
 				Summary:     "The server refuses a list request that has no params.",
 				Permitted:   "a result both times",
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
-				At:          rules.At(with.Asked.Event, with.Event, refusedBare.Asked.Event, refusedBare.Event),
+				At:          rules.At(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
 			})
 			out.Elsewhere(list.requirement)
 		case with != nil:
-			out.Subject(list.requirement)
+			out.CameUp(list.requirement)
 		case refused != nil:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: list.requirement,
 				Summary:     list.summary,
 				Permitted:   "a result; an empty list where there are none",
 				Seen:        rules.Excerpt(refused.Message.Raw),
-				At:          rules.At(refused.Asked.Event, refused.Event),
+				At:          rules.At(refused.Request.Event, refused.Event),
 			})
 		}
 	}
@@ -164,7 +164,7 @@ func (l answeredLists) end(_ *rules.Session, out *rules.Out) {
 
 // uniqueURIs judges the URIs of a walk. That an item stands on two pages as it
 // is is a matter of the cursors.
-func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
+func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -174,7 +174,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 	}
 	for _, i := range p.items {
 		if i.key != "" {
-			out.Subject(resourceUnique)
+			out.CameUp(resourceUnique)
 		}
 	}
 	for _, i := range p.repeats {
@@ -182,7 +182,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 		if was.on != p && (bytes.Equal(was.raw, i.raw) || !slices.Contains(chain, was.on)) {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: resourceUnique,
 			Summary:     "The server lists two resources with the same URI.",
 			Permitted:   "a unique URI for each resource",
@@ -193,9 +193,11 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Out) {
 }
 
 // uriOf returns the uri of a request; not ok where it is no string.
-func uriOf(a *rules.Asked) (string, bool) { return wire.Text(wire.At(a.Message.Params(), "/uri")) }
+func uriOf(req *rules.Request) (string, bool) {
+	return wire.Text(wire.At(req.Message.Params(), "/uri"))
+}
 
 // contents returns the items of the result of a read.
-func contents(h *rules.Heard) []jsontext.Value {
-	return wire.Elements(wire.At(h.Message.Result(), "/contents"))
+func contents(obs *rules.Observation) []jsontext.Value {
+	return wire.Elements(wire.At(obs.Message.Result(), "/contents"))
 }

@@ -16,7 +16,7 @@ func changeRules() []rules.Rule {
 			ID:           "rule.resource-changes-declared",
 			Title:        "a server that notifies of changed resource lists declares it",
 			Requirements: []string{resourcesChanged24, resourcesChanged25},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodResourcesChanged): changeDeclared}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): changeDeclared}}),
 		},
 		{
 			ID:           "rule.resource-changes-told",
@@ -24,15 +24,17 @@ func changeRules() []rules.Rule {
 			Requirements: []string{resourcesChangeSent},
 			Start: func() rules.Fold {
 				c := &changedLists{}
-				return rules.Fold{Reads: readsLedger, Hear: together(rules.Hears{
-					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { c.told = append(c.told, h.Event.Seq) },
-				}, onPages(c.page)), End: c.end}
+				return rules.Fold{Shared: readsLedger, OnMessage: together(rules.Handlers{
+					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+						c.told = append(c.told, obs.Event.Seq)
+					},
+				}, onPages(c.page)), AtEnd: c.end}
 			},
 		},
 	}
 }
 
-func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func changeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -41,15 +43,15 @@ func changeDeclared(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		requirement = resourcesChanged25
 	}
 	if s.ServerDeclared("resources.listChanged") {
-		out.Subject(requirement)
+		out.CameUp(requirement)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: requirement,
 		Summary:     "The server sends resources/list_changed without declaring it.",
 		Permitted:   "no such notification, or the capability resources.listChanged",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(s.Initialize.Responses[0].Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(s.Initialize.Responses[0].Event, obs.Event),
 	})
 }
 
@@ -68,7 +70,7 @@ type completeWalk struct {
 
 type silentChange struct{ from, to *completeWalk }
 
-func (c *changedLists) page(s *rules.Session, p *page, out *rules.Out) {
+func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") || s.Era() != spec.Handshake {
 		return
 	}
@@ -85,7 +87,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Out) {
 		return
 	}
 	if slices.ContainsFunc(c.told, func(at int) bool { return at > before.begun() }) {
-		out.Subject(resourcesChangeSent)
+		out.CameUp(resourcesChangeSent)
 	} else {
 		c.silent = append(c.silent, silentChange{before, now})
 	}
@@ -96,15 +98,15 @@ func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1
 
 // end judges the changes of which nothing was said in time: a notification
 // may come late, so that the conversation has to have gone on.
-func (c *changedLists) end(s *rules.Session, out *rules.Out) {
+func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.silent {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
-			out.Subject(resourcesChangeSent)
+			out.CameUp(resourcesChangeSent)
 		case streamRefused(s):
 		case answeredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: resourcesChangeSent,
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
@@ -118,7 +120,7 @@ func (c *changedLists) end(s *rules.Session, out *rules.Out) {
 // answeredLater reports whether a request was answered that was sent so long after
 // the event that the server had the time to tell of a change.
 func answeredLater(s *rules.Session, e *transcript.Event) bool {
-	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq > e.Seq && a.Event.At-e.At >= verdict.NoticeTime && len(a.Responses) > 0
+	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Event.Seq > e.Seq && req.Event.At-e.At >= verdict.NoticeTime && len(req.Responses) > 0
 	})
 }

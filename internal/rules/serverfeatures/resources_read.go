@@ -17,9 +17,9 @@ import (
 )
 
 func readRules() []rules.Rule {
-	read := func(judge func(l *ledger, s *rules.Session, h *rules.Heard, out *rules.Out)) func() rules.Fold {
-		hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) { judge(ledgers.Of(s), s, h, out) }
-		return rules.Stateless(rules.Fold{Reads: readsLedger, Hear: rules.Hears{
+	read := func(judge func(l *ledger, s *rules.Session, obs *rules.Observation, out *rules.Reporter)) func() rules.Fold {
+		hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judge(ledgers.Of(s), s, obs, out) }
+		return rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear,
 		}})
 	}
@@ -48,7 +48,7 @@ func readRules() []rules.Rule {
 			Requirements: []string{sizeRaw},
 			Start: func() rules.Fold {
 				z := &sizes{byURI: map[string]*sized{}}
-				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{rules.ResultOf(spec.MethodResourcesRead): z.read}, End: z.end}
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodResourcesRead): z.read}, AtEnd: z.end}
 			},
 		},
 	}
@@ -56,15 +56,15 @@ func readRules() []rules.Rule {
 
 // notFound reports whether an error says that there is no such resource, be it
 // by its code or by its words.
-func notFound(h *rules.Heard) bool {
-	code, _ := h.Message.ErrorCode()
+func notFound(obs *rules.Observation) bool {
+	code, _ := obs.Message.ErrorCode()
 	switch spec.Code(code) {
 	case spec.CodeResourceNotFound:
 		return true
 	case spec.CodeMethodNotFound, spec.CodeInvalidRequest, spec.CodeParse:
 		return false
 	}
-	message, _ := wire.Text(wire.At(h.Message.Member("error"), "/message"))
+	message, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
 	said := strings.ToLower(message)
 	return slices.ContainsFunc([]string{"not found", "no such", "does not exist", "doesn't exist", "unknown resource"}, func(words string) bool {
 		return strings.Contains(said, words)
@@ -73,38 +73,38 @@ func notFound(h *rules.Heard) bool {
 
 // readable judges the reading of what is listed. Other errors than that there
 // is no such thing may have good reasons.
-func (l *ledger) readable(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, ok := uriOf(h.Asked)
+func (l *ledger) readable(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
 	listed, isListed := l.resource(asked)
-	if !ok || !isListed || !firstAnswer(s, h) || listed.on.event.Seq > h.Asked.Event.Seq {
+	if !ok || !isListed || !firstAnswer(s, obs) || listed.on.event.Seq > obs.Request.Event.Seq {
 		return
 	}
-	if !h.Message.IsError() {
-		out.Subject(listedReadable)
+	if !obs.Message.IsError() {
+		out.CameUp(listedReadable)
 		return
 	}
-	code, _ := h.Message.ErrorCode()
-	if !notFound(h) && spec.Code(code) != spec.CodeMethodNotFound {
+	code, _ := obs.Message.ErrorCode()
+	if !notFound(obs) && spec.Code(code) != spec.CodeMethodNotFound {
 		return
 	}
 	d := verdict.Deviation{
 		Requirement: listedReadable,
 		Summary:     "The server does not find a resource that it lists.",
 		Permitted:   "its contents",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(listed.on.event, h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(listed.on.event, obs.Request.Event, obs.Event),
 	}
 	if scheme, _, _ := strings.Cut(asked, ":"); scheme == "https" || scheme == "http" {
 		d.Weight = verdict.OnlyNote // clients may load these from the web by themselves
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // missing judges the reading of what does not exist: what is made up to be
 // nowhere, or what the server itself says it does not find.
-func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, ok := uriOf(h.Asked)
-	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+func (l *ledger) missing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
+	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !firstAnswer(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
 	if _, listed := l.resource(asked); listed {
@@ -114,41 +114,41 @@ func (l *ledger) missing(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	d := verdict.Deviation{
 		Requirement: notFoundCode,
 		Permitted:   "error -32002",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(obs.Request.Event, obs.Event),
 	}
-	code, _ := h.Message.ErrorCode()
-	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || notFound(h)) && !out.Telling(h, l.anyRead(), notFoundCode) {
+	code, _ := obs.Message.ErrorCode()
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || notFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), notFoundCode) {
 		return
 	}
 	switch {
-	case h.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
-		out.Subject(notFoundCode)
+	case obs.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
+		out.CameUp(notFoundCode)
 		return
-	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // nothing can be read there
-	case h.Message.IsError() && (nowhere || notFound(h)):
+	case obs.Message.IsError() && (nowhere || notFound(obs)):
 		d.Summary = "The server refuses an unknown resource, but not with -32002."
-	case h.Message.IsError() || !nowhere:
+	case obs.Message.IsError() || !nowhere:
 		return
-	case len(contents(h)) == 0:
+	case len(contents(obs)) == 0:
 		d.Summary = "The server returns empty contents for an unknown resource."
 	default:
 		d.Summary = "The server returns contents for an unknown resource."
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // anyRead is the reading of a listed resource, or where none is listed, the list.
-func (l *ledger) anyRead() rules.Ordinary {
-	return rules.Ordinary{
+func (l *ledger) anyRead() rules.Control {
+	return rules.Control{
 		What: "the reading of a listed resource", ByName: true,
-		Is: func(a *rules.Asked) bool {
-			asked, ok := uriOf(a)
+		Matches: func(req *rules.Request) bool {
+			asked, ok := uriOf(req)
 			_, listed := l.resource(asked)
-			return a.Message.Method == spec.MethodResourcesRead && ok && listed
+			return req.Message.Method == spec.MethodResourcesRead && ok && listed
 		},
-		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodResourcesList },
+		Fallback: func(req *rules.Request) bool { return req.Message.Method == spec.MethodResourcesList },
 	}
 }
 
@@ -165,26 +165,26 @@ func (l *ledger) nowhere(asked string) bool {
 
 // garbage judges the reading of what is no URI at all. What the server lists
 // by such a name itself, or has a template for, it may well have.
-func (l *ledger) garbage(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	if !firstAnswer(s, h) || !s.ServerDeclared("resources") {
+func (l *ledger) garbage(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !firstAnswer(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
-	asked, isText := uriOf(h.Asked)
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	asked, isText := uriOf(obs.Request)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
-		if out.Telling(h, l.anyRead(), uriMissing) {
-			missingParam(h, d, out)
+		if out.IsInterpretable(obs, l.anyRead(), uriMissing) {
+			missingParam(obs, d, out)
 		}
 		return
 	}
 	_, listed := l.listed[asked]
-	if uri.CannotBeURI(asked) && !listed && !l.templated(asked) && out.Telling(h, l.anyRead(), uriValidated) {
-		if h.Message.IsError() {
-			out.Subject(uriValidated)
-		} else if len(contents(h)) > 0 && l.templatesKnown() {
+	if uri.CannotBeURI(asked) && !listed && !l.templated(asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
+		if obs.Message.IsError() {
+			out.CameUp(uriValidated)
+		} else if len(contents(obs)) > 0 && l.templatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 }
@@ -207,17 +207,17 @@ func (l *ledger) templated(text string) bool {
 	return false
 }
 
-func missingParam(h *rules.Heard, d verdict.Deviation, out *rules.Out) {
-	code, _ := h.Message.ErrorCode()
+func missingParam(obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	code, _ := obs.Message.ErrorCode()
 	switch {
-	case h.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(uriMissing)
-	case h.Message.IsError():
+	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
+		out.CameUp(uriMissing)
+	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses resources/read without uri, but not with -32602.", verdict.OnlyNote
-		out.Found(d)
+		out.Deviates(d)
 	default:
 		d.Summary = "The server serves resources/read without a uri."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
@@ -232,17 +232,17 @@ type sizes struct {
 // it had another size later.
 type sized struct {
 	listed       listedItem
-	read         *rules.Heard
+	read         *rules.Observation
 	claim, bytes int64
 	again, same  bool
 	listedAgain  bool
 	resized      bool
 }
 
-func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	asked, _ := uriOf(h.Asked)
-	items := contents(h)
-	if !firstAnswer(s, h) || len(items) != 1 {
+func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	asked, _ := uriOf(obs.Request)
+	items := contents(obs)
+	if !firstAnswer(s, obs) || len(items) != 1 {
 		return
 	}
 	n, ok := rawBytes(items[0])
@@ -255,12 +255,12 @@ func (z *sizes) read(s *rules.Session, h *rules.Heard, _ *rules.Out) {
 		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])
 		before.again, before.resized = true, before.resized || before.bytes != n
 		before.listedAgain = before.listedAgain || isListed && isSize && claim == before.claim &&
-			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < h.Asked.Event.Seq
+			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < obs.Request.Event.Seq
 		return
 	}
 	of, _ := wire.Text(wire.At(items[0], "/uri"))
 	if isListed && isSize && of == asked {
-		r := &sized{listed: listed, read: h, claim: claim, bytes: n}
+		r := &sized{listed: listed, read: obs, claim: claim, bytes: n}
 		z.byURI[asked] = r
 		z.reads = append(z.reads, r)
 	}
@@ -305,12 +305,12 @@ func storedAs(text string, size int64) bool {
 	})
 }
 
-func (z *sizes) end(_ *rules.Session, out *rules.Out) {
+func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 	for _, r := range z.reads {
 		switch {
 		case r.resized:
 		case r.claim == r.bytes:
-			out.Subject(sizeRaw)
+			out.CameUp(sizeRaw)
 		case r.same && r.listedAgain:
 			// Else it may be one that changes with every read, if not its length,
 			// or one that changed between the list and the reads.
@@ -319,13 +319,13 @@ func (z *sizes) end(_ *rules.Session, out *rules.Out) {
 				Summary:     "The server lists a resource size that its contents do not have.",
 				Permitted:   "the number of bytes, before any encoding as base64",
 				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
-				At:          rules.At(r.listed.on.event, r.read.Asked.Event, r.read.Event),
+				At:          rules.At(r.listed.on.event, r.read.Request.Event, r.read.Event),
 			}
 			if text, isText := wire.Text(wire.At(contents(r.read)[0], "/text")); isText && storedAs(text, r.claim) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
 				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
 			}
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 }

@@ -22,7 +22,7 @@ func subscriptionRules() []rules.Rule {
 			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
 			Start: func() rules.Fold {
 				a := &answeredSubscriptions{on: map[string]bool{}}
-				return rules.Fold{Reads: readsLedger, Hear: rules.Hears{
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
 					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
 					rules.ResultOf(spec.MethodResourcesUnsubscribe): a.unsubscribed,
@@ -36,7 +36,7 @@ func subscriptionRules() []rules.Rule {
 			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
 			Start: func() rules.Fold {
 				u := &updates{lines: map[string]*line{}}
-				return rules.Fold{Hear: rules.Hears{
+				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(""): u.answer,
 					rules.ErrorTo(""):  u.answer,
 					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
@@ -45,7 +45,7 @@ func subscriptionRules() []rules.Rule {
 					rules.ResultOf(spec.MethodResourcesUnsubscribe):      u.ended,
 					rules.ResultOf(spec.MethodResourcesRead):             u.read,
 					rules.Notification(spec.MethodResourcesUpdated):      u.updated,
-				}, End: u.end}
+				}, AtEnd: u.end}
 			},
 		},
 	}
@@ -57,53 +57,53 @@ type answeredSubscriptions struct {
 	on map[string]bool // URIs that the server confirmed
 }
 
-func (a *answeredSubscriptions) subscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, ok := uriOf(h.Asked)
-	if !ok || !firstAnswer(s, h) {
+func (a *answeredSubscriptions) subscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
+	if !ok || !firstAnswer(s, obs) {
 		return
 	}
-	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 	_, listed := ledgers.Of(s).resource(asked)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
-		unsupported(s, h, d, out)
-	case !h.Message.IsError():
+		unsupported(s, obs, d, out)
+	case !obs.Message.IsError():
 		a.on[asked] = true
-		out.Subject(subscribeConfirmed)
+		out.CameUp(subscribeConfirmed)
 	case listed:
 		d.Summary = "The server refuses a subscription to a listed resource."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // unsupported judges a subscription with a server that declares resources and
 // no subscriptions.
-func unsupported(s *rules.Session, h *rules.Heard, d verdict.Deviation, out *rules.Out) {
+func unsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	switch {
-	case !s.ServerDeclared("resources") || !out.Telling(h, rules.AnyPing(), subscribeRefused):
-	case h.Message.IsError():
-		out.Subject(subscribeRefused)
+	case !s.ServerDeclared("resources") || !out.IsInterpretable(obs, rules.PingControl(), subscribeRefused):
+	case obs.Message.IsError():
+		out.CameUp(subscribeRefused)
 	default:
 		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "The server accepts a subscription without declaring subscriptions.", "an error, or the capability resources.subscribe"
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
-func (a *answeredSubscriptions) unsubscribed(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, ok := uriOf(h.Asked)
-	if !ok || !firstAnswer(s, h) || !a.on[asked] {
+func (a *answeredSubscriptions) unsubscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
+	if !ok || !firstAnswer(s, obs) || !a.on[asked] {
 		return
 	}
-	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
-	if h.Message.IsError() {
+	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
+	if obs.Message.IsError() {
 		d.Summary = "The server refuses to end a subscription that it accepted."
-		if code, _ := h.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
+		if code, _ := obs.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
 			d.Weight = verdict.OnlyNote // no page has the method, only the schema
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(unsubscribed)
+	out.CameUp(unsubscribed)
 	delete(a.on, asked)
 }
 
@@ -120,12 +120,12 @@ type line struct {
 	uri string
 	// pending counts requests to subscribe that may be in force.
 	pending   int
-	confirmed *transcript.Event // that the last subscription is in force
-	leaving   bool              // an unsubscribe was sent
-	left      *rules.Heard      // the answer that ended it
+	confirmed *transcript.Event  // that the last subscription is in force
+	leaving   bool               // an unsubscribe was sent
+	left      *rules.Observation // the answer that ended it
 	// What the reads of the URI showed while it was subscribed to: the last
 	// contents, whether they came twice, and the changes after that.
-	last    *rules.Heard
+	last    *rules.Observation
 	steady  bool
 	changes []*seenChange
 	// notified is where updates of the URI, or below it, came.
@@ -134,7 +134,7 @@ type line struct {
 
 // seenChange is a change that a read showed.
 type seenChange struct {
-	by        *rules.Heard
+	by        *rules.Observation
 	steadyAt  int               // the position of the last read before the change
 	confirmed *transcript.Event // the subscription in force
 	// until is the request that ends the subscription, or begins another: a
@@ -161,97 +161,97 @@ func (u *updates) line(uri string) *line {
 	return l
 }
 
-func (u *updates) answer(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-	u.fence = max(u.fence, h.Asked.Event.Seq)
+func (u *updates) answer(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	u.fence = max(u.fence, obs.Request.Event.Seq)
 }
 
-func (u *updates) subscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	u.asked = true
-	if asked, ok := uriOf(h.Asked); ok {
+	if asked, ok := uriOf(obs.Request); ok {
 		l := u.line(asked)
 		l.pending++
 		l.leaving, l.left = false, nil
-		l.until(h.Event)
+		l.until(obs.Event)
 		l.last, l.steady = nil, false
 	}
 }
 
-func (u *updates) confirmed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
-		u.line(asked).confirmed = h.Event
+func (u *updates) confirmed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if asked, ok := uriOf(obs.Request); ok && firstAnswer(s, obs) {
+		u.line(asked).confirmed = obs.Event
 	}
 }
 
-func (u *updates) unsubscribe(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-	if asked, ok := uriOf(h.Asked); ok {
+func (u *updates) unsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if asked, ok := uriOf(obs.Request); ok {
 		l := u.line(asked)
 		l.leaving = true
-		l.until(h.Event)
+		l.until(obs.Event)
 	}
 }
 
-func (u *updates) ended(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	if asked, ok := uriOf(h.Asked); ok && firstAnswer(s, h) {
+func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if asked, ok := uriOf(obs.Request); ok && firstAnswer(s, obs) {
 		l := u.line(asked)
 		if l.leaving && l.pending == 1 && l.confirmed != nil { // of several, one may be left
-			l.left, l.pending, l.last, l.steady = h, 0, nil, false
+			l.left, l.pending, l.last, l.steady = obs, 0, nil, false
 		}
 	}
 }
 
 // read takes note of a change that two reads show. One read alone may change
 // what the next shows, so the contents have to come twice before that.
-func (u *updates) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, _ := uriOf(h.Asked)
+func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, _ := uriOf(obs.Request)
 	l := u.lines[asked]
-	if l == nil || l.confirmed == nil || !firstAnswer(s, h) || l.leaving && l.left == nil {
+	if l == nil || l.confirmed == nil || !firstAnswer(s, obs) || l.leaving && l.left == nil {
 		return
 	}
-	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(h.Message.Result(), "/contents"))
+	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(obs.Message.Result(), "/contents"))
 	switch {
 	case l.last == nil || same:
 		l.steady = same
 	case l.left != nil:
-		if !l.told(l.last.Event.Seq, h.Event.Seq) {
-			out.Subject(updatesStop) // it changed, and nobody said so
+		if !l.told(l.last.Event.Seq, obs.Event.Seq) {
+			out.CameUp(updatesStop) // it changed, and nobody said so
 		}
 	case l.steady:
-		l.changes = append(l.changes, &seenChange{by: h, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
+		l.changes = append(l.changes, &seenChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
 		l.steady = false
 	default:
 		l.steady = false
 	}
-	l.last = h
+	l.last = obs
 }
 
-func (u *updates) updated(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
-	about, _ := wire.Text(wire.At(h.Message.Params(), "/uri"))
+	about, _ := wire.Text(wire.At(obs.Message.Params(), "/uri"))
 	for _, l := range u.ordered {
 		if covers(l.uri, about) {
-			l.notified = append(l.notified, h.Event.Seq)
+			l.notified = append(l.notified, obs.Event.Seq)
 		}
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if !s.ServerDeclared("resources.subscribe") {
 		d.Requirement, d.Summary = updateUndeclared, "The server sends a resource update without declaring subscriptions."
-		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, h.Event)
-		out.Found(d)
+		d.Permitted, d.At = "no updates, or the capability resources.subscribe", rules.At(s.Initialize.Responses[0].Event, obs.Event)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(updateUndeclared)
+	out.CameUp(updateUndeclared)
 	if about == "" {
 		return // it can't be told what it is about, which is a matter of its shape
 	}
 	if !u.asked {
 		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only of what was subscribed to"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(updateUnsubscribed)
-	u.late(h, about, d, out)
+	out.CameUp(updateUnsubscribed)
+	u.late(obs, about, d, out)
 }
 
 // crossing is how long after the end of a subscription an update may have been
@@ -261,9 +261,9 @@ const crossing = 100 * time.Millisecond
 // late judges an update of what is not subscribed to any more. One that was on
 // its way may cross the answer, so something asked for after that must have
 // been answered before the update came, and some time must have passed.
-func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *rules.Out) {
+func (u *updates) late(obs *rules.Observation, about string, d verdict.Deviation, out *rules.Reporter) {
 	l := u.lines[about]
-	if l == nil || l.left == nil || h.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
+	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
 		return
 	}
 	for _, other := range u.ordered {
@@ -272,8 +272,8 @@ func (u *updates) late(h *rules.Heard, about string, d verdict.Deviation, out *r
 		}
 	}
 	d.Requirement, d.Summary, d.Permitted = updatesStop, "The server sends a resource update after the subscription ended.", "no more updates of the resource"
-	d.At = rules.At(l.left.Asked.Event, l.left.Event, h.Event)
-	out.Found(d)
+	d.At = rules.At(l.left.Request.Event, l.left.Event, obs.Event)
+	out.Deviates(d)
 }
 
 // covers reports whether a subscription may stand for updates of the URI: they
@@ -297,7 +297,7 @@ func (c *seenChange) upTo() int {
 // end judges changes that reads showed: the update may come at any time, also
 // before the read that shows the change. One that comes later stands for all
 // changes before it.
-func (u *updates) end(s *rules.Session, out *rules.Out) {
+func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	if !s.ServerDeclared("resources.subscribe") {
 		return
 	}
@@ -305,9 +305,9 @@ func (u *updates) end(s *rules.Session, out *rules.Out) {
 		for _, c := range l.changes {
 			switch {
 			case l.told(c.steadyAt, c.upTo()):
-				out.Subject(updateSent)
+				out.CameUp(updateSent)
 			case u.fence > c.by.Event.Seq && c.hadTime(s):
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: updateSent,
 					Summary:     "The server sends no update of a changed, subscribed resource.",
 					Permitted:   "notifications/resources/updated",

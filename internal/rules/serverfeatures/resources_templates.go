@@ -18,8 +18,8 @@ func templateRules() []rules.Rule {
 		Title:        "expansions of a template can be read, with the template's type",
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
-			t := &shelves{good: map[string]*rules.Heard{}}
-			return rules.Fold{Reads: readsLedger, Hear: together(onPages(t.listed), rules.Hears{
+			t := &shelves{good: map[string]*rules.Observation{}}
+			return rules.Fold{Shared: readsLedger, OnMessage: together(onPages(t.listed), rules.Handlers{
 				rules.ResultOf(spec.MethodComplete):      t.completed,
 				rules.ResultOf(spec.MethodResourcesRead): t.read,
 				rules.ErrorTo(spec.MethodResourcesRead):  t.refused,
@@ -31,7 +31,7 @@ func templateRules() []rules.Rule {
 // shelves are the templates of a server: what is known to stand on them.
 type shelves struct {
 	templates []*shelf
-	good      map[string]*rules.Heard // the completions that gave good values, by the URI that a template makes of them
+	good      map[string]*rules.Observation // the completions that gave good values, by the URI that a template makes of them
 }
 
 type shelf struct {
@@ -42,7 +42,7 @@ type shelf struct {
 
 // listed takes note of a page of templates. One that is listed again is
 // known as it was listed last.
-func (t *shelves) listed(_ *rules.Session, p *page, _ *rules.Out) {
+func (t *shelves) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 	if p.method != spec.MethodResourcesTemplates || p.refused {
 		return
 	}
@@ -91,80 +91,80 @@ const maxValues = 100
 
 // completed takes note of the values that the server itself gives for the one
 // variable of a template.
-func (t *shelves) completed(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-	params := h.Asked.Message.Params()
+func (t *shelves) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	params := obs.Request.Message.Params()
 	kind, _ := wire.Text(wire.At(params, "/ref/type"))
 	text, _ := wire.Text(wire.At(params, "/ref/uri"))
 	name, _ := wire.Text(wire.At(params, "/argument/name"))
-	if !firstAnswer(s, h) || kind != "ref/resource" {
+	if !firstAnswer(s, obs) || kind != "ref/resource" {
 		return
 	}
 	for _, on := range t.templates {
 		if on.Text != text || len(on.Variables) != 1 || on.Variables[0] != name {
 			continue
 		}
-		for n, raw := range wire.Elements(wire.At(h.Message.Result(), "/completion/values")) {
+		for n, raw := range wire.Elements(wire.At(obs.Message.Result(), "/completion/values")) {
 			value, _ := wire.Text(raw)
 			// What has to be escaped is taken in many ways, and what ends with
 			// a slash may be completed further.
 			if expanded, ok := on.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
-				t.good[expanded] = h
+				t.good[expanded] = obs
 			}
 		}
 	}
 }
 
 // refused judges that the server does not find what it completed itself.
-func (t *shelves) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, _ := uriOf(h.Asked)
+func (t *shelves) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, _ := uriOf(obs.Request)
 	by := t.good[asked]
-	if by == nil || !firstAnswer(s, h) || !notFound(h) || by.Event.Seq > h.Asked.Event.Seq {
+	if by == nil || !firstAnswer(s, obs) || !notFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: expansionReadable,
 		Summary:     "The server does not find its template's expansion with its own value.",
 		Permitted:   "its contents",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(by.Asked.Event, by.Event, h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(by.Request.Event, by.Event, obs.Request.Event, obs.Event),
 	})
 }
 
-func (t *shelves) read(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	asked, ok := uriOf(h.Asked)
-	if !ok || !firstAnswer(s, h) {
+func (t *shelves) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
+	if !ok || !firstAnswer(s, obs) {
 		return
 	}
 	if t.good[asked] != nil {
-		out.Subject(expansionReadable)
+		out.CameUp(expansionReadable)
 	}
 	on := t.of(asked)
 	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
 		return // what is listed by itself may look like the template by chance
 	}
-	if t.good[asked] == nil && len(contents(h)) > 0 {
-		out.Subject(expansionReadable)
+	if t.good[asked] == nil && len(contents(obs)) > 0 {
+		out.CameUp(expansionReadable)
 	}
 	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
 	if !hasType {
 		return
 	}
-	for _, item := range contents(h) {
+	for _, item := range contents(obs) {
 		kind, typed := wire.Text(wire.At(item, "/mimeType"))
 		of, _ := wire.Text(wire.At(item, "/uri"))
 		if !typed || of != asked {
 			continue // a read may return more than the one resource
 		}
 		if essence(kind) == essence(claim) {
-			out.Subject(templateType)
+			out.CameUp(templateType)
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: templateType,
 			Summary:     "The server's template and its contents have different MIME types.",
 			Permitted:   "a mimeType only if all resources of the template have it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
-			At:          rules.At(on.on.event, h.Asked.Event, h.Event),
+			At:          rules.At(on.on.event, obs.Request.Event, obs.Event),
 		})
 	}
 }

@@ -22,47 +22,47 @@ const (
 
 // toolArguments judges calls of listed tools whose arguments break the schema.
 func toolArguments() rules.Fold {
-	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		_, params := wire.Members(h.Asked.Message.Params())
+		_, params := wire.Members(obs.Request.Message.Params())
 		name, _ := wire.Text(params["name"])
 		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
-		if !regular(s, h) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+		if !regular(s, obs) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
 			return
 		}
-		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, h.Message) &&
-			out.Telling(h, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
-			brokenArguments(s, input, arguments, h, out)
+		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, obs.Message) &&
+			out.IsInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
+			brokenArguments(s, input, arguments, obs, out)
 		}
 	}
-	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
 // brokenArguments has three sentences for a success: what nobody could take
 // for right was not validated; what could be converted was perhaps, and then
 // it should have been said; what there is too much of does no harm.
-func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules.Heard, out *rules.Out) {
-	d := about(toolInvalidIsResult, h)
+func brokenArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	d := about(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"
 	if !s.Revision().AtLeast(spec.V20251125) {
 		d.Permitted += ", or an error"
 	}
-	code, _ := h.Message.ErrorCode()
+	code, _ := obs.Message.ErrorCode()
 	switch {
-	case h.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
+	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		// It is refused for another reason, such as that it has to be a task.
-	case h.Message.IsError():
-		out.Subject(toolValidates)
-		out.Subject(toolRejects)
+	case obs.Message.IsError():
+		out.CameUp(toolValidates)
+		out.CameUp(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
-		out.Found(d) // does not exist in the older revisions
-	case failed(h.Message):
-		out.Subject(toolValidates)
-		out.Subject(toolRejects)
-		out.Subject(toolInvalidIsResult)
+		out.Deviates(d) // does not exist in the older revisions
+	case failed(obs.Message):
+		out.CameUp(toolValidates)
+		out.CameUp(toolRejects)
+		out.CameUp(toolInvalidIsResult)
 	case plainlyWrong(input, arguments):
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(toolRejects)
 	case schema.For(s.Revision()).BreaksModern(input, arguments): // told as a dialect that is not supported
 		out.Elsewhere(toolValidates)
@@ -75,7 +75,7 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, h *rules
 		if fits(s.Revision(), input, known(input, arguments)) {
 			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 

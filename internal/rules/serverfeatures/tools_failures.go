@@ -22,64 +22,64 @@ const (
 // toolFailures judges failures of listed tools whose arguments are in order.
 func toolFailures() rules.Fold {
 	// inOrder reports whether nothing is wrong with a call.
-	inOrder := func(s *rules.Session, h *rules.Heard) (name string, ok bool) {
-		_, params := wire.Members(h.Asked.Message.Params())
+	inOrder := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
+		_, params := wire.Members(obs.Request.Message.Params())
 		name, _ = wire.Text(params["name"])
 		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), params["arguments"]
 		return name, input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
 	}
-	asTask := func(h *rules.Heard) bool { return wire.At(h.Asked.Message.Params(), "/task") != nil }
-	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{
-		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if !regular(s, h) || asTask(h) {
+	asTask := func(obs *rules.Observation) bool { return wire.At(obs.Request.Message.Params(), "/task") != nil }
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{
+		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			if !regular(s, obs) || asTask(obs) {
 				return
 			}
-			if name, ok := inOrder(s, h); ok {
-				failedByError(name, h, out)
+			if name, ok := inOrder(s, obs); ok {
+				failedByError(name, obs, out)
 			}
 		},
-		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if !regular(s, h) || asTask(h) || !failed(h.Message) {
+		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			if !regular(s, obs) || asTask(obs) || !failed(obs.Message) {
 				return
 			}
-			if name, ok := inOrder(s, h); ok && !saysUnknown("tool", name, h.Message) {
-				out.Subject(toolFailureIsResult)
+			if name, ok := inOrder(s, obs); ok && !saysUnknown("tool", name, obs.Message) {
+				out.CameUp(toolFailureIsResult)
 			}
-			failedByResult(h, out)
+			failedByResult(obs, out)
 		},
 	}}
 }
 
 // failedByError can't know whether the tool failed or the server did: only a
 // code of the author's own choice speaks for the tool.
-func failedByError(name string, h *rules.Heard, out *rules.Out) {
-	code, ok := h.Message.ErrorCode()
-	d := about(toolFailureIsResult, h)
+func failedByError(name string, obs *rules.Observation, out *rules.Reporter) {
+	code, ok := obs.Message.ErrorCode()
+	d := about(toolFailureIsResult, obs)
 	d.Permitted = "a result with isError true, if the tool failed"
 	switch {
-	case !ok || saysUnknown("tool", name, h.Message):
+	case !ok || saysUnknown("tool", name, obs.Message):
 	case code < -32768 || code > -32000:
 		d.Summary = "The server's tool fails with a JSON-RPC error, not with isError."
-		out.Found(d)
+		out.Deviates(d)
 	case spec.Code(code) == spec.CodeInternal:
 		d.Summary = "The server answers a valid call with an internal error."
 		d.Weight = verdict.OnlyNote
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
-func failedByResult(h *rules.Heard, out *rules.Out) {
-	content, structured := wire.At(h.Message.Result(), "/content"), wire.At(h.Message.Result(), "/structuredContent")
+func failedByResult(obs *rules.Observation, out *rules.Reporter) {
+	content, structured := wire.At(obs.Message.Result(), "/content"), wire.At(obs.Message.Result(), "/structuredContent")
 	if content.Kind() != '[' {
 		return // another finding
 	}
 	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), tells) {
-		out.Subject(toolFailureExplains)
+		out.CameUp(toolFailureExplains)
 		return
 	}
-	d := about(toolFailureExplains, h)
+	d := about(toolFailureExplains, obs)
 	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that says what went wrong"
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // tells reports whether a content block holds anything.
@@ -91,39 +91,39 @@ func tells(block jsontext.Value) bool {
 // toolResources judges the resources in results of tools: embedded ones by
 // what the server declares, links by reading them.
 func toolResources() rules.Fold {
-	linked := map[string]*rules.Heard{}
-	read := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		uri, _ := wire.Text(wire.At(h.Asked.Message.Params(), "/uri"))
+	linked := map[string]*rules.Observation{}
+	read := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		uri, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/uri"))
 		link := linked[uri]
-		if link == nil || !regular(s, h) || !s.ServerDeclared("resources") {
+		if link == nil || !regular(s, obs) || !s.ServerDeclared("resources") {
 			return
 		}
-		if !h.Message.IsError() {
-			out.Subject(toolLinkFetchable)
+		if !obs.Message.IsError() {
+			out.CameUp(toolLinkFetchable)
 			return
 		}
-		if code, _ := h.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
+		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
 			return // it may well be there
 		}
-		d := about(toolLinkFetchable, h)
+		d := about(toolLinkFetchable, obs)
 		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
 		d.Weight = verdict.OnlyNote
-		d.At = rules.At(link.Asked.Event, link.Event, h.Asked.Event, h.Event)
-		out.Found(d)
+		d.At = rules.At(link.Request.Event, link.Event, obs.Request.Event, obs.Event)
+		out.Deviates(d)
 	}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			if !regular(s, h) {
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			if !regular(s, obs) {
 				return
 			}
-			for _, block := range wire.Elements(wire.At(h.Message.Result(), "/content")) {
+			for _, block := range wire.Elements(wire.At(obs.Message.Result(), "/content")) {
 				switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 				case "resource":
-					embeddedResource(s, h, out)
+					embeddedResource(s, obs, out)
 				case "resource_link":
 					uri, _ := wire.Text(wire.At(block, "/uri"))
 					if scheme, _, _ := strings.Cut(strings.ToLower(uri), ":"); scheme != "http" && scheme != "https" && scheme != "" {
-						linked[uri] = h
+						linked[uri] = obs
 					}
 				}
 			}
@@ -133,15 +133,15 @@ func toolResources() rules.Fold {
 	}}
 }
 
-func embeddedResource(s *rules.Session, h *rules.Heard, out *rules.Out) {
+func embeddedResource(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	switch yes, spoiled := declares(s, "resources"); {
 	case spoiled:
 	case yes:
-		out.Subject(toolEmbedded)
+		out.CameUp(toolEmbedded)
 	default:
-		d := about(toolEmbedded, h)
+		d := about(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
-		d.At = rules.At(s.Initialize.Event, h.Asked.Event, h.Event)
-		out.Found(d)
+		d.At = rules.At(s.Initialize.Event, obs.Request.Event, obs.Event)
+		out.Deviates(d)
 	}
 }

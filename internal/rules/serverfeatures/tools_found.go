@@ -21,99 +21,99 @@ const (
 
 // toolsFound judges by the names in calls alone.
 func toolsFound() rules.Fold {
-	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		name, ok := wire.Text(wire.At(h.Asked.Message.Params(), "/name"))
-		arguments := wire.At(h.Asked.Message.Params(), "/arguments")
-		if !ok || !regular(s, h) || arguments != nil && arguments.Kind() != '{' {
+		name, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
+		arguments := wire.At(obs.Request.Message.Params(), "/arguments")
+		if !ok || !regular(s, obs) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
 		declared, spoiled := declares(s, "tools")
 		switch {
 		case spoiled:
 		case !declared:
-			if out.Telling(h, rules.AnyPing(), toolNotSupported) {
-				undeclaredCall(h, out)
+			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
+				undeclaredCall(obs, out)
 			}
-		case wire.At(h.Asked.Message.Params(), "/task") != nil: // what a task may be made of is another matter
+		case wire.At(obs.Request.Message.Params(), "/task") != nil: // what a task may be made of is another matter
 		case b.tools.seen[name] != nil:
-			listedCall(name, h, out)
-		case b.tools.lacks(s, name, h.Asked, !h.Message.IsError() && !failed(h.Message)):
-			unlistedCall(b, name, s, h, out)
+			listedCall(name, obs, out)
+		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !failed(obs.Message)):
+			unlistedCall(b, name, s, obs, out)
 		}
 	}
-	return rules.Fold{Reads: readsCatalog, Hear: rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
 // about returns a deviation that a request and its answer show.
-func about(requirement string, h *rules.Heard) verdict.Deviation {
-	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+func about(requirement string, obs *rules.Observation) verdict.Deviation {
+	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 }
 
 // undeclaredCall judges a call that succeeded although tools are not declared.
-func undeclaredCall(h *rules.Heard, out *rules.Out) {
+func undeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	switch {
-	case h.Message.IsError():
-		out.Subject(toolNotSupported)
-	case !failed(h.Message):
+	case obs.Message.IsError():
+		out.CameUp(toolNotSupported)
+	case !failed(obs.Message):
 		out.Elsewhere(toolNotSupported)
 	default:
-		d := about(toolNotSupported, h)
+		d := about(toolNotSupported, obs)
 		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
-func listedCall(name string, h *rules.Heard, out *rules.Out) {
-	if !saysUnknown("tool", name, h.Message) {
-		out.Subject(toolListedFound)
+func listedCall(name string, obs *rules.Observation, out *rules.Reporter) {
+	if !saysUnknown("tool", name, obs.Message) {
+		out.CameUp(toolListedFound)
 		return
 	}
-	d := about(toolListedFound, h)
+	d := about(toolListedFound, obs)
 	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "any answer that deals with the tool"
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // unlistedCall judges the call of a tool that a complete list does not have.
-func unlistedCall(b *catalog, name string, s *rules.Session, h *rules.Heard, out *rules.Out) {
+func unlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if other := sameButCase(b.tools, name); other != "" {
 		like := b.validCall(s, other)
 		like.ByName = true
-		if !out.Telling(h, like, toolCase) {
+		if !out.IsInterpretable(obs, like, toolCase) {
 			return
 		}
-		if h.Message.IsError() || failed(h.Message) {
-			out.Subject(toolCase)
+		if obs.Message.IsError() || failed(obs.Message) {
+			out.CameUp(toolCase)
 		} else if s.Revision().AtLeast(spec.V20251125) {
-			d := about(toolCase, h)
+			d := about(toolCase, obs)
 			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
-			out.Found(d)
+			out.Deviates(d)
 		}
 		return
 	}
-	if !out.Telling(h, b.anyCall(s), toolUnknownError, toolUnknownCode) {
+	if !out.IsInterpretable(obs, b.anyCall(s), toolUnknownError, toolUnknownCode) {
 		return
 	}
-	if !h.Message.IsError() {
-		d := about(toolUnknownError, h)
+	if !obs.Message.IsError() {
+		d := about(toolUnknownError, obs)
 		d.Permitted = "an error, usually with code -32602"
 		d.Summary = "The server calls a tool that is not listed."
-		if failed(h.Message) {
+		if failed(obs.Message) {
 			d.Summary = "The server answers a call of an unknown tool with a result."
 		}
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(toolUnknownCode)
 		return
 	}
-	out.Subject(toolUnknownError)
-	if code, _ := h.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
-		d := about(toolUnknownCode, h)
+	out.CameUp(toolUnknownError)
+	if code, _ := obs.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
+		d := about(toolUnknownCode, obs)
 		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602, as in the specification's example"
 		d.Weight = verdict.OnlyNote
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(toolUnknownCode)
+	out.CameUp(toolUnknownCode)
 }
 
 // sameButCase returns the listed name that differs in letter case alone.

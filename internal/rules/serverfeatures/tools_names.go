@@ -22,27 +22,27 @@ const maxName = 128 // characters
 // toolNames says each thing once: a name with a space breaks one sentence, one
 // with an umlaut another.
 func toolNames() rules.Fold {
-	return rules.Fold{Hear: rules.Hears{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if !regular(s, h) {
+	return rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if !regular(s, obs) {
 			return
 		}
-		for _, item := range wire.Elements(wire.At(h.Message.Result(), "/tools")) {
+		for _, item := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
-				judgeName(name, h, out)
+				judgeName(name, obs, out)
 			}
 		}
 	}}}
 }
 
-func judgeName(name string, h *rules.Heard, out *rules.Out) {
-	d := verdict.Deviation{At: rules.At(h.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
+func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
+	d := verdict.Deviation{At: rules.At(obs.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
 	if n := utf8.RuneCountInString(name); n < 1 || n > maxName {
 		d.Requirement = nameLength
 		d.Summary = "The server's tool name is empty, or longer than 128 characters."
 		d.Permitted = "1 to 128 characters"
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(nameLength)
+		out.CameUp(nameLength)
 	}
 	special, foreign := false, false
 	for _, r := range name {
@@ -58,14 +58,14 @@ func judgeName(name string, h *rules.Heard, out *rules.Out) {
 	switch {
 	case special:
 		d.Requirement, d.Summary = nameSpecial, "The server's tool name has a space or another special character."
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(nameCharset)
 	case foreign:
 		d.Requirement, d.Summary = nameCharset, "The server's tool name has letters or digits beyond ASCII."
-		out.Found(d)
-		out.Subject(nameSpecial)
+		out.Deviates(d)
+		out.CameUp(nameSpecial)
 	default:
-		out.Subject(nameCharset)
-		out.Subject(nameSpecial)
+		out.CameUp(nameCharset)
+		out.CameUp(nameSpecial)
 	}
 }

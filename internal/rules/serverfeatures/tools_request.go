@@ -21,56 +21,56 @@ const (
 // toolRequests judges the form of calls.
 func toolRequests() rules.Fold {
 	bare := &without{requirement: toolArgumentsOptional, thing: "tool"}
-	hear := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		if !regular(s, h) || !s.ServerDeclared("tools") {
+		if !regular(s, obs) || !s.ServerDeclared("tools") {
 			return
 		}
-		_, params := wire.Members(h.Asked.Message.Params())
+		_, params := wire.Members(obs.Request.Message.Params())
 		name, named := wire.Text(params["name"])
 		arguments := params["arguments"]
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
-			if out.Telling(h, b.anyCall(s), toolMalformed) {
-				malformedCall(h, out)
+			if out.IsInterpretable(obs, b.anyCall(s), toolMalformed) {
+				malformedCall(obs, out)
 			}
 		case params["task"] == nil && requiresNothing(s.Revision(), b.tools.seen[name]):
-			bare.heard(name, arguments, h)
+			bare.heard(name, arguments, obs)
 		}
 	}
 	return rules.Fold{
-		Reads: readsCatalog,
-		Hear:  rules.Hears{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear},
-		End:   func(s *rules.Session, out *rules.Out) { bare.judge(s, out) },
+		Shared:    readsCatalog,
+		OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear},
+		AtEnd:     func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) },
 	}
 }
 
 // validCall is a call of the tool with arguments that fit its schema.
-func (b *catalog) validCall(s *rules.Session, name string) rules.Ordinary {
-	return rules.Ordinary{
-		What: "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
-		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, name) },
+func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
+	return rules.Control{
+		What:    "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
+		Matches: func(req *rules.Request) bool { return b.isValidCall(s, req, name) },
 	}
 }
 
 // anyCall is a call of a listed tool with arguments that fit its schema, for
 // odd calls that name no tool, or one that is not listed. A server whose tools
 // must not be called shows by its list that it knows its tools.
-func (b *catalog) anyCall(s *rules.Session) rules.Ordinary {
-	return rules.Ordinary{
+func (b *catalog) anyCall(s *rules.Session) rules.Control {
+	return rules.Control{
 		What: "a call of a listed tool with valid arguments", ByName: true,
-		Is:   func(a *rules.Asked) bool { return b.isValidCall(s, a, "") },
-		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodToolsList },
+		Matches:  func(req *rules.Request) bool { return b.isValidCall(s, req, "") },
+		Fallback: func(req *rules.Request) bool { return req.Message.Method == spec.MethodToolsList },
 	}
 }
 
 // isValidCall reports whether a is a call of the named tool, or with "" of any
 // that is listed, with arguments that fit.
-func (b *catalog) isValidCall(s *rules.Session, a *rules.Asked, name string) bool {
-	if a.Message.Method != spec.MethodToolsCall {
+func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string) bool {
+	if req.Message.Method != spec.MethodToolsCall {
 		return false
 	}
-	_, params := wire.Members(a.Message.Params())
+	_, params := wire.Members(req.Message.Params())
 	called, _ := wire.Text(params["name"])
 	if name != "" && called != name || params["task"] != nil || b.tools.seen[called] == nil {
 		return false
@@ -83,18 +83,18 @@ func (b *catalog) isValidCall(s *rules.Session, a *rules.Asked, name string) boo
 	return input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
 }
 
-func malformedCall(h *rules.Heard, out *rules.Out) {
-	if h.Message.IsError() {
-		out.Subject(toolMalformed)
+func malformedCall(obs *rules.Observation, out *rules.Reporter) {
+	if obs.Message.IsError() {
+		out.CameUp(toolMalformed)
 		return
 	}
-	d := about(toolMalformed, h)
+	d := about(toolMalformed, obs)
 	d.Summary, d.Permitted = "The server serves a malformed tools/call.", "an error, usually with code -32602"
-	if failed(h.Message) {
+	if failed(obs.Message) {
 		d.Summary = "The server refuses a malformed tools/call in a result, not an error."
 		d.Weight = verdict.OnlyNote
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // requiresNothing reports whether a tool, as listed, takes no arguments at all.
@@ -114,12 +114,12 @@ type without struct {
 	requirement string
 	thing       string
 	order       []string
-	bare, empty map[string]*rules.Heard // by name, the first of each
+	bare, empty map[string]*rules.Observation // by name, the first of each
 }
 
-func (w *without) heard(name string, arguments jsontext.Value, h *rules.Heard) {
+func (w *without) heard(name string, arguments jsontext.Value, obs *rules.Observation) {
 	if w.bare == nil {
-		w.bare, w.empty = map[string]*rules.Heard{}, map[string]*rules.Heard{}
+		w.bare, w.empty = map[string]*rules.Observation{}, map[string]*rules.Observation{}
 	}
 	into := w.empty
 	switch members, _ := wire.Members(arguments); {
@@ -132,19 +132,19 @@ func (w *without) heard(name string, arguments jsontext.Value, h *rules.Heard) {
 		return
 	}
 	if into[name] == nil {
-		into[name] = h
+		into[name] = obs
 	}
 }
 
 // judge finds what was refused without arguments, and served with an empty
 // object or never tried so. What is refused either way has other reasons.
-func (w *without) judge(s *rules.Session, out *rules.Out) {
+func (w *without) judge(s *rules.Session, out *rules.Reporter) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]
 		code, _ := bare.Message.ErrorCode()
 		switch {
 		case succeeded(bare.Message):
-			out.Subject(w.requirement)
+			out.CameUp(w.requirement)
 			continue
 		case empty != nil && !succeeded(empty.Message):
 			continue
@@ -157,19 +157,19 @@ func (w *without) judge(s *rules.Session, out *rules.Out) {
 		d.Summary = "The server refuses a " + w.thing + " without arguments that needs none."
 		d.Permitted = "the same as for an empty object of arguments"
 		if empty != nil {
-			d.At = rules.At(bare.Asked.Event, bare.Event, empty.Asked.Event, empty.Event)
+			d.At = rules.At(bare.Request.Event, bare.Event, empty.Request.Event, empty.Event)
 		} else {
 			d.Weight = verdict.OnlyNote // there may be other reasons
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // askedMeanwhile reports whether the server had a question while it worked on the
 // request.
-func askedMeanwhile(s *rules.Session, h *rules.Heard) bool {
-	return slices.ContainsFunc(s.Posed(), func(p *transcript.Request) bool {
-		return p.Event.Seq > h.Asked.Event.Seq && p.Event.Seq < h.Event.Seq
+func askedMeanwhile(s *rules.Session, obs *rules.Observation) bool {
+	return slices.ContainsFunc(s.ServerRequests(), func(p *transcript.Request) bool {
+		return p.Event.Seq > obs.Request.Event.Seq && p.Event.Seq < obs.Event.Seq
 	})
 }
 

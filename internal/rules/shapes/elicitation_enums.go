@@ -31,7 +31,7 @@ func (f *form) enumeration(name string, v jsontext.Value) {
 // by the shape of the message.
 func (f *form) choices(items jsontext.Value) {
 	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
-		f.out.Subject(enumForms11)
+		f.out.CameUp(enumForms11)
 	}
 }
 
@@ -53,10 +53,10 @@ func (f *form) options(name string, v jsontext.Value) {
 		return
 	}
 	for _, id := range []string{enumForms06, enumForms11} {
-		f.out.Subject(id)
+		f.out.CameUp(id)
 	}
 	if modern && !has(v, "enumNames") {
-		f.out.Subject(legacyNames)
+		f.out.CameUp(legacyNames)
 	}
 }
 

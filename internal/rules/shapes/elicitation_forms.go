@@ -31,47 +31,47 @@ func requests() []rules.Rule {
 			ID:           "rule.requested-schema",
 			Title:        "elicitation schemas are valid and can be fulfilled",
 			Requirements: []string{requiredKnown, satisfiable, defaultsFit, defaultsEarly, noAdvanced, enumForms06, enumForms11, legacyNames},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodElicit): requestedSchema}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): requestedSchema}}),
 		},
 		{
 			ID:           "rule.required-elicitations",
 			Title:        "URLElicitationRequired errors list elicitations",
 			Requirements: []string{listsElicitations},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ErrorTo(""): listsSome}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): listsSome}}),
 		},
 		{
 			ID:           "rule.sampling-tools",
 			Title:        "tools in sampling requests have unique names",
 			Requirements: []string{definitionsValid},
-			Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
 		},
 	}
 }
 
-func listsSome(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	code, ok := h.Message.ErrorCode()
+func listsSome(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	code, ok := obs.Message.ErrorCode()
 	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, spec.V20251125) {
 		return
 	}
-	list := wire.At(h.Message.Member("error"), "/data/elicitations")
+	list := wire.At(obs.Message.Member("error"), "/data/elicitations")
 	if list.Kind() != '[' {
 		return // told by the shape of the message
 	}
 	if len(wire.Elements(list)) > 0 {
-		out.Subject(listsElicitations)
+		out.CameUp(listsElicitations)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: listsElicitations,
 		Summary:     "The server's error -32042 lists no elicitation.",
 		Permitted:   "the required elicitations, at least one",
-		Seen:        rules.Excerpt(h.Message.Member("error")),
-		At:          rules.At(h.Asked.Event, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Member("error")),
+		At:          rules.At(obs.Request.Event, obs.Event),
 	})
 }
 
-func uniqueTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	tools := wire.Elements(wire.At(h.Message.Params(), "/tools"))
+func uniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	tools := wire.Elements(wire.At(obs.Message.Params(), "/tools"))
 	if !since(s, spec.V20251125) || len(tools) == 0 {
 		return
 	}
@@ -79,34 +79,34 @@ func uniqueTools(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	for _, tool := range tools {
 		name, ok := wire.Text(wire.At(tool, "/name"))
 		if ok && names[name] {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: definitionsValid,
 				Summary:     "The server's sampling request has two tools of the same name.",
 				Permitted:   "a unique name for each tool",
 				Seen:        "the name " + rules.Excerpt(wire.Quote(name)) + " twice",
-				At:          rules.At(h.Event),
+				At:          rules.At(obs.Event),
 			})
 			return
 		}
 		names[name] = true
 	}
-	out.Subject(definitionsValid)
+	out.CameUp(definitionsValid)
 }
 
 // form is the schema of an elicitation by form that is being judged.
 type form struct {
 	s      *rules.Session
-	out    *rules.Out
+	out    *rules.Reporter
 	at     []int
 	fields map[string]jsontext.Value
 }
 
-func requestedSchema(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	requested := wire.At(h.Message.Params(), "/requestedSchema")
-	if !since(s, spec.V20250618) || text(h.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+func requestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	requested := wire.At(obs.Message.Params(), "/requestedSchema")
+	if !since(s, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}
-	f := &form{s: s, out: out, at: rules.At(h.Event)}
+	f := &form{s: s, out: out, at: rules.At(obs.Event)}
 	names, fields := wire.Members(wire.At(requested, "/properties"))
 	f.fields = fields
 	f.required(requested)
@@ -124,7 +124,7 @@ func (f *form) found(requirement, summary, permitted, name string, seen jsontext
 	if name != "" {
 		d.Seen = "the field " + rules.Excerpt(wire.Quote(name)) + ": " + d.Seen
 	}
-	f.out.Found(d)
+	f.out.Deviates(d)
 }
 
 func (f *form) required(requested jsontext.Value) {
@@ -138,7 +138,7 @@ func (f *form) required(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.Subject(requiredKnown)
+	f.out.CameUp(requiredKnown)
 }
 
 // advanced are keywords that change what a value may be and that forms do not
@@ -168,7 +168,7 @@ func (f *form) root(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.Subject(noAdvanced)
+	f.out.CameUp(noAdvanced)
 }
 
 // field judges one field of a type that forms have; others are reported by the
@@ -227,7 +227,7 @@ func (f *form) bounds(name string, v jsontext.Value) {
 		came = came || n > 0
 	}
 	if came {
-		f.out.Subject(satisfiable)
+		f.out.CameUp(satisfiable)
 	}
 }
 
@@ -240,7 +240,7 @@ func (f *form) defaults(name, kind string, v jsontext.Value) {
 	}
 	early := !f.s.Revision().AtLeast(spec.V20251125)
 	if early && kind == "boolean" {
-		f.out.Subject(defaultsEarly)
+		f.out.CameUp(defaultsEarly)
 	}
 	if !fits(value, kind) && (!early || kind == "boolean") {
 		return
@@ -249,7 +249,7 @@ func (f *form) defaults(name, kind string, v jsontext.Value) {
 		f.found(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
 		return
 	}
-	f.out.Subject(defaultsFit)
+	f.out.CameUp(defaultsFit)
 	if early && kind != "boolean" {
 		f.found(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
 	}

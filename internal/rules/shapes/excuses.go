@@ -13,11 +13,11 @@ import (
 type requires map[string][]string
 
 // note reads a page of the prompts.
-func (q requires) note(h *rules.Heard) {
-	if asked(h) != spec.MethodPromptsList {
+func (q requires) note(obs *rules.Observation) {
+	if asked(obs) != spec.MethodPromptsList {
 		return
 	}
-	for _, prompt := range wire.Elements(wire.At(h.Message.Result(), "/prompts")) {
+	for _, prompt := range wire.Elements(wire.At(obs.Message.Result(), "/prompts")) {
 		name := text(prompt, "/name")
 		q[name] = nil
 		for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
@@ -31,20 +31,20 @@ func (q requires) note(h *rules.Heard) {
 // excuse reports whether the violation is a URI made of what the client gave
 // wrongly: one that it asked for, an argument that is repeated, one that is no
 // string, or a required one that was left out.
-func (q requires) excuse(v schema.Violation, h *rules.Heard) bool {
-	if v.Kind != schema.NotURI || h.Asked == nil {
+func (q requires) excuse(v schema.Violation, obs *rules.Observation) bool {
+	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false
 	}
-	params := h.Asked.Message.Params()
+	params := obs.Request.Message.Params()
 	_, given := wire.Members(wire.At(params, "/arguments"))
-	there := text(h.Message.Raw, v.Pointer)
-	if asked(h) == spec.MethodResourcesRead && there == text(params, "/uri") {
+	there := text(obs.Message.Raw, v.Pointer)
+	if asked(obs) == spec.MethodResourcesRead && there == text(params, "/uri") {
 		return true
 	}
 	for _, raw := range given {
-		if argument, ok := wire.Text(raw); ok && argument == there || !ok && asked(h) == spec.MethodPromptsGet {
+		if argument, ok := wire.Text(raw); ok && argument == there || !ok && asked(obs) == spec.MethodPromptsGet {
 			return true
 		}
 	}
-	return asked(h) == spec.MethodPromptsGet && slices.ContainsFunc(q[text(params, "/name")], func(name string) bool { return given[name] == nil })
+	return asked(obs) == spec.MethodPromptsGet && slices.ContainsFunc(q[text(params, "/name")], func(name string) bool { return given[name] == nil })
 }

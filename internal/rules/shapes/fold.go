@@ -41,43 +41,43 @@ func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
 	var came []int       // by row
 	q := requires{}
-	judge := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if !judged(s, h) {
+	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if !judged(s, obs) {
 			return
 		}
 		if t == nil {
 			t = tables[s.Revision()]()
 			came = make([]int, len(t.rows))
 		}
-		q.note(h)
-		topic := t.topics[topicOf(h)]
+		q.note(obs)
+		topic := t.topics[topicOf(obs)]
 		if topic == nil {
-			otherError(h, out)
+			otherError(obs, out)
 			return
 		}
-		met, violations := t.validator.Examine(h.Message, asked(h))
+		met, violations := t.validator.Examine(obs.Message, asked(obs))
 		topic.count(&met, came)
 		switch {
 		case len(violations) == 0:
-		case ofLater(s, h):
+		case ofLater(s, obs):
 			if topic.general != nil {
 				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			topic.tell(single(violations), q, h, came, out)
+			topic.tell(single(violations), q, obs, came, out)
 		}
 	}
 	return rules.Fold{
-		Hear: rules.Hears{
+		OnMessage: rules.Handlers{
 			rules.ResultOf(""):      judge,
 			rules.ErrorTo(""):       judge,
 			rules.Notification(""):  judge,
 			rules.ServerRequest(""): judge,
 		},
-		End: func(_ *rules.Session, out *rules.Out) {
+		AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 			for i, n := range came {
 				if n > 0 {
-					out.Subjects(t.rows[i].requirement, n)
+					out.CameUpTimes(t.rows[i].requirement, n)
 				}
 			}
 		},
@@ -86,10 +86,10 @@ func startShape() rules.Fold {
 
 // otherError notes an error that is not the one which demands an elicitation:
 // it is where a server could have used that for something else.
-func otherError(h *rules.Heard, out *rules.Out) {
-	if h.Asked != nil && h.Message.IsError() {
-		if _, ok := h.Message.ErrorCode(); ok {
-			out.Subject(onlyForElicitation)
+func otherError(obs *rules.Observation, out *rules.Reporter) {
+	if obs.Request != nil && obs.Message.IsError() {
+		if _, ok := obs.Message.ErrorCode(); ok {
+			out.CameUp(onlyForElicitation)
 		}
 	}
 }
@@ -97,14 +97,14 @@ func otherError(h *rules.Heard, out *rules.Out) {
 // judged reports whether a message is one of a session whose revision is known,
 // and has the envelope that a shape needs; what else is wrong with it is the
 // matter of the base rules.
-func judged(s *rules.Session, h *rules.Heard) bool {
+func judged(s *rules.Session, obs *rules.Observation) bool {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return false
 	}
-	m := h.Message
+	m := obs.Message
 	switch m.Kind {
 	case wire.Response:
-		return h.Asked.WellFormed && (!m.Has("result") || m.Result().Kind() == '{') && m.Has("result") != m.Has("error")
+		return obs.Request.WellFormed && (!m.Has("result") || m.Result().Kind() == '{') && m.Has("result") != m.Has("error")
 	default:
 		// JSON-RPC has arrays for params, too; MCP has not.
 		return !m.Has("params") || m.Params().Kind() == '{' || m.Params().Kind() == '['
@@ -112,35 +112,35 @@ func judged(s *rules.Session, h *rules.Heard) bool {
 }
 
 // topicOf returns the name that the table has for the message.
-func topicOf(h *rules.Heard) string {
+func topicOf(obs *rules.Observation) string {
 	switch {
-	case h.Asked == nil:
-		return h.Message.Method
-	case h.Message.IsError():
-		if code, ok := h.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
+	case obs.Request == nil:
+		return obs.Message.Method
+	case obs.Message.IsError():
+		if code, ok := obs.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
 			return anError
 		}
 		return ""
 	default:
-		return h.Asked.Message.Method
+		return obs.Request.Message.Method
 	}
 }
 
-func asked(h *rules.Heard) string {
-	if h.Asked == nil {
+func asked(obs *rules.Observation) string {
+	if obs.Request == nil {
 		return ""
 	}
-	return h.Asked.Message.Method
+	return obs.Request.Message.Method
 }
 
 // ofLater reports whether a message is of a sort that came with a later revision,
 // which is told as such.
-func ofLater(s *rules.Session, h *rules.Heard) bool {
+func ofLater(s *rules.Session, obs *rules.Observation) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
-	if h.Asked == nil {
-		return h.Message.Method == spec.MethodElicit && !tasks && text(h.Message.Params(), "/mode") == "url"
+	if obs.Request == nil {
+		return obs.Message.Method == spec.MethodElicit && !tasks && text(obs.Message.Params(), "/mode") == "url"
 	}
-	result := h.Message.Result()
+	result := obs.Message.Result()
 	return text(result, "/resultType") == "input_required" ||
 		!tasks && wire.At(result, "/task/taskId") != nil && !has(result, "content")
 }
@@ -162,7 +162,7 @@ func single(all []schema.Violation) []schema.Violation {
 }
 
 // tell assigns each violation to its requirement.
-func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, came []int, out *rules.Out) {
+func (t *topic) tell(violations []schema.Violation, q requires, obs *rules.Observation, came []int, out *rules.Reporter) {
 	lacks := lacking(violations)
 	for i, v := range violations {
 		r := t.find(v)
@@ -172,7 +172,7 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if q.excuse(v, h) {
+		if q.excuse(v, obs) {
 			came[r.number]-- // what the client gave shows nothing of the server
 			continue
 		}
@@ -180,12 +180,12 @@ func (t *topic) tell(violations []schema.Violation, q requires, h *rules.Heard, 
 			out.Elsewhere(r.requirement)
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: r.requirement,
 			Summary:     r.summary,
 			Permitted:   v.Permitted,
 			Seen:        seen(v),
-			At:          positions(h),
+			At:          positions(obs),
 			Pointer:     v.Pointer,
 			Weight:      r.weight,
 		})
@@ -232,11 +232,11 @@ func seen(v schema.Violation) string {
 }
 
 // positions returns where the message stands, and what it answers.
-func positions(h *rules.Heard) []int {
-	if h.Asked != nil {
-		return rules.At(h.Asked.Event, h.Event)
+func positions(obs *rules.Observation) []int {
+	if obs.Request != nil {
+		return rules.At(obs.Request.Event, obs.Event)
 	}
-	return rules.At(h.Event)
+	return rules.At(obs.Event)
 }
 
 // compiledTable is the table as one revision has it.

@@ -16,18 +16,18 @@ func notifications() []rules.Rule {
 			ID:           "rule.cancelled-request-id",
 			Title:        "a cancellation names its request",
 			Requirements: []string{cancelledID},
-			Start: rules.Stateless(rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				switch {
 				case !since(s, spec.V20251125):
-				case has(h.Message.Params(), "requestId"):
-					out.Subject(cancelledID)
+				case has(obs.Message.Params(), "requestId"):
+					out.CameUp(cancelledID)
 				default:
-					out.Found(verdict.Deviation{
+					out.Deviates(verdict.Deviation{
 						Requirement: cancelledID,
 						Summary:     "The server's cancellation has no requestId.",
 						Permitted:   "the id of a request that is not a task; tasks/cancel cancels tasks",
-						Seen:        rules.Excerpt(h.Message.Raw),
-						At:          rules.At(h.Event),
+						Seen:        rules.Excerpt(obs.Message.Raw),
+						At:          rules.At(obs.Event),
 					})
 				}
 			}}}),

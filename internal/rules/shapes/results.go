@@ -24,24 +24,24 @@ func promptResources() rules.Rule {
 		ID:           "rule.prompt-resources",
 		Title:        "resources in prompts name their MIME type",
 		Requirements: []string{embeddedMIME},
-		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 				if !since(s, spec.V20241105) {
 					return
 				}
-				for i, m := range wire.Elements(wire.At(h.Message.Result(), "/messages")) {
+				for i, m := range wire.Elements(wire.At(obs.Message.Result(), "/messages")) {
 					resource := wire.At(m, "/content/resource")
 					switch {
 					case text(m, "/content/type") != "resource" || resource.Kind() != '{':
 					case has(resource, "mimeType"):
-						out.Subject(embeddedMIME)
+						out.CameUp(embeddedMIME)
 					default:
-						out.Found(verdict.Deviation{
+						out.Deviates(verdict.Deviation{
 							Requirement: embeddedMIME,
 							Summary:     "The server's prompt has a resource without a MIME type.",
 							Permitted:   "mimeType next to uri, although the schema has it optional",
 							Seen:        rules.Excerpt(resource) + " at /result/messages/" + strconv.Itoa(i) + "/content/resource",
-							At:          rules.At(h.Asked.Event, h.Event),
+							At:          rules.At(obs.Request.Event, obs.Event),
 						})
 					}
 				}
@@ -55,14 +55,14 @@ func completionCounts() rules.Rule {
 		ID:           "rule.completion-counts",
 		Title:        "total and hasMore agree with the values",
 		Requirements: []string{totalNotBelow, hasMoreFits},
-		Start:        rules.Stateless(rules.Fold{Hear: rules.Hears{rules.ResultOf(spec.MethodComplete): counts}}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodComplete): counts}}),
 	}
 }
 
 // counts leaves alone what is of the wrong type, which is told by the shape of
 // the message.
-func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	completion := wire.At(h.Message.Result(), "/completion")
+func counts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	completion := wire.At(obs.Message.Result(), "/completion")
 	values := wire.At(completion, "/values")
 	total, ok := number(wire.At(completion, "/total"))
 	if !since(s, spec.V20241105) || !ok || values.Kind() != '[' {
@@ -71,63 +71,63 @@ func counts(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	n := len(wire.Elements(values))
 	d := verdict.Deviation{
 		Seen: strconv.Itoa(n) + " values, total " + rules.Excerpt(wire.At(completion, "/total")),
-		At:   rules.At(h.Asked.Event, h.Event),
+		At:   rules.At(obs.Request.Event, obs.Event),
 	}
 	order := total.Cmp(new(big.Rat).SetInt64(int64(n)))
 	if order < 0 {
 		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
 		d.Permitted = "the number of all values, including those sent"
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(hasMoreFits)
 		return
 	}
-	out.Subject(totalNotBelow)
+	out.CameUp(totalNotBelow)
 	more := wire.At(completion, "/hasMore").Kind()
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
 		d.Requirement, d.Summary = hasMoreFits, "The server's completion has a hasMore that contradicts its total."
 		d.Permitted = "true if the total exceeds the number of values, else false"
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
-		out.Found(d)
+		out.Deviates(d)
 	case more == 't' || more == 'f':
-		out.Subject(hasMoreFits)
+		out.CameUp(hasMoreFits)
 	}
 }
 
 func emptyResults() rules.Rule {
-	hears := rules.Hears{}
+	hears := rules.Handlers{}
 	ids := map[string]string{
 		spec.MethodSetLevel:             setLevelEmpty,
 		spec.MethodResourcesSubscribe:   subscribeEmpty,
 		spec.MethodResourcesUnsubscribe: unsubscribeDone,
 	}
 	for method, id := range ids {
-		hears[rules.ResultOf(method)] = func(s *rules.Session, h *rules.Heard, out *rules.Out) { empty(s, h, id, out) }
+		hears[rules.ResultOf(method)] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { empty(s, obs, id, out) }
 	}
 	return rules.Rule{
 		ID:           "rule.empty-results",
 		Title:        "methods without a result type return an empty result",
 		Requirements: []string{setLevelEmpty, subscribeEmpty, unsubscribeDone},
-		Start:        rules.Stateless(rules.Fold{Hear: hears}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: hears}),
 	}
 }
 
-func empty(s *rules.Session, h *rules.Heard, id string, out *rules.Out) {
-	names, _ := wire.Members(h.Message.Result())
-	if !since(s, spec.V20241105) || h.Message.Result().Kind() != '{' {
+func empty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
+	names, _ := wire.Members(obs.Message.Result())
+	if !since(s, spec.V20241105) || obs.Message.Result().Kind() != '{' {
 		return
 	}
 	for _, name := range names {
 		if name != "_meta" {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: id,
 				Summary:     "The server's result should be empty, but is not.",
 				Permitted:   "{}, or an object with only _meta",
-				Seen:        rules.Excerpt(h.Message.Result()),
-				At:          rules.At(h.Asked.Event, h.Event),
+				Seen:        rules.Excerpt(obs.Message.Result()),
+				At:          rules.At(obs.Request.Event, obs.Event),
 			})
 			return
 		}
 	}
-	out.Subject(id)
+	out.CameUp(id)
 }

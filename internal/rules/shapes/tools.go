@@ -24,20 +24,20 @@ func toolDefinitions() rules.Rule {
 		ID:           "rule.tool-definitions",
 		Title:        "tool annotations are consistent; schemas have a valid dialect, and a valid form without parameters",
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
-		Start: rules.Stateless(rules.Fold{Hear: rules.Hears{
-			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-				if !since(s, spec.V20250326) || !h.Asked.WellFormed {
+		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
+			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+				if !since(s, spec.V20250326) || !obs.Request.WellFormed {
 					return
 				}
-				for i, tool := range wire.Elements(wire.At(h.Message.Result(), "/tools")) {
-					definition(s, tool, verdict.Deviation{At: rules.At(h.Asked.Event, h.Event)}, "/result/tools/"+strconv.Itoa(i), out)
+				for i, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
+					definition(s, tool, verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}, "/result/tools/"+strconv.Itoa(i), out)
 				}
 			},
 		}}),
 	}
 }
 
-func definition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, where string, out *rules.Out) {
+func definition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	hints(tool, d, where, out)
 	if !s.Revision().AtLeast(spec.V20251125) {
 		return
@@ -51,34 +51,34 @@ func definition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, wher
 }
 
 // hints notes what contradicts itself.
-func hints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Out) {
+func hints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	if !isTrue(tool, "/annotations/readOnlyHint") {
 		return
 	}
 	if !isTrue(tool, "/annotations/destructiveHint") {
-		out.Subject(dependentHints)
+		out.CameUp(dependentHints)
 		return
 	}
 	d.Requirement, d.Summary = dependentHints, "The server's tool is declared both read-only and destructive."
 	d.Permitted, d.Seen = "destructiveHint where readOnlyHint is not true", rules.Excerpt(wire.At(tool, "/annotations"))+" at "+where
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // dialect gives advice only: another dialect may be declared.
-func dialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Out) {
+func dialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {
-		out.Subject(recommendedDialect)
+		out.CameUp(recommendedDialect)
 		return
 	}
 	d.Requirement, d.Weight = recommendedDialect, verdict.OnlyNote
 	d.Summary = "The server's schema uses another dialect than the recommended one."
 	d.Permitted, d.Seen = "JSON Schema 2020-12", rules.Excerpt(wire.Quote(named))+" at "+where
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // parameters notes a schema that takes anything where there are no parameters.
-func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Out) {
+func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	names, _ := wire.Members(v)
 	for _, name := range names {
 		if !slices.Contains([]string{"$schema", "type", "properties", "required", "additionalProperties", "title", "description"}, name) {
@@ -89,11 +89,11 @@ func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.
 		return
 	}
 	if wire.At(v, "/additionalProperties").Kind() == 'f' {
-		out.Subject(noParametersForm)
+		out.CameUp(noParametersForm)
 		return
 	}
 	d.Requirement, d.Weight = noParametersForm, verdict.OnlyNote
 	d.Summary = "The server's tool without parameters allows additional properties."
 	d.Permitted, d.Seen = "additionalProperties that are false; any object schema is valid, too", rules.Excerpt(v)+" at "+where+"/inputSchema"
-	out.Found(d)
+	out.Deviates(d)
 }

@@ -21,7 +21,7 @@ func supportedDialect() rules.Rule {
 		Requirements: []string{supports202012},
 		Start: func() rules.Fold {
 			l := &listing{member: "inputSchema"}
-			return rules.Fold{Hear: rules.Hears{
+			return rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodToolsList):        l.learn,
 				rules.Notification(spec.MethodToolsChanged): l.forget,
 				rules.ResultOf(spec.MethodToolsCall):        l.called,
@@ -38,9 +38,9 @@ var differs = regexp.MustCompile(`prefixItems|unevaluated|dependen|Contains|\$re
 // called judges calls with arguments that older dialects take differently; no
 // others show by which the server goes. One call is no proof: what is taken
 // may have been converted, and what is refused may have another fault.
-func (l *listing) called(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	params := h.Asked.Message.Params()
-	if !since(s, spec.V20251125) || !h.Asked.WellFormed || len(l.schemas) == 0 {
+func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	params := obs.Request.Message.Params()
+	if !since(s, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
 	input, arguments := l.schemas[text(params, "/name")], wire.At(params, "/arguments")
@@ -48,28 +48,28 @@ func (l *listing) called(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		return
 	}
 	v := schema.For(s.Revision())
-	failed := h.Message.IsError() || isTrue(h.Message.Result(), "/isError")
-	d := verdict.Deviation{Requirement: supports202012, At: rules.At(h.Asked.Event, h.Event)}
+	failed := obs.Message.IsError() || isTrue(obs.Message.Result(), "/isError")
+	d := verdict.Deviation{Requirement: supports202012, At: rules.At(obs.Request.Event, obs.Event)}
 	switch broken := v.Structured(input, arguments); {
 	case len(broken) > 0 && !v.BreaksModern(input, arguments):
 	case len(broken) > 0 && !failed:
 		d.Summary, d.Weight = "The server accepts arguments that JSON Schema 2020-12 forbids.", verdict.AtMostWarning
 		d.Permitted, d.Seen = "a refusal", seenArguments(arguments, broken[0].Seen)
-		out.Found(d)
+		out.Deviates(d)
 	case len(broken) > 0:
-		out.Subject(supports202012)
+		out.CameUp(supports202012)
 	default:
 		older, ok := v.InDraft07(input, arguments)
 		if !ok || len(older) == 0 {
 			return
 		}
 		if !failed {
-			out.Subject(supports202012)
+			out.CameUp(supports202012)
 			return
 		}
 		d.Summary, d.Weight = "The server refuses arguments that JSON Schema 2020-12 permits.", verdict.OnlyNote
-		d.Permitted, d.Seen = "what the tool gives for arguments that fit its schema", seenArguments(arguments, rules.Excerpt(h.Message.Raw))
-		out.Found(d)
+		d.Permitted, d.Seen = "what the tool gives for arguments that fit its schema", seenArguments(arguments, rules.Excerpt(obs.Message.Raw))
+		out.Deviates(d)
 	}
 }
 

@@ -25,7 +25,7 @@ func structuredContent() rules.Rule {
 		Requirements: []string{structuredPresent, structuredConforms, structuredCopy},
 		Start: func() rules.Fold {
 			l := &listing{member: "outputSchema"}
-			return rules.Fold{Hear: rules.Hears{
+			return rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodToolsList):        l.learn,
 				rules.Notification(spec.MethodToolsChanged): l.forget,
 				rules.ResultOf(spec.MethodToolsCall):        l.judge,
@@ -42,11 +42,11 @@ type listing struct {
 
 // learn takes the schemas from a list. Where a tool is listed with another one
 // than before, without a word on the change, it is not known which holds.
-func (l *listing) learn(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+func (l *listing) learn(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if l.schemas == nil {
 		l.schemas = map[string]jsontext.Value{}
 	}
-	for _, tool := range wire.Elements(wire.At(h.Message.Result(), "/tools")) {
+	for _, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
 		name, ok := wire.Text(wire.At(tool, "/name"))
 		if !ok {
 			continue
@@ -62,19 +62,19 @@ func (l *listing) learn(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
 	}
 }
 
-func (l *listing) forget(*rules.Session, *rules.Heard, *rules.Out) { l.schemas = nil }
+func (l *listing) forget(*rules.Session, *rules.Observation, *rules.Reporter) { l.schemas = nil }
 
 // judge leaves alone results that are errors, which need not be structured, those
 // of calls that were cancelled, which may be what there was by then, and tasks,
 // whose result comes later.
-func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	result := h.Message.Result()
-	if !since(s, spec.V20250618) || !h.Asked.WellFormed || h.Asked.Cancelled || result.Kind() != '{' {
+func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	result := obs.Message.Result()
+	if !since(s, spec.V20250618) || !obs.Request.WellFormed || obs.Request.Cancelled || result.Kind() != '{' {
 		return
 	}
 	var promised jsontext.Value
 	if len(l.schemas) > 0 {
-		promised = l.schemas[text(h.Asked.Message.Params(), "/name")]
+		promised = l.schemas[text(obs.Request.Message.Params(), "/name")]
 	}
 	structured := member(result, "structuredContent")
 	if promised == nil && structured == nil {
@@ -83,15 +83,15 @@ func (l *listing) judge(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	if isTrue(result, "/isError") || has(result, "task") && !has(result, "content") {
 		return
 	}
-	d := verdict.Deviation{At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}
 	if structured == nil {
 		d.Requirement, d.Summary = structuredPresent, "The server's tool has an outputSchema, but no structuredContent."
 		d.Permitted, d.Seen = "structuredContent that fits the outputSchema", rules.Excerpt(result)
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	if promised != nil {
-		out.Subject(structuredPresent)
+		out.CameUp(structuredPresent)
 	}
 	if structured.Kind() != '{' {
 		return // told by the shape of the message
@@ -110,26 +110,26 @@ func member(v jsontext.Value, name string) jsontext.Value {
 	return wire.At(v, "/"+name)
 }
 
-func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Out) {
+func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	found := schema.For(s.Revision()).Structured(promised, structured)
 	if len(found) == 0 {
-		out.Subject(structuredConforms)
+		out.CameUp(structuredConforms)
 		return
 	}
 	d.Requirement, d.Summary = structuredConforms, "The server's structuredContent breaks the tool's outputSchema."
 	d.Permitted, d.Seen = found[0].Permitted, found[0].Seen
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // copied looks for a text that is the same JSON.
-func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.Out) {
+func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return
 	}
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
 		copied := jsontext.Value(text(block, "/text"))
 		if copied.Kind() == '{' && same(copied, structured) {
-			out.Subject(structuredCopy)
+			out.CameUp(structuredCopy)
 			return
 		}
 	}
@@ -138,5 +138,5 @@ func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.O
 	if d.Seen == "" {
 		d.Seen = "no content"
 	}
-	out.Found(d)
+	out.Deviates(d)
 }

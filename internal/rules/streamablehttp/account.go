@@ -53,10 +53,10 @@ func (v *view) facts(x *exchange) discount.ExchangeFacts {
 	// A request that names a session known to be over asks what becomes of such
 	// requests; one that was under way at its end does not.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.sessionOver(x)
-	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 })
-	for _, a := range x.requests {
-		f.Judged = f.Judged || a.Unanswered()
-		f.Withdrawn = f.Withdrawn || a.Cancelled
+	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
+	for _, req := range x.requests {
+		f.Judged = f.Judged || req.Unanswered()
+		f.Withdrawn = f.Withdrawn || req.Cancelled
 	}
 	return f
 }
@@ -82,14 +82,14 @@ func (v *view) isUnanswered(x *exchange) bool {
 	return x.Response == nil && discount.ForExchange(v.facts(x)) == nil
 }
 
-func responses(v *view, out *rules.Out) {
+func responses(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case x.Response != nil && !x.partial():
-			out.Subject(httpResponse)
+			out.CameUp(httpResponse)
 		case discount.ForExchange(v.facts(x)) != nil: // it does not count
 		case x.partial():
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: httpResponse,
 				Summary:     "The server cuts off the body of an HTTP response.",
 				Permitted:   "all bytes of the body that the response head announces",
@@ -110,7 +110,7 @@ func responses(v *view, out *rules.Out) {
 			default:
 				d.Summary, d.Seen = "The server does not answer an HTTP request.", x.Method()+" got no response until the timeout; then the client closed the connection"
 			}
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 }
@@ -119,13 +119,13 @@ func responses(v *view, out *rules.Out) {
 // JSON-RPC, and which the server refuses by a status without a JSON-RPC
 // response; and any request on which the server fails. A status of 400 to 499
 // says that the server found something wrong, so it is a note.
-func legalServed(v *view, out *rules.Out) {
+func legalServed(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Response == nil || discount.IsIntermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
-			!slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Regular() }) && v.listened(x)
+			!slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.IsRegular() }) && v.listened(x)
 		d := verdict.Deviation{
 			Requirement: httpServed,
 			Summary:     "The server refuses a legal request by HTTP status alone.",
@@ -134,20 +134,20 @@ func legalServed(v *view, out *rules.Out) {
 		}
 		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
-			out.Subject(httpServed)
+			out.CameUp(httpServed)
 		case legal && failed:
 			d.Summary = "The server fails on a legal request, without a JSON-RPC response."
-			out.Found(d)
+			out.Deviates(d)
 		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
 			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a status of success, or 405 where clients may not end sessions"
-			out.Found(d)
+			out.Deviates(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
 			d.Permitted = "a status from 400 to 499 for what is wrong with the request"
-			out.Found(d)
+			out.Deviates(d)
 		case legal && x.Refused() && !dependsOnState(x.Status()):
 			d.Weight = verdict.OnlyNote
-			out.Found(d)
+			out.Deviates(d)
 		}
 	}
 }
@@ -155,21 +155,21 @@ func legalServed(v *view, out *rules.Out) {
 // plainServed judges what becomes of the two requests that every server has to
 // serve and that hold nothing to refuse. A refusal without the id of the request
 // is not its response.
-func plainServed(v *view, out *rules.Out) {
-	pinged := slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodPing && len(a.Responses) > 0 })
+func plainServed(v *view, out *rules.Reporter) {
+	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
 		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
 			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.answersFirst() {
 			continue
 		}
-		switch a := x.requests[0]; {
-		case a.Succeeded() && a.Message.Method == spec.MethodPing && a.Regular():
-			out.Subject(pingResponds)
-		case a.Succeeded() && a.SoundInitialize():
-			out.Subject(initResponse)
-		case a.Message.Method == spec.MethodPing && a.Regular() && !a.Cancelled && !pinged:
+		switch req := x.requests[0]; {
+		case req.Succeeded() && req.Message.Method == spec.MethodPing && req.IsRegular():
+			out.CameUp(pingResponds)
+		case req.Succeeded() && req.SoundInitialize():
+			out.CameUp(initResponse)
+		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.Cancelled && !pinged:
 			x.refusedPing(out)
-		case a.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(a.Responses) == 0:
+		case req.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
 			x.failedInitialize(out)
 		}
 	}
@@ -178,7 +178,7 @@ func plainServed(v *view, out *rules.Out) {
 // refusedPing judges a ping of a conversation in which none was served. An error
 // that calls it malformed is wrong in any case; for another one there may be a
 // reason beside the request, such as a session that is kept elsewhere.
-func (x *exchange) refusedPing(out *rules.Out) {
+func (x *exchange) refusedPing(out *rules.Reporter) {
 	if x.Status() != 400 {
 		return
 	}
@@ -189,13 +189,13 @@ func (x *exchange) refusedPing(out *rules.Out) {
 	if e := x.errorIn(); e == nil || code(e) != spec.CodeParse && code(e) != spec.CodeInvalidRequest {
 		d.Summary, d.Weight = "The server refuses every ping by HTTP status.", verdict.AtMostWarning
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // failedInitialize judges the first initialize, where the response shows that
 // its receiver reads JSON-RPC, or streams: what else refuses it may be no MCP
 // server. An invalid request may mean that another client has the only session.
-func (x *exchange) failedInitialize(out *rules.Out) {
+func (x *exchange) failedInitialize(out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at()}
 	e := x.errorIn()
 	switch {
@@ -208,7 +208,7 @@ func (x *exchange) failedInitialize(out *rules.Out) {
 	default:
 		return
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // goesOn reports whether an event on the stream has an id, so that the client

@@ -15,7 +15,7 @@ func (x *exchange) taken() bool { return x.Succeeded() && x.errorIn() == nil }
 // tellingly reports whether the refusal of x may be interpreted: the same
 // request without the flaw was served just before and just after, as far as
 // there was one. Otherwise the requirements are not observed, with the reason.
-func (v *view) tellingly(x *exchange, out *rules.Out, requirements ...string) bool {
+func (v *view) tellingly(x *exchange, out *rules.Reporter, requirements ...string) bool {
 	why := v.unclear(x)
 	for _, r := range requirements {
 		if why != "" {

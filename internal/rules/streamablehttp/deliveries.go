@@ -11,15 +11,15 @@ import (
 )
 
 // deliveries judges streams that the server ended.
-func deliveries(v *view, out *rules.Out) {
+func deliveries(v *view, out *rules.Reporter) {
 	v.streams(func(x *exchange) {
 		if v.halfDelivered(x, out) || v.misplaced(x, out) {
 			return
 		}
 		if _, all := allAnswered(x); all {
-			out.Subject(responseDelivered)
+			out.CameUp(responseDelivered)
 			if x.Ended() == transcript.Complete {
-				out.Subject(noEarlyClose)
+				out.CameUp(noEarlyClose)
 			}
 			return
 		}
@@ -39,7 +39,7 @@ func (v *view) maybeOver(x *exchange) bool {
 }
 
 // endedEarly judges a stream that the server ended before a response.
-func (v *view) endedEarly(x *exchange, out *rules.Out) {
+func (v *view) endedEarly(x *exchange, out *rules.Reporter) {
 	missing, late, elsewhere := v.notOn(x)
 	if elsewhere > 0 { // streamable-http.get-no-response
 		out.Elsewhere(responseDelivered)
@@ -62,18 +62,18 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 	polled := v.revision.AtLeast(spec.V20251125)
 	switch {
 	case polled && missing == 0:
-		out.Subject(responseDelivered)
+		out.CameUp(responseDelivered)
 	case polled && x.hasIDs():
 	case polled:
 		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
-		out.Found(d)
+		out.Deviates(d)
 	case missing == 0:
-		out.Subject(responseDelivered)
+		out.CameUp(responseDelivered)
 		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream before the response, and resumes it."
-		out.Found(d)
+		out.Deviates(d)
 	default:
 		d.Requirement = noEarlyClose
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(responseDelivered)
 	}
 }
@@ -82,12 +82,12 @@ func (v *view) endedEarly(x *exchange, out *rules.Out) {
 // those without one, with one on a stream that goes on with it, and with one on
 // another stream.
 func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
-	for _, a := range x.requests {
+	for _, req := range x.requests {
 		switch {
-		case answeredOn(x, a) != nil || a.Cancelled:
-		case len(a.Responses) == 0:
+		case answeredOn(x, req) != nil || req.Cancelled:
+		case len(req.Responses) == 0:
 			missing++
-		case v.resumed(x, a.Responses[0].Event):
+		case v.resumed(x, req.Responses[0].Event):
 			late++
 		default:
 			elsewhere++
@@ -104,12 +104,12 @@ func (v *view) resumed(x *exchange, e *transcript.Event) bool {
 
 // polling judges a connection that the server closed so that the client comes
 // back later.
-func (v *view) polling(x *exchange, out *rules.Out) {
+func (v *view) polling(x *exchange, out *rules.Reporter) {
 	if x.retries() {
-		out.Subject(retryBeforeClose)
+		out.CameUp(retryBeforeClose)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: retryBeforeClose,
 		Summary:     "The server closes an unfinished stream without a retry field.",
 		Permitted:   "an event with a retry field before the connection is closed",
@@ -120,12 +120,12 @@ func (v *view) polling(x *exchange, out *rules.Out) {
 
 // halfDelivered judges a response in an event without the blank line that ends
 // it: clients drop such an event.
-func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
+func (v *view) halfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received || p.says.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: responseDelivered,
 			Summary:     "The server ends a stream inside the event of a message.",
 			Permitted:   "a blank line after each event; without it the event is lost",
@@ -139,16 +139,16 @@ func (v *view) halfDelivered(x *exchange, out *rules.Out) bool {
 
 // misplaced judges a response that comes on the stream of another POST. On that
 // of a GET it is a matter of streamable-http.get-no-response.
-func (v *view) misplaced(x *exchange, out *rules.Out) bool {
-	for _, a := range x.requests {
-		if len(a.Responses) == 0 {
+func (v *view) misplaced(x *exchange, out *rules.Reporter) bool {
+	for _, req := range x.requests {
+		if len(req.Responses) == 0 {
 			continue
 		}
-		e := a.Responses[0].Event
+		e := req.Responses[0].Event
 		if y := v.of(e); y == nil || y == x || y.Method() != "POST" {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: responseDelivered,
 			Summary:     "The server sends a response on the stream of another request.",
 			Permitted:   "the response on the stream that its request opened",

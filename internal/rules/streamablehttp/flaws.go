@@ -101,8 +101,8 @@ func (v *view) legal(x *exchange) bool {
 			responses++
 		}
 	}
-	for _, a := range x.requests {
-		if !a.WellFormed {
+	for _, req := range x.requests {
+		if !req.WellFormed {
 			return false
 		}
 	}

@@ -53,7 +53,7 @@ func (v *view) gets(see func(x *exchange)) {
 	}
 }
 
-func getStatus(v *view, out *rules.Out) {
+func getStatus(v *view, out *rules.Reporter) {
 	v.gets(func(x *exchange) {
 		if x.flaws != 0 || v.initialized < 0 || x.Request.Seq < v.initialized {
 			return
@@ -69,32 +69,32 @@ func getStatus(v *view, out *rules.Out) {
 		other := v.otherOpen(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
-			out.Subject(singleEndpoint)
-			out.Subject(streamOr405)
+			out.CameUp(singleEndpoint)
+			out.CameUp(streamOr405)
 			if other != nil && x.Succeeded() {
-				out.Subject(concurrentStreams)
+				out.CameUp(concurrentStreams)
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
 			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", shown(other.Request, x.Request, x.Response)
-			out.Found(d)
+			out.Deviates(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
 		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
-			out.Found(d)
+			out.Deviates(d)
 			out.Elsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
 			// Of the status MCP says nothing; those who read event streams want 200.
 			d.Summary, d.Weight = "The server opens a GET stream with a status other than 200.", verdict.AtMostWarning
-			out.Found(d)
+			out.Deviates(d)
 		case x.Succeeded():
 			d.Summary = "The server answers a GET with something other than an event stream."
-			out.Found(d)
+			out.Deviates(d)
 		default:
 			d.Summary = "The server refuses a GET with a status other than 405."
-			out.Found(d)
+			out.Deviates(d)
 		}
 	})
 }
@@ -108,7 +108,7 @@ const (
 
 // unanswered judges a GET without a response, while the server answered requests
 // that were sent after it: a client can't tell then that there is a stream.
-func (v *view) unanswered(x *exchange, out *rules.Out) {
+func (v *view) unanswered(x *exchange, out *rules.Reporter) {
 	until := v.end
 	if x.End != nil {
 		until = x.End.At
@@ -126,7 +126,7 @@ func (v *view) unanswered(x *exchange, out *rules.Out) {
 		if y.Method() != "POST" || !y.Succeeded() || y.Request.Seq < x.Request.Seq {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: streamOr405,
 			Summary:     "The server does not answer a GET, but answers other requests.",
 			Permitted:   "the response head at once, even before the first event",
@@ -159,13 +159,13 @@ func (v *view) otherOpen(x *exchange) *exchange {
 	return nil
 }
 
-func getMessages(v *view, out *rules.Out) {
+func getMessages(v *view, out *rules.Reporter) {
 	v.gets(func(x *exchange) {
 		if !x.opened() {
 			return
 		}
 		if v.answeredDuring(x) {
-			out.Subject(getNoResponse)
+			out.CameUp(getNoResponse)
 		}
 		for _, p := range x.pieces {
 			if p.Kind != transcript.Received || p.IsCut() {
@@ -176,7 +176,7 @@ func getMessages(v *view, out *rules.Out) {
 					out.Elsewhere(getNoResponse)
 					continue
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: getNoResponse,
 					Summary:     "The server sends a response on a GET stream that resumes nothing.",
 					Permitted:   "requests and notifications; responses on the stream of their POST",
@@ -202,8 +202,8 @@ func responseIn(p piece) *wire.Message {
 // answeredDuring reports whether a request was answered while the stream of x was
 // open, so that the response could have come on it.
 func (v *view) answeredDuring(x *exchange) bool {
-	for _, a := range v.s.All() {
-		if len(a.Responses) > 0 && a.Responses[0].Event.Exchange != x.Number && x.open(a.Responses[0].Event.Seq) {
+	for _, req := range v.s.ClientRequests() {
+		if len(req.Responses) > 0 && req.Responses[0].Event.Exchange != x.Number && x.open(req.Responses[0].Event.Seq) {
 			return true
 		}
 	}
@@ -212,13 +212,13 @@ func (v *view) answeredDuring(x *exchange) bool {
 
 // unrelated judges progress: of other messages nothing shows whether they
 // belong to a request in progress.
-func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
+func (v *view) unrelated(x *exchange, p piece, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
 	case owner == nil:
-		out.Subject(getUnrelated)
+		out.CameUp(getUnrelated)
 	case owner.InFlight(p.Seq):
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: getUnrelated,
 			Summary:     "The server sends a request's progress on a GET stream.",
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
@@ -232,7 +232,7 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Out) {
 // not ended. A stream that the server opens for what it says unasked may end at
 // any time, and what a later one brings does not show whether it goes on with
 // the first; that of a request goes on until the response has come.
-func getRetries(v *view, out *rules.Out) {
+func getRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) {
 			continue
@@ -242,13 +242,13 @@ func getRetries(v *view, out *rules.Out) {
 			continue
 		}
 		if v.retriesUpTo(x) {
-			out.Subject(getRetry)
+			out.CameUp(getRetry)
 			continue
 		}
 		if v.takenOver(x) {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: getRetry,
 			Summary:     "The server closes a continuing GET stream without a retry field.",
 			Permitted:   "an event with a retry field before the connection is closed",
@@ -265,12 +265,12 @@ func (v *view) answeredLater(x *exchange) *transcript.Event {
 	if origin == nil || origin.Method() != "POST" {
 		return nil
 	}
-	for _, a := range origin.requests {
-		if len(a.Responses) == 0 {
+	for _, req := range origin.requests {
+		if len(req.Responses) == 0 {
 			continue
 		}
-		if y := v.of(a.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
-			return a.Responses[0].Event
+		if y := v.of(req.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+			return req.Responses[0].Event
 		}
 	}
 	return nil

@@ -26,7 +26,7 @@ func originRules() []rules.Rule {
 	}}
 }
 
-func origins(v *view, out *rules.Out) {
+func origins(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case x.Response == nil || !slices.Contains([]string{"GET", "POST", "DELETE"}, x.Method()):
@@ -41,7 +41,7 @@ func origins(v *view, out *rules.Out) {
 // foreign judges what becomes of a request that claims to come from a page on
 // another host. Only of a server on this machine it is known that it serves no
 // such page.
-func (v *view) foreign(x *exchange, out *rules.Out) {
+func (v *view) foreign(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
 		validated = legacyOriginChecks
@@ -70,9 +70,9 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 	if !(x.Method() == "GET" && x.Status() == 403 && v.servedWithout(x)) && !v.tellingly(x, out, validated, originInvalid) {
 		return
 	}
-	out.Subject(validated)
+	out.CameUp(validated)
 	if x.Status() == 403 {
-		out.Subject(originInvalid)
+		out.CameUp(originInvalid)
 		forbiddenBody(x, out)
 		return
 	}
@@ -82,12 +82,12 @@ func (v *view) foreign(x *exchange, out *rules.Out) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
 		d.Summary = "The server refuses a malformed Origin, but not with 403."
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // servedAbroad judges a request that is served. An Origin that no browser sends
 // shows less, and nothing new where pages are served.
-func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
+func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.Elsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
 	if malformedOrigin(x.RequestHead().Get("Origin")) {
@@ -99,7 +99,7 @@ func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Out) {
 			return
 		}
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // malformedOrigin reports whether an Origin is neither null nor that of a page.
@@ -119,14 +119,14 @@ func (v *view) servedWithout(x *exchange) bool {
 	return false
 }
 
-func forbiddenBody(x *exchange, out *rules.Out) {
+func forbiddenBody(x *exchange, out *rules.Reporter) {
 	m := x.errorIn()
 	switch {
 	case m == nil:
 	case !m.ID.Present() || m.ID.IsNull():
-		out.Subject(originBody)
+		out.CameUp(originBody)
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: originBody,
 			Summary:     "The server's error in the body of a 403 has an id.",
 			Permitted:   "an error without an id, or a body that is not a message",
@@ -136,15 +136,15 @@ func forbiddenBody(x *exchange, out *rules.Out) {
 }
 
 // absent judges a 403 because there is no Origin: with one it is served.
-func (v *view) absent(x *exchange, out *rules.Out) {
+func (v *view) absent(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.Subject(originAbsent)
+		out.CameUp(originAbsent)
 	case x.Status() != 403:
 	default:
 		for _, y := range v.all {
 			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: originAbsent,
 					Summary:     "The server refuses a request without an Origin.",
 					Permitted:   "a response: only browsers send Origin",

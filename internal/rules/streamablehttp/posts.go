@@ -53,7 +53,7 @@ func postRules() []rules.Rule {
 }
 
 // tellings judges the answers to bodies without requests.
-func tellings(v *view, out *rules.Out) {
+func tellings(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if !x.isPost() || len(x.requests) > 0 || x.Response == nil {
 			continue
@@ -67,14 +67,14 @@ func tellings(v *view, out *rules.Out) {
 			weight = verdict.AtMostWarning
 		}
 		found := func(requirement, summary string) {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.seen(), At: x.at(),
 				Weight: weight,
 			})
 		}
 		switch {
 		case x.Refused():
-			out.Subject(rejectedStatus)
+			out.CameUp(rejectedStatus)
 			refusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
@@ -85,7 +85,7 @@ func tellings(v *view, out *rules.Out) {
 		case x.bodied():
 			found(requirement, "The server's 202 for a notification or response has a body.")
 		default:
-			out.Subject(requirement)
+			out.CameUp(requirement)
 		}
 	}
 }
@@ -93,7 +93,7 @@ func tellings(v *view, out *rules.Out) {
 // refusalBody judges the messages in the body of a refusal. A body without any,
 // which was read to its end, is as good: what is refused is no request, which
 // alone has an id to answer to.
-func refusalBody(x *exchange, out *rules.Out) {
+func refusalBody(x *exchange, out *rules.Reporter) {
 	plain := x.bodied() && x.Ended() == transcript.Complete && !barred(x.Status())
 	for _, m := range x.Messages() {
 		if !m.Has("jsonrpc") {
@@ -101,10 +101,10 @@ func refusalBody(x *exchange, out *rules.Out) {
 		}
 		plain = false
 		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
-			out.Subject(rejectedBody)
+			out.CameUp(rejectedBody)
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: rejectedBody,
 			Summary:     "The server's refusal has a body that is not an error without id.",
 			Permitted:   "an error without an id, or a body that is not a message",
@@ -112,13 +112,13 @@ func refusalBody(x *exchange, out *rules.Out) {
 		})
 	}
 	if plain {
-		out.Subject(rejectedBody)
+		out.CameUp(rejectedBody)
 	}
 }
 
 // postAnswers judges what requests are answered with, where the status says
 // that they are.
-func postAnswers(v *view, out *rules.Out) {
+func postAnswers(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.bodied() && v.pointless(x) {
 			continue
@@ -126,9 +126,9 @@ func postAnswers(v *view, out *rules.Out) {
 		media := x.ResponseHead().MediaType()
 		if media == jsonType || media == transcript.EventStream {
 			if d, odd := x.oddStatus(); odd {
-				out.Found(d)
+				out.Deviates(d)
 			} else {
-				out.Subject(contentType)
+				out.CameUp(contentType)
 			}
 			if media == jsonType && x.Ended() == transcript.Complete {
 				v.jsonBody(x, out)
@@ -143,7 +143,7 @@ func postAnswers(v *view, out *rules.Out) {
 		if !x.bodied() {
 			d.Summary = "The server answers a request without a body."
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
@@ -167,14 +167,14 @@ func (x *exchange) oddStatus() (verdict.Deviation, bool) {
 // pointless reports whether no response is due any more: the requests were
 // cancelled, or the session has ended.
 func (v *view) pointless(x *exchange) bool {
-	cancelled := !slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return !a.Cancelled })
+	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.Cancelled })
 	return cancelled || x.End != nil && v.excused(x)
 }
 
 // jsonBody judges a whole body.
-func (v *view) jsonBody(x *exchange, out *rules.Out) {
+func (v *view) jsonBody(x *exchange, out *rules.Reporter) {
 	found := func(summary string, at []int) {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: at,
 		})
 	}
@@ -201,7 +201,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 	case f.Batch && !posted:
 		summary = "The server answers a single request with an array."
 	case f.Batch:
-		out.Subject(singleObject)
+		out.CameUp(singleObject)
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
@@ -211,7 +211,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 	case f.Messages[0].Kind == wire.Invalid:
 		summary = "The server's JSON body is not a JSON-RPC message."
 	default:
-		out.Subject(singleObject)
+		out.CameUp(singleObject)
 		return
 	}
 	found(summary, shown(x.Request, x.Sent, x.Response, e))
@@ -219,21 +219,21 @@ func (v *view) jsonBody(x *exchange, out *rules.Out) {
 
 // wholeBatch judges whether the JSON body that answers a batch has all its
 // responses: there is no other place for them.
-func wholeBatch(x *exchange, out *rules.Out) {
+func wholeBatch(x *exchange, out *rules.Reporter) {
 	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
 		return
 	}
 	missing := 0
-	for _, a := range x.requests {
-		if len(a.Responses) == 0 && !a.Cancelled {
+	for _, req := range x.requests {
+		if len(req.Responses) == 0 && !req.Cancelled {
 			missing++
 		}
 	}
 	if missing == 0 {
-		out.Subject(batchComplete)
+		out.CameUp(batchComplete)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: batchComplete,
 		Summary:     "The server's answer to a batch lacks responses.",
 		Permitted:   "one response for each request of the batch",
@@ -245,17 +245,17 @@ func wholeBatch(x *exchange, out *rules.Out) {
 // answersHere reports whether m has the id of a request in the exchange, or is
 // no response.
 func answersHere(x *exchange, m *wire.Message) bool {
-	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(a *rules.Asked) bool { return a.Message.ID.Key() == m.ID.Key() })
+	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return req.Message.ID.Key() == m.ID.Key() })
 }
 
-func acceptable(v *view, out *rules.Out) {
+func acceptable(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case !x.isPost() || x.flaws&^noVersion != 0:
 		case x.Succeeded():
-			out.Subject(acceptBoth)
+			out.CameUp(acceptBoth)
 		case x.Status() == 406:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "a response of either type",
@@ -265,7 +265,7 @@ func acceptable(v *view, out *rules.Out) {
 	}
 }
 
-func unparsable(v *view, out *rules.Out) {
+func unparsable(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
 			continue
@@ -278,17 +278,17 @@ func unparsable(v *view, out *rules.Out) {
 		switch {
 		case x.Succeeded() && m != nil:
 			d.Summary = "The server refuses a body that is not JSON with a 2xx status."
-			out.Found(d)
+			out.Deviates(d)
 		case x.Succeeded():
 			d.Summary = "The server accepts a body that is not JSON."
-			out.Found(d)
+			out.Deviates(d)
 		case m != nil && v.s.Era() == spec.Stateless && code(m) == spec.CodeHeaderMismatch: // no body fits its headers
-			out.Subject(parseErrorHTTP)
+			out.CameUp(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
 			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
-			out.Found(d)
+			out.Deviates(d)
 		case x.Refused():
-			out.Subject(parseErrorHTTP)
+			out.CameUp(parseErrorHTTP)
 		}
 	}
 }

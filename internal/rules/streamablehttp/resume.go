@@ -43,7 +43,7 @@ func resumeRules() []rules.Rule {
 }
 
 // eventIDs passes over what is delivered again when a stream is resumed.
-func eventIDs(v *view, out *rules.Out) {
+func eventIDs(v *view, out *rules.Reporter) {
 	type place struct {
 		session, id string
 	}
@@ -60,7 +60,7 @@ func eventIDs(v *view, out *rules.Out) {
 		known, seen := first[at]
 		if !seen {
 			first[at] = p
-			out.Subject(eventIDUnique)
+			out.CameUp(eventIDUnique)
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
@@ -71,7 +71,7 @@ func eventIDs(v *view, out *rules.Out) {
 		if gets && (len(p.says.Data) == 0 || len(known.says.Data) == 0 && known.Exchange != p.Exchange) {
 			continue // where the same stream stood, told to a client that opens it again; the two overtake each other
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: eventIDUnique,
 			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
@@ -102,7 +102,7 @@ func (v *view) withoutSessions() bool {
 	if len(v.sessions.assigned) > 0 {
 		return false
 	}
-	return slices.ContainsFunc(v.s.All(), func(a *rules.Asked) bool { return a.Message.Method == spec.MethodInitialize && a.Succeeded() })
+	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodInitialize && req.Succeeded() })
 }
 
 // inOrder returns all pieces of streams in the order in which they came.
@@ -113,7 +113,7 @@ func (v *view) inOrder() []piece {
 type inOrderKey struct{}
 
 // resumptions judges the response to a GET with the id of a received event.
-func resumptions(v *view, out *rules.Out) {
+func resumptions(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		id, resumes := x.lastID()
 		origin := v.origin(x)
@@ -125,7 +125,7 @@ func resumptions(v *view, out *rules.Out) {
 		}
 		if x.opened() {
 			if origin.Method() == "POST" {
-				out.Subject(resumeViaGet)
+				out.CameUp(resumeViaGet)
 			}
 			v.replayed(x, origin, id, out)
 			continue
@@ -153,7 +153,7 @@ func (v *view) refusesToResume(x *exchange) bool {
 // which is refused. 405 is what a server owes that has no streams for GET, and
 // the ids that prime a stream oblige it to none: only who closes a connection
 // before the response counts on the client's coming back.
-func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
+func (v *view) notResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
 		Summary:     "The server's POST stream has event ids, but cannot be resumed.",
@@ -169,7 +169,7 @@ func (v *view) notResumed(x, origin *exchange, id string, out *rules.Out) {
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
 		d.Permitted = "this: resending missed messages is optional"
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // closedEarly returns the end of the connection that brought the event which x
@@ -180,7 +180,7 @@ func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
 	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.confused(origin) || v.excused(last) || v.maybeOver(last) {
 		return nil
 	}
-	if slices.ContainsFunc(origin.requests, func(a *rules.Asked) bool { return len(a.Responses) == 0 && !v.cancelled(a, last.End.Seq) }) {
+	if slices.ContainsFunc(origin.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 && !v.cancelled(req, last.End.Seq) }) {
 		return last.End
 	}
 	return nil
@@ -188,17 +188,17 @@ func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
 
 // cancelled reports whether the client had cancelled the request, or its id,
 // before a position. That it did so when the stream was lost excuses nothing.
-func (v *view) cancelled(a *rules.Asked, before int) bool {
-	return a.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
+func (v *view) cancelled(req *rules.Request, before int) bool {
+	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
 		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
-			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(a.Message.ID)
+			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(req.Message.ID)
 		})
 	})
 }
 
 // replayed judges what came on x, which goes on with the stream of origin
 // behind the event with the id last.
-func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
+func (v *view) replayed(x, origin *exchange, last string, out *rules.Reporter) {
 	old := v.upTo(origin, last, x)
 	clean, fresh := true, true
 	for _, p := range x.pieces {
@@ -207,7 +207,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 		}
 		if v.foreignTo(p, x, origin) {
 			clean = false
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: noCross,
 				Summary:     "The server resumes a stream with messages of another one.",
 				Permitted:   "the later messages of the named event's stream",
@@ -217,7 +217,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 		}
 		if fresh && p.says.ID != "" && old[p.says.ID] {
 			fresh = false
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: replay,
 				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events after it",
@@ -227,10 +227,10 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Out) {
 		}
 	}
 	if clean {
-		out.Subject(noCross)
+		out.CameUp(noCross)
 	}
 	if fresh {
-		out.Subject(replay)
+		out.CameUp(replay)
 	}
 }
 
@@ -271,18 +271,18 @@ func (v *view) foreignTo(p piece, x, origin *exchange) bool {
 		if m.ID.IsNull() {
 			return false // an error for what has no id that can be told
 		}
-		for _, a := range v.s.Requests(m.ID) {
-			if a.Event.Exchange == origin.Number {
+		for _, req := range v.s.RequestsWithID(m.ID) {
+			if req.Event.Exchange == origin.Number {
 				return false
 			}
 		}
-		return len(v.s.Requests(m.ID)) > 0
+		return len(v.s.RequestsWithID(m.ID)) > 0
 	}
 	owner, _ := v.progressOf(p)
 	return owner != nil && owner.Event.Exchange != origin.Number && origin.Method() == "POST"
 }
 
-func broadcasts(v *view, out *rules.Out) {
+func broadcasts(v *view, out *rules.Reporter) {
 	several := false
 	for _, x := range v.all {
 		if v.s.Transport != spec.StreamableHTTP || x.resumes() {
@@ -291,7 +291,7 @@ func broadcasts(v *view, out *rules.Out) {
 		for _, p := range x.pieces {
 			first, twice := v.firstElsewhere(p)
 			if twice {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: noBroadcast,
 					Summary:     "The server sends a message on two streams.",
 					Permitted:   "each message on only one stream",
@@ -300,7 +300,7 @@ func broadcasts(v *view, out *rules.Out) {
 				})
 			} else if !several && p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
 				several = true
-				out.Subject(noBroadcast)
+				out.CameUp(noBroadcast)
 			}
 		}
 	}
@@ -344,7 +344,7 @@ func (v *view) tellsApart(m *wire.Message) bool {
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
 		token := wire.IDAt(m.Params(), "/progressToken")
-		return m.Method == spec.MethodProgress && len(v.s.WithToken(token)) == 1
+		return m.Method == spec.MethodProgress && len(v.s.RequestsWithToken(token)) == 1
 	default:
 		return false
 	}

@@ -122,7 +122,7 @@ func (s *sessions) endsWith(x *exchange) bool {
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
 }
 
-func sessionIDs(v *view, out *rules.Out) {
+func sessionIDs(v *view, out *rules.Reporter) {
 	first := map[string]*exchange{}
 	var strong []string
 	var last *exchange
@@ -137,20 +137,20 @@ func sessionIDs(v *view, out *rules.Out) {
 			if id == "" {
 				d.Weight, d.Summary, d.Seen = verdict.AtMostWarning, "The server's session id is empty.", "a header without a value"
 			}
-			out.Found(d)
+			out.Deviates(d)
 			continue
 		}
-		out.Subject(sessionCharset)
+		out.CameUp(sessionCharset)
 		d.Requirement, d.Permitted = sessionUnique, "unique ids that cannot be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
 			d.At, d.Summary = shown(other.Response, x.Request, x.Response), "The server gives two sessions the same id."
-			out.Found(d)
+			out.Deviates(d)
 		case strength(id) < leastStrength:
 			d.Summary = "The server's session id is short enough to be guessed."
-			out.Found(d)
+			out.Deviates(d)
 		default:
-			out.Subject(sessionUnique)
+			out.CameUp(sessionUnique)
 			if other == nil {
 				strong, last = append(strong, id), x
 			}
@@ -159,7 +159,7 @@ func sessionIDs(v *view, out *rules.Out) {
 	}
 	if countUp(strong) {
 		n := len(strong)
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: sessionUnique,
 			Summary:     "The server numbers its sessions, so their ids can be guessed.",
 			Permitted:   "unique ids that cannot be guessed, such as random UUIDs",
@@ -186,10 +186,10 @@ func strength(id string) float64 {
 	return each * float64(len(strings.ReplaceAll(id, "-", "")))
 }
 
-func sessionStatus(v *view, out *rules.Out) {
+func sessionStatus(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.flaws == endedSession && v.isUnanswered(x) && !x.initializes() {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: sessionTerminated,
 				Summary:     "The server does not answer a request of an ended session.",
 				Permitted:   "404",
@@ -218,16 +218,16 @@ func sessionStatus(v *view, out *rules.Out) {
 }
 
 // withoutSession judges a refusal; a server that serves needs no session id.
-func (v *view) withoutSession(x *exchange, out *rules.Out) {
+func (v *view) withoutSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() == "GET" && x.opened():
 		v.listensWithoutSession(x, out)
 	case !x.Refused() || x.Status() == 405 && x.Method() != "POST":
 	case !v.tellingly(x, out, sessionRequired):
 	case x.Status() == 400:
-		out.Subject(sessionRequired)
+		out.CameUp(sessionRequired)
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: sessionRequired,
 			Summary:     "The server refuses a missing session id, but not with 400.",
 			Permitted:   "status 400, or a normal response",
@@ -239,14 +239,14 @@ func (v *view) withoutSession(x *exchange, out *rules.Out) {
 // listensWithoutSession reports a stream that a GET without a session id opened,
 // if the server refused a POST without one. It ignores an HTTP+SSE stream, which
 // announces its endpoint and needs no session id.
-func (v *view) listensWithoutSession(x *exchange, out *rules.Out) {
+func (v *view) listensWithoutSession(x *exchange, out *rules.Reporter) {
 	refused := v.refusesPost(x)
 	c := &channel{exchange: x}
 	c.find()
 	if refused == nil || c.announced != nil || v.withoutEndpoint(c) == nil {
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: sessionRequired,
 		Summary:     "The server opens a stream for a GET without a session id.",
 		Permitted:   "400, or the stream of HTTP+SSE, which announces its endpoint",
@@ -265,14 +265,14 @@ func (v *view) refusesPost(x *exchange) *exchange {
 	return nil
 }
 
-func (v *view) withEndedSession(x *exchange, out *rules.Out) {
+func (v *view) withEndedSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.initializes(): // a new session may begin with an old header
 	case x.Status() == 405 && x.Method() != "POST":
 	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: what it asks for is so
 	case !x.taken() && !v.tellingly(x, out, sessionTerminated):
 	case x.Status() == 404:
-		out.Subject(sessionTerminated)
+		out.CameUp(sessionTerminated)
 	default:
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
@@ -283,13 +283,13 @@ func (v *view) withEndedSession(x *exchange, out *rules.Out) {
 		if x.taken() {
 			d.Summary = "The server serves a request of an ended session."
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // withUnknownSession judges where the server assigns ids: to others the header
 // means nothing.
-func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
+func (v *view) withUnknownSession(x *exchange, out *rules.Reporter) {
 	assigns := false
 	for _, when := range v.sessions.assigned {
 		assigns = assigns || when < x.Request.Seq
@@ -297,7 +297,7 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 	switch {
 	case !assigns || x.Method() != "POST" || x.initializes():
 	case x.taken():
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: sessionUnknown,
 			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
 			Summary:     "The server serves a request with an invented session id.",
@@ -305,21 +305,21 @@ func (v *view) withUnknownSession(x *exchange, out *rules.Out) {
 			Seen:        x.seen(), At: x.at(),
 		})
 	case (x.Status() == 404 || x.Status() == 400) && v.tellingly(x, out, sessionUnknown):
-		out.Subject(sessionUnknown)
+		out.CameUp(sessionUnknown)
 	}
 }
 
 // ended judges the answer to DELETE. A session that is over already, as the
 // server may end it at any time, gets 404.
-func (v *view) ended(x *exchange, out *rules.Out) {
+func (v *view) ended(x *exchange, out *rules.Reporter) {
 	if x.Succeeded() || x.Status() == 405 {
-		out.Subject(sessionDelete)
+		out.CameUp(sessionDelete)
 		return
 	}
 	if x.Status() == 404 && !v.servedAfter(x) {
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: sessionDelete,
 		Summary:     "The server's DELETE neither ends the session nor gets 405.",
 		Permitted:   "a status of success, or 405",
@@ -335,14 +335,14 @@ func (x *exchange) answersFirst() bool {
 
 // initialized judges whether an initialize without further headers is taken.
 // An error with its id is the answer of the protocol, and judged as such.
-func initialized(x *exchange, out *rules.Out) {
+func initialized(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.Subject(sessionless)
+		out.CameUp(sessionless)
 	case x.Status() < 400 || x.Status() >= 500 || x.answersFirst():
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 406: // no such endpoint, or a matter of what is accepted
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: sessionless,
 			Summary:     "The server refuses initialize without session and version headers.",
 			Permitted:   "a response; both headers are required only later",

@@ -19,13 +19,13 @@ func shutdownRules() []rules.Rule {
 }
 
 // shutdown looks for what comes after a stream that the client closed.
-func shutdown(v *view, out *rules.Out) {
+func shutdown(v *view, out *rules.Reporter) {
 	closed := v.firstDropped()
 	for _, x := range v.all {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
 			switch {
 			case x.Ended() == transcript.Unreachable:
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: shutdownHTTP,
 					Summary:     "The server is unreachable after the client closed a connection.",
 					Permitted:   "service on other and new connections",
@@ -34,7 +34,7 @@ func shutdown(v *view, out *rules.Out) {
 				})
 				return
 			case x.Succeeded():
-				out.Subject(shutdownHTTP)
+				out.CameUp(shutdownHTTP)
 			}
 		}
 	}
@@ -56,22 +56,22 @@ func (v *view) firstDropped() *exchange {
 
 // leftovers looks for responses that come on a stream that was opened when the
 // one that they were asked for on was closed.
-func (v *view) leftovers(out *rules.Out) {
-	for _, a := range v.s.All() {
-		x := v.of(a.Event)
-		if x == nil || len(a.Responses) == 0 {
+func (v *view) leftovers(out *rules.Reporter) {
+	for _, req := range v.s.ClientRequests() {
+		x := v.of(req.Event)
+		if x == nil || len(req.Responses) == 0 {
 			continue
 		}
-		own, on := v.channelsFor(x), v.of(a.Responses[0].Event)
+		own, on := v.channelsFor(x), v.of(req.Responses[0].Event)
 		if len(own) != 1 || v.shared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: shutdownHTTP,
 			Summary:     "The server sends a closed stream's response on a new stream.",
 			Permitted:   "a new stream",
-			Seen:        rules.Excerpt(a.Responses[0].Event.Raw),
-			At:          shown(own[0].Request, own[0].End, on.Request, a.Responses[0].Event),
+			Seen:        rules.Excerpt(req.Responses[0].Event.Raw),
+			At:          shown(own[0].Request, own[0].End, on.Request, req.Responses[0].Event),
 		})
 	}
 }

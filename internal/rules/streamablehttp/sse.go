@@ -119,13 +119,13 @@ func uri(data []byte) (*url.URL, bool) {
 // patience is how long a stream may take to announce its endpoint.
 const patience = 3 * time.Second
 
-func endpoints(v *view, out *rules.Out) {
+func endpoints(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if v.s.Transport != spec.SSE || x.Method() != "GET" || x.Status() != 200 || x.flaws != 0 {
 			continue
 		}
 		if x.ResponseHead().MediaType() != transcript.EventStream {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: legacyMediaType,
 				Summary:     "The server's stream is not of type text/event-stream.",
 				Permitted:   "text/event-stream, with or without parameters",
@@ -133,45 +133,45 @@ func endpoints(v *view, out *rules.Out) {
 			})
 			continue
 		}
-		out.Subject(legacyMediaType)
+		out.CameUp(legacyMediaType)
 	}
 	for _, c := range v.channels() {
 		v.announcement(c, out)
 	}
 }
 
-func (v *view) announcement(c *channel, out *rules.Out) {
+func (v *view) announcement(c *channel, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint with a URI as data", At: shown(c.Request, c.Response)}
 	if c.announced == nil {
 		if e := v.withoutEndpoint(c); e != nil {
 			d.Summary, d.Seen = "The server's stream has no endpoint event.", "no endpoint event"
 			d.At = append(d.At, e.Seq)
-			out.Found(d)
+			out.Deviates(d)
 		}
 		return
 	}
 	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), shown(c.Request, c.Response, c.announced.Event)
 	if _, ok := uri(c.announced.says.Data); !ok {
 		d.Summary = "The server's endpoint event is not a URI."
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	out.Subject(endpointEvent)
+	out.CameUp(endpointEvent)
 	if c.foreign {
 		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The server's endpoint event names another host.", "a URI with scheme, host and port of the stream"
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(endpointOrigin)
+		out.CameUp(endpointOrigin)
 	}
 	for _, p := range c.pieces {
 		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
 			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments are none"
 			d.Seen, d.At = rules.Excerpt(p.Stream), shown(c.Request, p.Event, c.announced.Event)
-			out.Found(d)
+			out.Deviates(d)
 			return
 		}
 	}
-	out.Subject(endpointFirst)
+	out.CameUp(endpointFirst)
 }
 
 // withoutEndpoint returns the event that shows that no endpoint is announced:
@@ -207,7 +207,7 @@ func (v *view) shared(c *channel) bool {
 // settled is how long a server may take to notice that we closed a stream.
 const settled = time.Second
 
-func legacyPosts(v *view, out *rules.Out) {
+func legacyPosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || barred(x.Status()) || x.Status() == 403 {
 			continue
@@ -224,20 +224,20 @@ func legacyPosts(v *view, out *rules.Out) {
 }
 
 // taken judges a POST to the endpoint of an open stream.
-func (v *view) taken(x *exchange, out *rules.Out) {
+func (v *view) taken(x *exchange, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.seen(), At: x.at()}
 	switch {
 	case x.Succeeded():
-		out.Subject(twoEndpoints)
-		out.Subject(acceptsPost)
+		out.CameUp(twoEndpoints)
+		out.CameUp(acceptsPost)
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 501:
 		d.Requirement, d.Summary = twoEndpoints, "The server's announced endpoint does not accept POST."
-		out.Found(d)
+		out.Deviates(d)
 		out.Elsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
 	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
@@ -259,12 +259,12 @@ func (x *exchange) isKnown() bool {
 }
 
 // toClosed judges a POST to the endpoint of a stream that is closed.
-func toClosed(x *exchange, c *channel, out *rules.Out) {
+func toClosed(x *exchange, c *channel, out *rules.Reporter) {
 	if !x.Succeeded() {
-		out.Subject(closedRefused)
+		out.CameUp(closedRefused)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: closedRefused,
 		Summary:     "The server accepts a message for a stream that is closed.",
 		Permitted:   "a status of an error",
@@ -273,7 +273,7 @@ func toClosed(x *exchange, c *channel, out *rules.Out) {
 	})
 }
 
-func legacyMessages(v *view, out *rules.Out) {
+func legacyMessages(v *view, out *rules.Reporter) {
 	if v.s.Transport != spec.SSE {
 		return
 	}
@@ -283,7 +283,7 @@ func legacyMessages(v *view, out *rules.Out) {
 				continue
 			}
 			if p.says.Type != "" && p.says.Type != "message" {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: messageEvents,
 					Summary:     "The server sends a message as an event of another type.",
 					Permitted:   "the event type message, explicit or by default",
@@ -292,22 +292,22 @@ func legacyMessages(v *view, out *rules.Out) {
 				})
 				continue
 			}
-			out.Subject(messageEvents)
+			out.CameUp(messageEvents)
 		}
 	}
-	for _, a := range v.s.All() {
-		if x := v.of(a.Event); x != nil && len(a.Responses) > 0 {
-			v.answerPlace(x, a, out)
+	for _, req := range v.s.ClientRequests() {
+		if x := v.of(req.Event); x != nil && len(req.Responses) > 0 {
+			v.answerPlace(x, req, out)
 		}
 	}
 }
 
 // answerPlace judges where the answer to a request came.
-func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
-	e := a.Responses[0].Event
+func (v *view) answerPlace(x *exchange, req *rules.Request, out *rules.Reporter) {
+	e := req.Responses[0].Event
 	if e.Exchange == x.Number {
-		if e.Stream == nil && x.Succeeded() && a.Responses[0].Kind == wire.Response {
-			out.Found(verdict.Deviation{
+		if e.Stream == nil && x.Succeeded() && req.Responses[0].Kind == wire.Response {
+			out.Deviates(verdict.Deviation{
 				Requirement: messageEvents,
 				Summary:     "The server answers a request in the body of its POST.",
 				Permitted:   "the response as a message event on the stream",
@@ -320,11 +320,11 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 	if len(own) != 1 || !own[0].open(e.Seq) || v.shared(own[0]) {
 		return
 	}
-	if e = v.astray(own[0], a); e == nil {
-		out.Subject(ownStream)
+	if e = v.astray(own[0], req); e == nil {
+		out.CameUp(ownStream)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: ownStream,
 		Summary:     "The server sends a response on another stream than its endpoint's.",
 		Permitted:   "the stream on which the endpoint was announced",
@@ -336,14 +336,14 @@ func (v *view) answerPlace(x *exchange, a *rules.Asked, out *rules.Out) {
 // astray returns an event of another stream than own that answers the request,
 // or nil. The answer may come on its own stream, too, sooner or later. Where
 // another request has the same id, nobody can say whose answer it is.
-func (v *view) astray(own *channel, a *rules.Asked) *transcript.Event {
-	if len(v.s.Requests(a.Message.ID)) > 1 {
+func (v *view) astray(own *channel, req *rules.Request) *transcript.Event {
+	if len(v.s.RequestsWithID(req.Message.ID)) > 1 {
 		return nil
 	}
 	for _, c := range v.channels() {
 		for _, p := range c.pieces {
-			if c != own && p.Kind == transcript.Received && p.Seq > a.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
-				return m.Kind == wire.Response && m.ID.Same(a.Message.ID)
+			if c != own && p.Kind == transcript.Received && p.Seq > req.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
+				return m.Kind == wire.Response && m.ID.Same(req.Message.ID)
 			}) {
 				return p.Event
 			}

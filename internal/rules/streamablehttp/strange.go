@@ -9,13 +9,13 @@ import (
 // strange judges a GET with an event id that never came in its session: it may
 // bring whatever the server has for that session, and nothing that bears the
 // sign of another one.
-func (v *view) strange(x *exchange, out *rules.Out) {
+func (v *view) strange(x *exchange, out *rules.Reporter) {
 	for _, p := range x.pieces {
 		owner := v.ownerElsewhere(p, x)
 		if owner == nil {
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: noCross,
 			Summary:     "The server resumes the stream of another session.",
 			Permitted:   "a refusal, or messages for the session that sent the GET",
@@ -29,7 +29,7 @@ func (v *view) strange(x *exchange, out *rules.Out) {
 // ownerElsewhere returns the request of another session that a message on x
 // answers, or tells the progress of; nil where the message may as well be of the
 // session of x.
-func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Asked {
+func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 	if p.Kind != transcript.Received || p.IsCut() || x.session == "" {
 		return nil
 	}
@@ -40,9 +40,9 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Asked {
 	if m == nil || !m.ID.Present() || m.ID.IsNull() {
 		return nil
 	}
-	var other *rules.Asked
-	for _, a := range v.s.Requests(m.ID) {
-		if other = v.elsewhere(a, x); other == nil {
+	var other *rules.Request
+	for _, req := range v.s.RequestsWithID(m.ID) {
+		if other = v.elsewhere(req, x); other == nil {
 			return nil
 		}
 	}
@@ -50,9 +50,9 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Asked {
 }
 
 // elsewhere returns the request where it was sent in another session than x.
-func (v *view) elsewhere(a *rules.Asked, x *exchange) *rules.Asked {
-	if at := v.of(a.Event); at != nil && at.session != "" && at.session != x.session {
-		return a
+func (v *view) elsewhere(req *rules.Request, x *exchange) *rules.Request {
+	if at := v.of(req.Event); at != nil && at.session != "" && at.session != x.session {
+		return req
 	}
 	return nil
 }

@@ -72,11 +72,11 @@ func (v *view) streams(see func(x *exchange)) {
 // beginsOther reports whether the stream answers initialize with another revision
 // than that of the transcript.
 func (v *view) beginsOther(x *exchange) bool {
-	for _, a := range x.requests {
-		if a.Message.Method != spec.MethodInitialize {
+	for _, req := range x.requests {
+		if req.Message.Method != spec.MethodInitialize {
 			continue
 		}
-		for _, m := range a.Responses {
+		for _, m := range req.Responses {
 			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
 			if named && version != string(v.revision) {
 				return true
@@ -87,8 +87,8 @@ func (v *view) beginsOther(x *exchange) bool {
 }
 
 // answeredOn returns the event on the stream that answers the request, or nil.
-func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
-	for _, m := range a.Responses {
+func answeredOn(x *exchange, req *rules.Request) *transcript.Event {
+	for _, m := range req.Responses {
 		if m.Event.Exchange == x.Number {
 			return m.Event
 		}
@@ -100,8 +100,8 @@ func answeredOn(x *exchange, a *rules.Asked) *transcript.Event {
 // event with the last one.
 func allAnswered(x *exchange) (*transcript.Event, bool) {
 	var last *transcript.Event
-	for _, a := range x.requests {
-		e := answeredOn(x, a)
+	for _, req := range x.requests {
+		e := answeredOn(x, req)
 		if e == nil {
 			return last, false
 		}
@@ -156,17 +156,17 @@ func (x *exchange) retries() bool {
 	return false
 }
 
-func primed(v *view, out *rules.Out) {
+func primed(v *view, out *rules.Reporter) {
 	v.streams(func(x *exchange) {
 		for _, p := range x.pieces {
 			if !p.says.HasID && !p.says.HasData {
 				continue // comments, a retry field
 			}
 			if p.says.ID != "" && len(p.says.Data) == 0 {
-				out.Subject(primingEvent)
+				out.CameUp(primingEvent)
 				return
 			}
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: primingEvent,
 				Summary:     "The server's POST stream begins without an id and empty data.",
 				Permitted:   "a first event with an id and empty data",
@@ -181,14 +181,14 @@ func primed(v *view, out *rules.Out) {
 // lingering is for how long a stream may stay open behind its last response.
 const lingering = 5 * time.Second
 
-func streamEnds(v *view, out *rules.Out) {
+func streamEnds(v *view, out *rules.Reporter) {
 	v.streams(func(x *exchange) {
 		last, all := allAnswered(x)
 		if !all {
 			return
 		}
 		found := func(summary, seen string, more ...int) {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream after the last response",
 				Seen: seen, At: append(shown(x.Request, x.Response, last), more...),
 			})
@@ -202,7 +202,7 @@ func streamEnds(v *view, out *rules.Out) {
 		until := v.end
 		switch x.Ended() {
 		case transcript.Complete:
-			out.Subject(closeAfterResponse)
+			out.CameUp(closeAfterResponse)
 			return
 		case transcript.Dropped:
 			until = x.End.At
@@ -232,16 +232,16 @@ func judgedAlone(p piece) bool {
 
 // related looks for progress of another request. What else is related to a
 // request can't be told.
-func related(v *view, out *rules.Out) {
+func related(v *view, out *rules.Reporter) {
 	v.streams(func(x *exchange) {
 		for _, p := range x.pieces {
 			owner, token := v.progressOf(p)
 			switch {
 			case owner == nil:
 			case owner.Event.Exchange == x.Number:
-				out.Subject(interimRelated)
+				out.CameUp(interimRelated)
 			default:
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: interimRelated,
 					Summary:     "The server sends progress on the stream of another request.",
 					Permitted:   "messages that belong to the request of the stream",
@@ -256,7 +256,7 @@ func related(v *view, out *rules.Out) {
 // progressOf returns the request whose progress the piece tells, and its token;
 // nil where it tells none, or two requests have the token. The tasks of
 // 2025-11-25 outlive their request.
-func (v *view) progressOf(p piece) (*rules.Asked, string) {
+func (v *view) progressOf(p piece) (*rules.Request, string) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 {
 		return nil, ""
 	}
@@ -265,14 +265,14 @@ func (v *view) progressOf(p piece) (*rules.Asked, string) {
 	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
 		return nil, ""
 	}
-	owners := v.s.WithToken(token)
+	owners := v.s.RequestsWithToken(token)
 	if len(owners) != 1 || wire.At(owners[0].Message.Params(), "/task") != nil {
 		return nil, ""
 	}
 	return owners[0], token.Raw()
 }
 
-func streamMessages(v *view, out *rules.Out) {
+func streamMessages(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		for _, p := range x.pieces {
 			if p.Kind != transcript.Received || p.IsCut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
@@ -283,7 +283,7 @@ func streamMessages(v *view, out *rules.Out) {
 				requirement, permitted = legacyUTF8, "JSON in UTF-8 as the data of a message event"
 			}
 			found := func(requirement, summary string) {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: requirement, Summary: summary, Permitted: permitted,
 					Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
 				})
@@ -298,7 +298,7 @@ func streamMessages(v *view, out *rules.Out) {
 			case !holdsMessage(p.Frame):
 				found(jsonrpc20, "The server's message event is not a JSON-RPC message.")
 			default:
-				out.Subject(requirement)
+				out.CameUp(requirement)
 			}
 		}
 	}

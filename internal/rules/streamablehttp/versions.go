@@ -19,7 +19,7 @@ func versionRules() []rules.Rule {
 	}}
 }
 
-func versionHeaders(v *view, out *rules.Out) {
+func versionHeaders(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.flaws == badVersion && v.isUnanswered(x) {
 			v.invalidVersion(x, out)
@@ -36,7 +36,7 @@ func versionHeaders(v *view, out *rules.Out) {
 	}
 }
 
-func (v *view) invalidVersion(x *exchange, out *rules.Out) {
+func (v *view) invalidVersion(x *exchange, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
 	switch {
 	case x.Response == nil:
@@ -48,24 +48,24 @@ func (v *view) invalidVersion(x *exchange, out *rules.Out) {
 	case !v.tellingly(x, out, versionInvalid):
 		return
 	case x.Status() == 400:
-		out.Subject(versionInvalid)
+		out.CameUp(versionInvalid)
 		return
 	default:
 		d.Summary = "The server refuses an invalid version header, but not with 400."
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // missingVersion judges where a session tells the version. A server without
 // sessions can't know it, and need not serve the revision that it should then
 // assume.
-func (v *view) missingVersion(x *exchange, out *rules.Out) {
+func (v *view) missingVersion(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() != "POST":
 	case x.Succeeded():
-		out.Subject(versionDefault)
+		out.CameUp(versionDefault)
 	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",
 			Permitted:   "a response in the version that the session negotiated",

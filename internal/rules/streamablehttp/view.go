@@ -40,9 +40,9 @@ type view struct {
 // exchange is an HTTP exchange and what it means.
 type exchange struct {
 	*transcript.Exchange
-	requests []*rules.Asked // in its body
-	pieces   []piece        // of its event stream
-	session  string         // that it names, or, of initialize, that it is given
+	requests []*rules.Request // in its body
+	pieces   []piece          // of its event stream
+	session  string           // that it names, or, of initialize, that it is given
 	flaws    flaw
 }
 
@@ -140,8 +140,8 @@ func (x *exchange) sent() []wire.Message {
 
 // initializes reports whether the body has an initialize request.
 func (x *exchange) initializes() bool {
-	for _, a := range x.requests {
-		if a.Message.Method == spec.MethodInitialize {
+	for _, req := range x.requests {
+		if req.Message.Method == spec.MethodInitialize {
 			return true
 		}
 	}
@@ -151,12 +151,12 @@ func (x *exchange) initializes() bool {
 // initializesFully reports whether the body has an initialize request that lacks
 // nothing: a server may take another one for a request before the handshake.
 func (x *exchange) initializesFully() bool {
-	for _, a := range x.requests {
-		params := a.Message.Params()
+	for _, req := range x.requests {
+		params := req.Message.Params()
 		_, version := wire.Text(wire.At(params, "/protocolVersion"))
 		_, name := wire.Text(wire.At(params, "/clientInfo/name"))
 		_, release := wire.Text(wire.At(params, "/clientInfo/version"))
-		if a.Message.Method == spec.MethodInitialize && version && name && release && wire.At(params, "/capabilities").Kind() == '{' {
+		if req.Message.Method == spec.MethodInitialize && version && name && release && wire.At(params, "/capabilities").Kind() == '{' {
 			return true
 		}
 	}

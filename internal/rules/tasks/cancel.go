@@ -23,7 +23,7 @@ func cancelRules() []rules.Rule {
 		ID:           "rule.task-cancelled",
 		Title:        "tasks/cancel cancels unfinished tasks, at once and finally",
 		Requirements: []string{cancelTerminal, cancelBefore, cancelStops, cancelledStays, useTasksCancel},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			for _, t := range l.tasks {
 				if t.twice {
 					continue
@@ -42,7 +42,7 @@ func cancelRules() []rules.Rule {
 
 // judgeCancelTerminal judges a tasks/cancel that was sent when the task was
 // known to be over. One that is gone is refused with the same code.
-func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Out) {
+func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Reporter) {
 	end := t.over()
 	if end == nil || end.event.Seq > q.asked.Event.Seq {
 		return
@@ -56,19 +56,19 @@ func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Out) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(cancelTerminal)
+		out.CameUp(cancelTerminal)
 	case q.succeeded():
 		d.Summary = "The server accepts tasks/cancel for a task that has ended."
-		out.Found(d)
+		out.Deviates(d)
 	case l.s.ServerDeclared("tasks.cancel"):
 		d.Summary = "The server refuses to cancel an ended task, but not with -32602."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // judgeCancel judges the first tasks/cancel that had a result, and what is
 // seen of the task from then on. It reports whether the task stayed cancelled.
-func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
+func (l *ledger) judgeCancel(t *task, q *query, out *rules.Reporter) bool {
 	if end := t.over(); end != nil && end.event.Seq < q.asked.Event.Seq {
 		return false // it should have been refused
 	}
@@ -76,10 +76,10 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); known(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
 		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
-		out.Found(d)
+		out.Deviates(d)
 		return false
 	}
-	out.Subject(cancelBefore)
+	out.CameUp(cancelBefore)
 	for _, v := range t.sights {
 		if v.query == q || !known(v.status) || !l.after(q.event, v) {
 			continue
@@ -88,15 +88,15 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Out) bool {
 		switch {
 		case v.status == cancelled:
 			if l.outlived(t, v) {
-				out.Subject(cancelledStays)
+				out.CameUp(cancelledStays)
 			}
 		case terminal(v.status):
 			d.Requirement, d.Summary = cancelledStays, "The server's cancelled task changes its status."
-			out.Found(d)
+			out.Deviates(d)
 			return false
 		default:
 			d.Requirement, d.Summary = cancelBefore, "The server answers tasks/cancel before the task is cancelled."
-			out.Found(d)
+			out.Deviates(d)
 			out.Elsewhere(cancelledStays)
 			return false
 		}
@@ -124,7 +124,7 @@ const stopTime = 100 * time.Millisecond
 // judgeStops looks for signs of an execution that goes on. Progress has to stop
 // for another reason, too, which has a rule of its own: where there is some, the
 // attempt to stop can't be said to have been made.
-func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
+func (l *ledger) judgeStops(t *task, q *query, out *rules.Reporter) {
 	ran, waited := false, false
 	for _, e := range l.progress(t) {
 		ran = ran || e.Seq < q.event.Seq
@@ -136,7 +136,7 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 		if s.Seq < q.event.Seq {
 			ran = true
 		} else if l.goesOn(q, s) {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: cancelStops,
 				Summary:     "The server continues the work of a cancelled task.",
 				Permitted:   "an attempt to stop it",
@@ -146,11 +146,11 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Out) {
 			return
 		}
 	}
-	for _, a := range l.s.All() {
-		waited = waited || len(a.Responses) > 0 && a.Responses[0].Event.Seq > q.event.Seq && (a.Responses[0].Event.At-q.event.At > stopTime || a.Responses[0].Event.At == 0)
+	for _, req := range l.s.ClientRequests() {
+		waited = waited || len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
-		out.Subject(cancelStops)
+		out.CameUp(cancelStops)
 	}
 }
 
@@ -180,7 +180,7 @@ func (l *ledger) signs(t *task) []*transcript.Event {
 			out = append(out, n.Event)
 		}
 	}
-	for _, p := range l.s.Posed() {
+	for _, p := range l.s.ServerRequests() {
 		if names(p.Message, t) {
 			out = append(out, p.Event)
 		}
@@ -196,7 +196,7 @@ func names(m *wire.Message, t *task) bool {
 
 // judgeTakenBack looks at tasks whose call was taken back by a notification
 // when it had been answered. The rule is the client's, so the server is warned.
-func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
+func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
@@ -215,10 +215,10 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 				return
 			}
 			if v.status != cancelled {
-				out.Subject(useTasksCancel)
+				out.CameUp(useTasksCancel)
 				return
 			}
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: useTasksCancel,
 				Summary:     "The server cancels a task by notifications/cancelled of its request.",
 				Permitted:   "the task with its status unchanged",
@@ -232,11 +232,11 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Out) {
 }
 
 // cancels returns the requests to cancel the task, answered or not.
-func (l *ledger) cancels(t *task) []*rules.Asked {
-	var out []*rules.Asked
-	for _, a := range l.s.All() {
-		if id, ok := wire.Text(wire.At(a.Message.Params(), "/taskId")); ok && id == t.id && a.Message.Method == spec.MethodTasksCancel {
-			out = append(out, a)
+func (l *ledger) cancels(t *task) []*rules.Request {
+	var out []*rules.Request
+	for _, req := range l.s.ClientRequests() {
+		if id, ok := wire.Text(wire.At(req.Message.Params(), "/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {
+			out = append(out, req)
 		}
 	}
 	return out

@@ -29,7 +29,7 @@ func creationRules() []rules.Rule {
 			ID:           "rule.task-created",
 			Title:        "a call as a task returns a working task at once",
 			Requirements: []string{createResult, createImmediate, startsWorking, ttlOptional, immediateResponse},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				if !l.s.ServerDeclared(toolCalls) {
 					return
 				}
@@ -49,7 +49,7 @@ func creationRules() []rules.Rule {
 	}
 }
 
-func (l *ledger) judgeCreation(c *call, out *rules.Out) {
+func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	object := createdTask(c.reply)
 	said := l.supports(c).tasks
 	runs := said == optional || said == required
@@ -62,31 +62,31 @@ func (l *ledger) judgeCreation(c *call, out *rules.Out) {
 			} else if flag(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // it may not have been accepted
 			}
-			out.Found(d)
+			out.Deviates(d)
 		}
 		code, _ := c.reply.ErrorCode()
 		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.runsWithTTL(c) {
 			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
-			out.Found(d)
+			out.Deviates(d)
 		}
 		return
 	}
-	out.Subject(createResult)
+	out.CameUp(createResult)
 	if wire.At(c.asked.Message.Params(), "/task/ttl") == nil {
-		out.Subject(ttlOptional)
+		out.CameUp(ttlOptional)
 	}
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
 	case status == working:
-		out.Subject(startsWorking)
+		out.CameUp(startsWorking)
 	case known(status) && !c.overtaken():
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
-		out.Found(d)
+		out.Deviates(d)
 	}
 	if v := wire.At(c.reply.Result(), "/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
 		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
-		out.Found(d)
+		out.Deviates(d)
 	} else if v != nil {
-		out.Subject(immediateResponse)
+		out.CameUp(immediateResponse)
 	}
 	l.judgeImmediate(c, out)
 }
@@ -115,14 +115,14 @@ const slowCall = 250 * time.Millisecond
 // Late is what took nearly as long, and was over when it was first asked for,
 // where a request that was made behind it had its answer long before: else the
 // whole server, or the machine, may have been busy with something else.
-func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
+func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	plain := l.plainTime(c)
 	if plain < slowCall || c.task == nil {
 		return
 	}
 	took := c.event.At - c.asked.Event.At
 	if took < plain/2 {
-		out.Subject(createImmediate)
+		out.CameUp(createImmediate)
 		return
 	}
 	for _, v := range c.task.sights {
@@ -130,7 +130,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 			continue
 		}
 		if terminal(v.status) && took*5 > plain*4 && l.passedBy(c, plain/2) {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: createImmediate,
 				Summary:     "The server sends the created task only when the work is done.",
 				Permitted:   "the task as soon as the server accepts it",
@@ -145,8 +145,8 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Out) {
 // passedBy reports whether a request that was made behind the call was answered
 // so long before it.
 func (l *ledger) passedBy(c *call, long time.Duration) bool {
-	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq >= c.asked.Event.Seq && a != c.asked && len(a.Responses) > 0 && a.Responses[0].Event.At+long <= c.event.At
+	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Event.Seq >= c.asked.Event.Seq && req != c.asked && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
 	})
 }
 
@@ -163,7 +163,7 @@ func (l *ledger) plainTime(c *call) time.Duration {
 	return least
 }
 
-func judgeIDs(l *ledger, out *rules.Out) {
+func judgeIDs(l *ledger, out *rules.Reporter) {
 	var before *call
 	for _, c := range l.calls {
 		if c.task == nil {
@@ -172,18 +172,18 @@ func judgeIDs(l *ledger, out *rules.Out) {
 		d := verdict.Deviation{At: c.at(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
 		if mine, ok := wire.Text(wire.At(c.asked.Message.Params(), "/task/taskId")); ok && mine == c.task.id {
 			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
-			out.Found(d)
+			out.Deviates(d)
 		} else {
-			out.Subject(idGenerated)
+			out.CameUp(idGenerated)
 		}
 		if c.task.call != c {
 			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "ids of which none comes twice"
 			d.At = rules.At(c.task.call.event, c.asked.Event, c.event)
-			out.Found(d)
+			out.Deviates(d)
 			continue
 		}
 		if before != nil {
-			out.Subject(idUnique)
+			out.CameUp(idUnique)
 			judgeEntropy(before, c, out)
 		}
 		before = c
@@ -196,7 +196,7 @@ const fewCharacters = 4
 // judgeEntropy looks at the ids of two tasks that were created one after the
 // other. Where the server knows its clients, ids may be guessed, and that can't
 // be seen; so this warns at most.
-func judgeEntropy(a, b *call, out *rules.Out) {
+func judgeEntropy(a, b *call, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: idEntropy,
 		Permitted:   "ids that cannot be guessed",
@@ -207,12 +207,12 @@ func judgeEntropy(a, b *call, out *rules.Out) {
 	switch {
 	case len(b.task.id) <= fewCharacters:
 		d.Summary = "The server's taskIds are short enough to be guessed."
-		out.Found(d)
+		out.Deviates(d)
 	case counted(a.task.id, b.task.id):
 		d.Summary = "The server numbers its tasks, so their ids can be guessed."
-		out.Found(d)
+		out.Deviates(d)
 	default:
-		out.Subject(idEntropy)
+		out.CameUp(idEntropy)
 	}
 }
 

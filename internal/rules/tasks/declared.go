@@ -42,7 +42,7 @@ func declarationRules() []rules.Rule {
 
 // judgeCapability is mild with booleans where the page speaks of boolean
 // properties, which contradicts its examples and the schema.
-func judgeCapability(l *ledger, out *rules.Out) {
+func judgeCapability(l *ledger, out *rules.Reporter) {
 	root := wire.At(l.s.ServerCapabilities, "/tasks")
 	if root == nil {
 		return
@@ -67,12 +67,12 @@ func judgeCapability(l *ledger, out *rules.Out) {
 		if member.leaf && (v.Kind() == 't' || v.Kind() == 'f') {
 			d.Weight = verdict.AtMostWarning
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	for _, name := range []string{"sampling", "elicitation"} {
 		if v := wire.At(root, "/requests/"+name); v != nil {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: capabilityShape,
 				Summary:     "The server declares tasks for requests that only clients receive.",
 				Permitted:   "only tools.call among the requests",
@@ -83,16 +83,16 @@ func judgeCapability(l *ledger, out *rules.Out) {
 			return
 		}
 	}
-	out.Subject(capabilityShape)
+	out.CameUp(capabilityShape)
 }
 
-func judgeDeclared(l *ledger, out *rules.Out) {
+func judgeDeclared(l *ledger, out *rules.Reporter) {
 	for _, c := range l.calls {
 		l.judgeUndeclared(c, out)
 	}
 	for _, n := range l.notes {
 		if n.Method == spec.MethodTasksStatus && !l.s.ServerDeclared("tasks") {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: capabilityDeclared,
 				Summary:     "The server sends a task status without declaring tasks.",
 				Permitted:   "task notifications only from servers that declare tasks",
@@ -101,8 +101,8 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 			})
 		}
 	}
-	for _, a := range l.s.All() {
-		judgeExhaustive(a, out)
+	for _, req := range l.s.ClientRequests() {
+		judgeExhaustive(req, out)
 	}
 	for _, q := range l.answered {
 		switch q.method {
@@ -115,13 +115,13 @@ func judgeDeclared(l *ledger, out *rules.Out) {
 }
 
 // judgeUndeclared looks at calls to servers that do not run them as tasks.
-func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
+func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	switch {
 	case c.reply == nil:
 	case createdTask(c.reply) != nil && l.s.ServerDeclared(toolCalls):
-		out.Subject(capabilityDeclared)
+		out.CameUp(capabilityDeclared)
 	case createdTask(c.reply) != nil:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: capabilityDeclared,
 			Summary:     "The server answers a call with a task without declaring tasks.",
 			Permitted:   "the result of the call, or the capability " + toolCalls,
@@ -131,11 +131,11 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Out) {
 		out.Elsewhere(undeclaredIgnored)
 	case !c.asTask || l.s.ServerDeclared(toolCalls):
 	case c.succeeded():
-		out.Subject(capabilityDeclared)
-		out.Subject(undeclaredIgnored)
+		out.CameUp(capabilityDeclared)
+		out.CameUp(undeclaredIgnored)
 	case !l.runsPlainly(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: undeclaredIgnored,
 			Summary:     "The server refuses a call for its task member, without declaring tasks.",
 			Permitted:   "the result that the call has without the member",
@@ -164,42 +164,42 @@ func (l *ledger) runsPlainly(c *call) bool {
 
 // judgeExhaustive looks for tasks in the answers to other requests than tool
 // calls, which the capability has no place for.
-func judgeExhaustive(a *rules.Asked, out *rules.Out) {
-	switch a.Message.Method {
+func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
+	switch req.Message.Method {
 	case spec.MethodToolsCall, spec.MethodInitialize:
 		return
 	}
-	if !a.WellFormed || !augmented(a.Message.Params()) || !a.Succeeded() {
+	if !req.WellFormed || !augmented(req.Message.Params()) || !req.Succeeded() {
 		return
 	}
-	result := a.Responses[0].Result()
+	result := req.Responses[0].Result()
 	if isText(wire.At(result, "/task/taskId")) && isText(wire.At(result, "/task/status")) {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: requestsExhaustive,
 			Summary:     "The server creates a task for a request that cannot be one.",
 			Permitted:   "the result of the request",
-			Seen:        rules.Excerpt(a.Responses[0].Raw),
-			At:          rules.At(a.Event, a.Responses[0].Event),
+			Seen:        rules.Excerpt(req.Responses[0].Raw),
+			At:          rules.At(req.Event, req.Responses[0].Event),
 		})
 		return
 	}
-	out.Subject(requestsExhaustive)
+	out.CameUp(requestsExhaustive)
 }
 
 // judgeOperation judges tasks/list and tasks/cancel. Plain says that nothing
 // about the request is a reason to refuse it.
-func (l *ledger) judgeOperation(q *query, capability, requirement string, plain bool, out *rules.Out) {
+func (l *ledger) judgeOperation(q *query, capability, requirement string, plain bool, out *rules.Reporter) {
 	code, _ := q.code()
 	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
 		d.Summary, d.Permitted = "The server refuses a task operation that it declares.", "a result, as "+capability+" is declared"
-		out.Found(d)
+		out.Deviates(d)
 	case !declared && q.succeeded():
 		d.Summary, d.Permitted = "The server serves a task operation that it does not declare.", "an error such as -32601, or the capability "+capability
-		out.Found(d)
+		out.Deviates(d)
 	default:
-		out.Subject(requirement)
+		out.CameUp(requirement)
 	}
 }
 

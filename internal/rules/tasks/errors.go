@@ -20,7 +20,7 @@ func errorRules() []rules.Rule {
 		ID:           "rule.task-errors",
 		Title:        "ids that name no task are refused, with a reason",
 		Requirements: []string{unknownID, errorMessages},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			if !l.s.ServerDeclared("tasks") {
 				return
 			}
@@ -40,11 +40,11 @@ func errorRules() []rules.Rule {
 // judgeUnknown judges the answer to an id that the server never spoke of. In
 // this conversation, that is: a result that is about this very id may well be
 // right, unless the id is none.
-func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
+func (l *ledger) judgeUnknown(q *query, out *rules.Reporter) {
 	if q.named && q.id != "" && l.heardOf(q.id, q) {
 		return
 	}
-	if !out.Telling(&rules.Heard{Event: q.event, Message: q.reply, Asked: q.asked}, l.knownTask(), unknownID) {
+	if !out.IsInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.asked}, l.knownTask(), unknownID) {
 		return
 	}
 	none := !q.named || q.id == ""
@@ -58,28 +58,30 @@ func (l *ledger) judgeUnknown(q *query, out *rules.Out) {
 	answered, _ := wire.Text(wire.At(q.reply.Result(), "/taskId"))
 	switch {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(unknownID)
+		out.CameUp(unknownID)
 	case isError:
 		d.Summary = "The server refuses an invalid taskId, but not with -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
 			d.Weight = verdict.AtMostWarning // the request has no shape, or it may be the error of a task from before
 		}
-		out.Found(d)
+		out.Deviates(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
 		d.Summary = "The server answers an invalid taskId with a result."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // knownTask is a request about a task that there is, or else any other that
 // shows that the server serves requests.
-func (l *ledger) knownTask() rules.Ordinary {
-	return rules.Ordinary{
+func (l *ledger) knownTask() rules.Control {
+	return rules.Control{
 		What: "a request about a task that exists", ByName: true,
-		Is: func(a *rules.Asked) bool {
-			return slices.ContainsFunc(l.answered, func(q *query) bool { return q.asked == a && q.named && l.heardOf(q.id, q) })
+		Matches: func(req *rules.Request) bool {
+			return slices.ContainsFunc(l.answered, func(q *query) bool { return q.asked == req && q.named && l.heardOf(q.id, q) })
 		},
-		Else: func(a *rules.Asked) bool { return a.Message.Method == spec.MethodTasksList || rules.AnyPing().Is(a) },
+		Fallback: func(req *rules.Request) bool {
+			return req.Message.Method == spec.MethodTasksList || rules.PingControl().Matches(req)
+		},
 	}
 }
 
@@ -97,15 +99,15 @@ func (l *ledger) heardOf(id string, q *query) bool {
 	return false
 }
 
-func judgeMessage(q *query, out *rules.Out) {
+func judgeMessage(q *query, out *rules.Reporter) {
 	e, isError := q.reply.Error()
 	text, isText := wire.Text(e.Message)
 	switch {
 	case !isError || !isText:
 	case strings.TrimSpace(text) != "":
-		out.Subject(errorMessages)
+		out.CameUp(errorMessages)
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: errorMessages,
 			Summary:     "The server's error about a task has no message.",
 			Permitted:   "a message that names the cause",

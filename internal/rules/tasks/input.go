@@ -22,8 +22,8 @@ func inputRules() []rules.Rule {
 		ID:           "rule.task-input",
 		Title:        "a task that waits for the client is input_required, and its requests name it",
 		Requirements: []string{inputStatus, inputLeft, inputRelated},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
-			for _, p := range l.s.Posed() {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
+			for _, p := range l.s.ServerRequests() {
 				switch p.Message.Method {
 				case spec.MethodElicit, spec.MethodSampling, spec.MethodRootsList:
 					l.judgePosed(p, out)
@@ -39,7 +39,7 @@ func inputRules() []rules.Rule {
 }
 
 // judgePosed judges a request of the server as long as it has no reply.
-func (l *ledger) judgePosed(p *transcript.Request, out *rules.Out) {
+func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(wire.At(p.Message.Params(), relatedTask))
 	if !isText {
 		l.judgeUnnamed(p, out)
@@ -49,20 +49,20 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Out) {
 	if t == nil {
 		return
 	}
-	out.Subject(inputRelated)
+	out.CameUp(inputRelated)
 	var atWork *sight
 	for _, v := range t.sights {
 		switch {
 		case !asked(v, p):
 		case v.status == inputRequired:
-			out.Subject(inputStatus)
+			out.CameUp(inputStatus)
 			return
 		case v.status == working:
 			atWork = v
 		}
 	}
 	if atWork != nil {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: inputStatus,
 			Summary:     "The server's task waits for input, but has status working.",
 			Permitted:   inputRequired,
@@ -80,11 +80,11 @@ func asked(v *sight, p *transcript.Request) bool {
 // judgeUnnamed judges a request that names no task, if it can only belong to
 // one: a task needs input while nothing else is going on, and needs it no more
 // than this.
-func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Out) {
+func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	if p.Message.Method == spec.MethodRootsList || l.busy(p) {
 		return
 	}
-	for _, other := range l.s.Posed() {
+	for _, other := range l.s.ServerRequests() {
 		if other != p && !other.RespondedBefore(p.Event.Seq) {
 			return
 		}
@@ -92,7 +92,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Out) {
 	for _, t := range l.tasks {
 		for _, v := range t.sights {
 			if v.status == inputRequired && asked(v, p) {
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: inputRelated,
 					Summary:     "The server's request for a task does not name the task.",
 					Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
@@ -108,12 +108,12 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Out) {
 // busy reports whether a request of the client was pending when p came, from which
 // the server may have had a reason to ask.
 func (l *ledger) busy(p *transcript.Request) bool {
-	for _, a := range l.s.All() {
-		switch a.Message.Method {
+	for _, req := range l.s.ClientRequests() {
+		switch req.Message.Method {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
 			continue
 		}
-		if a.InFlight(p.Event.Seq) && !l.became(a, p) {
+		if req.InFlight(p.Event.Seq) && !l.became(req, p) {
 			return true
 		}
 	}
@@ -123,9 +123,9 @@ func (l *ledger) busy(p *transcript.Request) bool {
 // became reports whether the request was answered with a task while p was open:
 // what it had the server ask is what that task asks. Over HTTP a task may ask
 // on one stream before another one tells that it was created.
-func (l *ledger) became(a *rules.Asked, p *transcript.Request) bool {
+func (l *ledger) became(req *rules.Request, p *transcript.Request) bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool {
-		return c.asked == a && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
+		return c.asked == req && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 	})
 }
 
@@ -133,10 +133,10 @@ func (l *ledger) became(a *rules.Asked, p *transcript.Request) bool {
 const leaveTime = time.Second
 
 // judgeLeft looks for tasks that need input when all they asked was answered.
-func (l *ledger) judgeLeft(t *task, out *rules.Out) {
+func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event
-	for _, p := range l.s.Posed() {
+	for _, p := range l.s.ServerRequests() {
 		id, _ := wire.Text(wire.At(p.Message.Params(), relatedTask))
 		switch m := p.Response(); {
 		case m == nil && (id == t.id || id == ""):
@@ -155,10 +155,10 @@ func (l *ledger) judgeLeft(t *task, out *rules.Out) {
 		switch {
 		case v.event.Seq < reply.Seq || v.query != nil && v.query.asked.Event.Seq < reply.Seq:
 		case known(v.status) && v.status != inputRequired:
-			out.Subject(inputLeft)
+			out.CameUp(inputLeft)
 			return
 		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: inputLeft,
 				Summary:     "The server's task stays in input_required after all input.",
 				Permitted:   "another status than " + inputRequired,

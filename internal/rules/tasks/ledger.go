@@ -27,7 +27,7 @@ type ledger struct {
 
 // call is a request for tools/call.
 type call struct {
-	asked     *rules.Asked
+	asked     *rules.Request
 	reply     *wire.Message     // the first answer; nil while there is none
 	event     *transcript.Event // in which it came
 	name      string
@@ -55,7 +55,7 @@ type sight struct {
 
 // query is an answered request about tasks.
 type query struct {
-	asked  *rules.Asked
+	asked  *rules.Request
 	reply  *wire.Message
 	event  *transcript.Event
 	method string
@@ -98,11 +98,11 @@ func known(status string) bool {
 	return terminal(status) || status == working || status == inputRequired
 }
 
-func (l *ledger) hears() rules.Hears {
-	keep := func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-		l.notes = append(l.notes, &transcript.Message{Message: h.Message, Event: h.Event})
+func (l *ledger) hears() rules.Handlers {
+	keep := func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+		l.notes = append(l.notes, &transcript.Message{Message: obs.Message, Event: obs.Event})
 	}
-	return rules.Hears{
+	return rules.Handlers{
 		rules.Notification(spec.MethodTasksStatus):  keep,
 		rules.Notification(spec.MethodProgress):     keep,
 		rules.Notification(spec.MethodMessage):      keep,
@@ -114,18 +114,18 @@ func (l *ledger) hears() rules.Hears {
 // read puts together what was said.
 func (l *ledger) read(s *rules.Session) {
 	l.s, l.byID = s, map[string]*task{}
-	for _, a := range s.All() {
+	for _, req := range s.ClientRequests() {
 		switch {
-		case a.Message.Method != spec.MethodToolsCall:
-		case a.WellFormed:
-			l.readCall(a)
+		case req.Message.Method != spec.MethodToolsCall:
+		case req.WellFormed:
+			l.readCall(req)
 		case l.odd == nil:
-			l.odd = a.Event
+			l.odd = req.Event
 		}
 	}
-	for _, a := range s.All() {
-		if a.WellFormed && len(a.Responses) > 0 && !a.PutOff() && !a.Withdrawn() {
-			l.readQuery(a)
+	for _, req := range s.ClientRequests() {
+		if req.WellFormed && len(req.Responses) > 0 && !req.IsOverloaded() && !req.MayBeCancelled() {
+			l.readQuery(req)
 		}
 	}
 	for _, n := range l.notes {
@@ -140,16 +140,16 @@ func (l *ledger) read(s *rules.Session) {
 	l.readTools()
 }
 
-func (l *ledger) readCall(a *rules.Asked) {
-	params := a.Message.Params()
-	c := &call{asked: a, arguments: canonical(wire.At(params, "/arguments"))}
+func (l *ledger) readCall(req *rules.Request) {
+	params := req.Message.Params()
+	c := &call{asked: req, arguments: canonical(wire.At(params, "/arguments"))}
 	c.name, _ = wire.Text(wire.At(params, "/name"))
 	c.asTask = augmented(params)
 	l.calls = append(l.calls, c)
-	if len(a.Responses) == 0 || a.PutOff() || a.Withdrawn() {
+	if len(req.Responses) == 0 || req.IsOverloaded() || req.MayBeCancelled() {
 		return
 	}
-	c.reply, c.event = a.Responses[0].Message, a.Responses[0].Event
+	c.reply, c.event = req.Responses[0].Message, req.Responses[0].Event
 	object := createdTask(c.reply)
 	id, ok := wire.Text(wire.At(object, "/taskId"))
 	if !ok {
@@ -182,14 +182,14 @@ func augmented(params jsontext.Value) bool {
 	return wire.At(params, "/task").Kind() == '{' && (ttl == nil || ttl.Kind() == '0')
 }
 
-func (l *ledger) readQuery(a *rules.Asked) {
-	q := &query{asked: a, reply: a.Responses[0].Message, event: a.Responses[0].Event, method: a.Message.Method}
+func (l *ledger) readQuery(req *rules.Request) {
+	q := &query{asked: req, reply: req.Responses[0].Message, event: req.Responses[0].Event, method: req.Message.Method}
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel, spec.MethodTasksResult, spec.MethodTasksList:
 	default:
 		return
 	}
-	q.id, q.named = wire.Text(wire.At(a.Message.Params(), "/taskId"))
+	q.id, q.named = wire.Text(wire.At(req.Message.Params(), "/taskId"))
 	l.answered = append(l.answered, q)
 	if !q.succeeded() {
 		return
@@ -238,8 +238,8 @@ func (l *ledger) exchanged(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
 	}
-	return slices.ContainsFunc(l.s.All(), func(a *rules.Asked) bool {
-		return a.Event.Seq > from.Seq && a.RespondedBefore(to.Seq)
+	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Event.Seq > from.Seq && req.RespondedBefore(to.Seq)
 	})
 }
 

@@ -28,7 +28,7 @@ func limitRules() []rules.Rule {
 			ID:           "rule.task-ttl-limited",
 			Title:        "the server limits the time to live of tasks",
 			Requirements: []string{maxTTL},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, c := range l.calls {
 					if c.task != nil {
 						judgeTTL(c, out)
@@ -43,7 +43,7 @@ func limitRules() []rules.Rule {
 // a server that streams all answers may not be able to do otherwise, and one
 // that streams what takes it long polls plainly as soon as it is quick. A
 // stream that brought something beside the answer was needed.
-func judgePolling(l *ledger, out *rules.Out) {
+func judgePolling(l *ledger, out *rules.Reporter) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return
 	}
@@ -53,7 +53,7 @@ func judgePolling(l *ledger, out *rules.Out) {
 		switch {
 		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange:
 		case !x.IsStream():
-			out.Subject(noStreamForGet)
+			out.CameUp(noStreamForGet)
 			return
 		case slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
 			streamed = q
@@ -64,7 +64,7 @@ func judgePolling(l *ledger, out *rules.Out) {
 		return
 	}
 	x := l.s.Exchanges().Of(streamed.event)
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: noStreamForGet,
 		Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
 		Permitted:   "the response as application/json",
@@ -76,12 +76,12 @@ func judgePolling(l *ledger, out *rules.Out) {
 // answeredPlainly returns an answer of the server to something else than
 // tasks/get that came without a stream, nil where there is none.
 func (l *ledger) answeredPlainly() *transcript.Event {
-	for _, a := range l.s.All() {
-		if len(a.Responses) == 0 || a.Message.Method == spec.MethodTasksGet {
+	for _, req := range l.s.ClientRequests() {
+		if len(req.Responses) == 0 || req.Message.Method == spec.MethodTasksGet {
 			continue
 		}
-		if x := l.s.Exchanges().Of(a.Responses[0].Event); x != nil && x.Status() == 200 && !x.IsStream() && x.Number == a.Event.Exchange {
-			return a.Responses[0].Event
+		if x := l.s.Exchanges().Of(req.Responses[0].Event); x != nil && x.Status() == 200 && !x.IsStream() && x.Number == req.Event.Exchange {
+			return req.Responses[0].Event
 		}
 	}
 	return nil
@@ -92,7 +92,7 @@ const endless = 50 * 365 * 24 * time.Hour
 
 // judgeTTL judges what became of the wish to have a task kept for ever. That
 // null stands for no limit is the schema's own, so there is no more than a note.
-func judgeTTL(c *call, out *rules.Out) {
+func judgeTTL(c *call, out *rules.Reporter) {
 	wanted, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
 	if !ok || wanted < endless.Milliseconds() {
 		return
@@ -107,12 +107,12 @@ func judgeTTL(c *call, out *rules.Out) {
 	}
 	switch {
 	case isNumber && given < wanted:
-		out.Subject(maxTTL)
+		out.CameUp(maxTTL)
 	case isNumber:
 		d.Summary = "The server keeps a task as long as the client asks, even for decades."
-		out.Found(d)
+		out.Deviates(d)
 	case ttl.Kind() == 'n':
 		d.Summary = "The server keeps a task without limit if asked for decades."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }

@@ -20,7 +20,7 @@ func listRules() []rules.Rule {
 		ID:           "rule.task-list",
 		Title:        "tasks/list returns all tasks in pages, and refuses unknown cursors",
 		Requirements: []string{listIncludes, listNextCursor, listInvalidCursor},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			if !l.s.ServerDeclared("tasks.list") {
 				return
 			}
@@ -45,7 +45,7 @@ func listRules() []rules.Rule {
 
 // judgeCursor judges the answer to a cursor that the server gives out nowhere
 // in the conversation. An empty one is left alone: some clients mean the beginning by it.
-func judgeCursor(q *query, given map[string]bool, out *rules.Out) {
+func judgeCursor(q *query, given map[string]bool, out *rules.Reporter) {
 	raw := wire.At(q.asked.Message.Params(), "/cursor")
 	cursor, isText := wire.Text(raw)
 	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {
@@ -60,13 +60,13 @@ func judgeCursor(q *query, given map[string]bool, out *rules.Out) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.Subject(listInvalidCursor)
+		out.CameUp(listInvalidCursor)
 	case q.succeeded():
 		d.Summary = "The server's tasks/list accepts an invalid cursor."
-		out.Found(d)
+		out.Deviates(d)
 	default:
 		d.Summary = "The server's tasks/list refuses a bad cursor, but not with -32602."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
@@ -130,7 +130,7 @@ func following(all []*query, page *query, cursor jsontext.Value) *query {
 
 // judgeWalk looks for tasks that can be had after the walk by tasks/get and
 // existed before it, and so are missing.
-func (l *ledger) judgeWalk(w walk, out *rules.Out) {
+func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	begin, end := w.pages[0].asked.Event, w.pages[len(w.pages)-1].event
 	var missing, listed []*task
 	var shownBy *query
@@ -153,10 +153,10 @@ func (l *ledger) judgeWalk(w walk, out *rules.Out) {
 	}
 	if len(missing) == 0 {
 		if len(listed) > 0 {
-			out.Subject(listIncludes)
+			out.CameUp(listIncludes)
 		}
 		if len(w.pages) > 1 {
-			out.Subject(listNextCursor)
+			out.CameUp(listNextCursor)
 		}
 		return
 	}
@@ -172,7 +172,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Out) {
 		d.Summary = "The server's tasks/list ends before it has listed all tasks."
 		out.Elsewhere(listIncludes)
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // cutOff reports whether the list stopped in the midst: several tasks are

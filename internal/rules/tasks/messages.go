@@ -22,7 +22,7 @@ func messageRules() []rules.Rule {
 			ID:           "rule.task-messages",
 			Title:        "messages of a task name it",
 			Requirements: []string{relatedEverywhere},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, n := range l.notes {
 					switch n.Method {
 					case spec.MethodProgress, spec.MethodMessage:
@@ -35,7 +35,7 @@ func messageRules() []rules.Rule {
 			ID:           "rule.task-progress",
 			Title:        "the progress of a task keeps its token, and ends with the task",
 			Requirements: []string{tokenContinues, stopsAtTerminal},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
 					if t.token != nil && !t.twice {
 						l.judgeProgress(t, out)
@@ -48,7 +48,7 @@ func messageRules() []rules.Rule {
 
 // judgeNaming judges a notification that says that it belongs to a task, or
 // does so by its progress token. Of others it is not known.
-func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Out) {
+func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 	params := n.Params()
 	meta := wire.At(params, related)
 	id, isText := wire.Text(wire.At(meta, "/taskId"))
@@ -62,15 +62,15 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Out) {
 	switch {
 	case meta != nil && !isText:
 		d.Summary = "The server's related-task is not an object with a taskId."
-		out.Found(d)
+		out.Deviates(d)
 	case owner != nil && meta == nil:
 		d.Summary, d.At = "The server's progress of a task does not name the task.", rules.At(owner.call.event, n.Event)
-		out.Found(d)
+		out.Deviates(d)
 	case owner != nil && id != owner.id:
 		d.Summary, d.At = "The server's progress of a task names another task.", rules.At(owner.call.event, n.Event)
-		out.Found(d)
+		out.Deviates(d)
 	case isText && l.byID[id] != nil:
-		out.Subject(relatedEverywhere)
+		out.CameUp(relatedEverywhere)
 	}
 }
 
@@ -89,8 +89,8 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 	if owner == nil || owner.twice || owner.call.event.Seq > e.Seq {
 		return nil
 	}
-	for _, a := range l.s.All() {
-		if a != owner.call.asked && same(wire.At(a.Message.Params(), "/_meta/progressToken"), token) {
+	for _, req := range l.s.ClientRequests() {
+		if req != owner.call.asked && same(wire.At(req.Message.Params(), "/_meta/progressToken"), token) {
 			return nil
 		}
 	}
@@ -102,7 +102,7 @@ func same(a, b jsontext.Value) bool {
 	return a != nil && b != nil && wire.RawID(string(a)).Same(wire.RawID(string(b)))
 }
 
-func (l *ledger) judgeProgress(t *task, out *rules.Out) {
+func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 	end, reported := t.over(), false
 	for _, n := range l.notes {
 		if n.Method != spec.MethodProgress || n.Event.Seq < t.call.event.Seq {
@@ -112,7 +112,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 		named := names(n.Message, t)
 		switch {
 		case named && !same(token, t.token):
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
 				Permitted:   string(t.token),
@@ -120,7 +120,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 				At:          rules.At(t.call.asked.Event, n.Event),
 			})
 		case named:
-			out.Subject(tokenContinues)
+			out.CameUp(tokenContinues)
 		}
 		if !named && l.owner(token, n.Event) != t {
 			continue
@@ -130,7 +130,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 			continue
 		}
 		if l.surelyLater(end.event, n.Event) {
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: stopsAtTerminal,
 				Summary:     "The server reports progress of a task that has ended.",
 				Permitted:   "no progress after " + end.status,
@@ -144,7 +144,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Out) {
 		}
 	}
 	if reported && end != nil && l.exchangedSince(end.event) {
-		out.Subject(stopsAtTerminal)
+		out.CameUp(stopsAtTerminal)
 	}
 }
 
@@ -165,10 +165,10 @@ func (l *ledger) surelyLater(from, to *transcript.Event) bool {
 		return false
 	}
 	trips, behind := 0, from.Seq
-	for _, a := range l.s.All() {
-		if a.Event.Seq > behind && a.RespondedBefore(to.Seq) {
+	for _, req := range l.s.ClientRequests() {
+		if req.Event.Seq > behind && req.RespondedBefore(to.Seq) {
 			trips++
-			behind = a.Responses[0].Event.Seq
+			behind = req.Responses[0].Event.Seq
 		}
 	}
 	return trips >= 2
@@ -176,8 +176,8 @@ func (l *ledger) surelyLater(from, to *transcript.Event) bool {
 
 // exchangedSince reports whether a request was sent and answered after the event.
 func (l *ledger) exchangedSince(e *transcript.Event) bool {
-	for _, a := range l.s.All() {
-		if a.Event.Seq > e.Seq && len(a.Responses) > 0 {
+	for _, req := range l.s.ClientRequests() {
+		if req.Event.Seq > e.Seq && len(req.Responses) > 0 {
 			return true
 		}
 	}

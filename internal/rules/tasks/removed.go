@@ -11,26 +11,26 @@ const removed = "tasks.removed"
 // removedRules are on the revision that has made an extension of tasks. Of
 // the methods that the extension does not have either, nothing is left.
 func removedRules() []rules.Rule {
-	judge := func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		if s.Era() != spec.Stateless || !h.Asked.WellFormed {
+	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		if s.Era() != spec.Stateless || !obs.Request.WellFormed {
 			return
 		}
-		if h.Message.IsError() {
+		if obs.Message.IsError() {
 			// Other codes may be about the metadata that such a request has.
-			if code, _ := h.Message.ErrorCode(); spec.Code(code) == spec.CodeMethodNotFound {
-				out.Subject(removed)
+			if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeMethodNotFound {
+				out.CameUp(removed)
 			}
 			return
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: removed,
 			Summary:     "The server serves a task method that this revision has removed.",
 			Permitted:   "an error with code -32601",
-			Seen:        rules.Excerpt(h.Message.Raw),
-			At:          rules.At(h.Asked.Event, h.Event),
+			Seen:        rules.Excerpt(obs.Message.Raw),
+			At:          rules.At(obs.Request.Event, obs.Event),
 		})
 	}
-	hears := rules.Hears{}
+	hears := rules.Handlers{}
 	for _, method := range []string{spec.MethodTasksList, spec.MethodTasksResult} {
 		hears[rules.ResultOf(method)], hears[rules.ErrorTo(method)] = judge, judge
 	}
@@ -38,6 +38,6 @@ func removedRules() []rules.Rule {
 		ID:           "rule.tasks-removed",
 		Title:        "removed task methods are unknown",
 		Requirements: []string{removed},
-		Start:        rules.Stateless(rules.Fold{Hear: hears}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: hears}),
 	}}
 }

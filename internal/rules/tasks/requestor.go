@@ -22,8 +22,8 @@ func requestorRules() []rules.Rule {
 			ID:           "rule.tasks-at-client",
 			Title:        "the server creates tasks on the client only as declared",
 			Requirements: []string{respectsCapability, noTasksUndeclared},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
-				for _, p := range l.s.Posed() {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
+				for _, p := range l.s.ServerRequests() {
 					judgeCreates(l.s, p, out)
 				}
 			}),
@@ -32,8 +32,8 @@ func requestorRules() []rules.Rule {
 			ID:           "rule.tasks-asked-of-client",
 			Title:        "the server polls the client's tasks as it should",
 			Requirements: []string{requestorRelated, requestorCursor},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
-				for _, p := range l.s.Posed() {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
+				for _, p := range l.s.ServerRequests() {
 					judgeAsks(l.s, p, out)
 				}
 			}),
@@ -41,7 +41,7 @@ func requestorRules() []rules.Rule {
 	}
 }
 
-func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Out) {
+func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	capability := ""
 	switch p.Message.Method {
 	case spec.MethodSampling:
@@ -54,20 +54,20 @@ func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
 		d.Requirement, d.Summary = noTasksUndeclared, "The server requests a task from a client without tasks."
-		out.Found(d)
+		out.Deviates(d)
 	case !s.ClientDeclared("tasks"):
 		if capability != "" {
-			out.Subject(noTasksUndeclared)
+			out.CameUp(noTasksUndeclared)
 		}
 	case creates && (capability == "" || !s.ClientDeclared(capability)):
 		d.Requirement, d.Summary = respectsCapability, "The server requests a task of a kind that the client did not declare."
-		out.Found(d)
+		out.Deviates(d)
 	case capability != "":
-		out.Subject(respectsCapability)
+		out.CameUp(respectsCapability)
 	}
 }
 
-func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Out) {
+func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	switch p.Message.Method {
 	case spec.MethodTasksGet, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodTasksList:
 	default:
@@ -77,25 +77,25 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Out) {
 	if wire.At(p.Message.Params(), related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no related-task in requests about tasks"
-		out.Found(d)
+		out.Deviates(d)
 	} else {
-		out.Subject(requestorRelated)
+		out.CameUp(requestorRelated)
 	}
 	cursor := wire.At(p.Message.Params(), "/cursor")
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}
 	if given(s, string(cursor), p.Event) {
-		out.Subject(requestorCursor)
+		out.CameUp(requestorCursor)
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor, byte for byte"
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // given reports whether the client has given out the cursor before the event.
 func given(s *rules.Session, cursor string, e *transcript.Event) bool {
-	for _, p := range s.Posed() {
+	for _, p := range s.ServerRequests() {
 		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&
 			canonical(wire.At(p.Response().Result(), "/nextCursor")) == canonical([]byte(cursor)) {
 			return true

@@ -22,7 +22,7 @@ func resultRules() []rules.Rule {
 		ID:           "rule.task-result",
 		Title:        "tasks/result waits, and returns what the call would have returned",
 		Requirements: []string{relatedInResult, resultBlocks, resultExact, resultRepeatable, failedStatus},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			for _, t := range l.tasks {
 				if t.twice {
 					continue
@@ -45,13 +45,13 @@ func resultRules() []rules.Rule {
 
 // judgeRelated looks for the task's id in a result of tasks/result; an error
 // has no place for it.
-func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
+func (l *ledger) judgeRelated(t *task, q *query, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
 	}
 	id, ok := wire.Text(wire.At(q.reply.Result(), relatedTask))
 	if ok && id == t.id {
-		out.Subject(relatedInResult)
+		out.CameUp(relatedInResult)
 		return
 	}
 	other, mixed := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
@@ -59,7 +59,7 @@ func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
 		out.Elsewhere(relatedInResult) // the wrong task was taken
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: relatedInResult,
 		Summary:     "The server's tasks/result does not name its task.",
 		Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
@@ -70,7 +70,7 @@ func (l *ledger) judgeRelated(t *task, q *query, out *rules.Out) {
 
 // judgeBlocks reports whether the task was not seen at work any more when its
 // result had come.
-func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
+func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Reporter) bool {
 	if q.asked.Cancelled {
 		return false
 	}
@@ -88,13 +88,13 @@ func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
 		if code, isError := q.code(); isError && code <= -32000 && code > -32100 {
 			d.Weight = verdict.AtMostWarning // the server's own reason, such as too many requests
 		}
-		out.Found(d)
+		out.Deviates(d)
 		return false
 	}
 	for i := len(t.sights) - 1; i >= 0; i-- { // the newest that was seen before the request
 		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
 			if known(v.status) && !terminal(v.status) {
-				out.Subject(resultBlocks)
+				out.CameUp(resultBlocks)
 			}
 			break
 		}
@@ -103,20 +103,20 @@ func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Out) bool {
 }
 
 // judgeExact judges what tasks/result gives of a task that is over.
-func (l *ledger) judgeExact(t *task, q *query, out *rules.Out) {
+func (l *ledger) judgeExact(t *task, q *query, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
 	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
 	if content := wire.At(q.reply.Result(), "/content"); q.succeeded() && content.Kind() != '[' {
 		d.Summary, d.Permitted = "The server's tasks/result is not a tool result.", "the result of the call, with its content"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	plain := l.steady(t.call, q)
 	if plain == nil {
 		if q.succeeded() {
-			out.Subject(resultExact)
+			out.CameUp(resultExact)
 		}
 		return
 	}
@@ -126,15 +126,15 @@ func (l *ledger) judgeExact(t *task, q *query, out *rules.Out) {
 	switch {
 	case isError != otherError || code != otherCode:
 		d.Summary = "tasks/result gives an error where the call gives none, or another one."
-		out.Found(d)
+		out.Deviates(d)
 	case flag(q.reply) != flag(plain.reply):
 		d.Summary = "tasks/result gives a success where the call gives a failure, or the other way round."
-		out.Found(d)
+		out.Deviates(d)
 	case !isError && bare(q.reply.Result()) != bare(plain.reply.Result()):
 		d.Summary, d.Weight = "tasks/result gives something else than the call.", verdict.AtMostWarning
-		out.Found(d)
+		out.Deviates(d)
 	default:
-		out.Subject(resultExact)
+		out.CameUp(resultExact)
 	}
 }
 
@@ -181,7 +181,7 @@ func bare(result jsontext.Value) string {
 }
 
 // judgeFailed compares the task's status with the outcome of the call.
-func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
+func (l *ledger) judgeFailed(t *task, q *query, out *rules.Reporter) {
 	end := t.over()
 	code, isError := q.code()
 	if end == nil || q.succeeded() && !flag(q.reply) {
@@ -192,9 +192,9 @@ func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
 	}
 	switch end.status {
 	case failed:
-		out.Subject(failedStatus)
+		out.CameUp(failedStatus)
 	case completed:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: failedStatus,
 			Summary:     "The server's task is completed, though its call failed.",
 			Permitted:   failed,
@@ -205,7 +205,7 @@ func (l *ledger) judgeFailed(t *task, q *query, out *rules.Out) {
 }
 
 // judgeRepeatable compares answers to tasks/result for a task that is kept.
-func judgeRepeatable(t *task, all []*query, out *rules.Out) {
+func judgeRepeatable(t *task, all []*query, out *rules.Reporter) {
 	first := all[0]
 	if !first.succeeded() {
 		return
@@ -218,10 +218,10 @@ func judgeRepeatable(t *task, all []*query, out *rules.Out) {
 			continue
 		}
 		if q.succeeded() && bare(q.reply.Result()) == bare(first.reply.Result()) {
-			out.Subject(resultRepeatable)
+			out.CameUp(resultRepeatable)
 			continue
 		}
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: resultRepeatable,
 			Summary:     "The server returns a different tasks/result the second time.",
 			Permitted:   rules.Excerpt(first.reply.Raw),

@@ -37,12 +37,12 @@ func Rules() []rules.Rule {
 
 // atEnd makes the start of a rule that looks back at all that was said of
 // tasks. It says nothing of conversations whose handshake was not seen.
-func atEnd(judge func(l *ledger, out *rules.Out)) func() rules.Fold {
+func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	return func() rules.Fold {
 		l := &ledger{}
 		return rules.Fold{
-			Hear: l.hears(),
-			End: func(s *rules.Session, out *rules.Out) {
+			OnMessage: l.hears(),
+			AtEnd: func(s *rules.Session, out *rules.Reporter) {
 				if s.Revision() == spec.V20251125 && s.Began() {
 					judge(rules.Memo(s, ledgerKey{}, func() *ledger { l.read(s); return l }), out)
 				}

@@ -32,7 +32,7 @@ func statusRules() []rules.Rule {
 			ID:           "rule.task-status",
 			Title:        "the status of a task changes only as it may",
 			Requirements: []string{transitions, terminalIsFinal},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
 					if !t.twice {
 						l.judgeStatus(t, out)
@@ -44,7 +44,7 @@ func statusRules() []rules.Rule {
 			ID:           "rule.task-times",
 			Title:        "times of a task are valid and consistent",
 			Requirements: []string{createdAt, lastUpdatedAt},
-			Start: atEnd(func(l *ledger, out *rules.Out) {
+			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
 					if !t.twice {
 						l.judgeTimes(t, out)
@@ -63,10 +63,10 @@ func statusRules() []rules.Rule {
 
 // judgeStatus looks for what follows a terminal status. What follows cancelled
 // is the matter of the rule on tasks/cancel.
-func (l *ledger) judgeStatus(t *task, out *rules.Out) {
+func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	for i, v := range t.sights {
 		if i > 0 && known(v.status) && v.status != t.sights[i-1].status {
-			out.Subject(transitions)
+			out.CameUp(transitions)
 		}
 	}
 	end := t.over()
@@ -90,15 +90,15 @@ func (l *ledger) judgeStatus(t *task, out *rules.Out) {
 		}
 		switch {
 		case v.status == end.status:
-			out.Subject(terminalIsFinal)
+			out.CameUp(terminalIsFinal)
 		case terminal(v.status):
 			d.Requirement, d.Summary = terminalIsFinal, "The server's task changes from one terminal status to another."
-			out.Found(d)
+			out.Deviates(d)
 			out.Elsewhere(transitions)
 			return
 		default:
 			d.Requirement, d.Summary = transitions, "The server's task continues after a terminal status."
-			out.Found(d)
+			out.Deviates(d)
 			out.Elsewhere(terminalIsFinal)
 			return
 		}
@@ -107,7 +107,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Out) {
 
 // judgeTimes compares the times of a task. That a text is no time at all is
 // the matter of its shape.
-func (l *ledger) judgeTimes(t *task, out *rules.Out) {
+func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	var first, last *sight
 	for _, v := range t.sights {
 		created, okCreated := l.judgeTime(v, "/createdAt", createdAt, out)
@@ -117,19 +117,19 @@ func (l *ledger) judgeTimes(t *task, out *rules.Out) {
 			if before, ok := timeOf(first, "/createdAt"); ok && !before.Equal(created) {
 				d.Requirement, d.Summary, d.Permitted = createdAt, "The server changes a task's createdAt.", before.Format(time.RFC3339Nano)
 				d.Seen, d.At = created.Format(time.RFC3339Nano), rules.At(first.event, v.event)
-				out.Found(d)
+				out.Deviates(d)
 			}
 		}
 		if okUpdated && okCreated && updated.Add(time.Second).Before(created) { // they may be rounded differently
 			d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt before its createdAt.", "a time not before createdAt"
 			d.Seen, d.At = rules.Excerpt(v.object), rules.At(v.event)
-			out.Found(d)
+			out.Deviates(d)
 		}
 		if okUpdated && last != nil && l.after(last.event, v) {
 			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
 				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt that goes back.", "a time not before "+before.Format(time.RFC3339Nano)
 				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.At(last.event, v.event)
-				out.Found(d)
+				out.Deviates(d)
 			}
 		}
 		if okCreated && first == nil {
@@ -142,14 +142,14 @@ func (l *ledger) judgeTimes(t *task, out *rules.Out) {
 }
 
 // judgeTime reads one time of a task and reports whether it could be read.
-func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Out) (time.Time, bool) {
+func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Reporter) (time.Time, bool) {
 	text, isTime := wire.Text(wire.At(v.object, pointer))
 	if !isTime {
 		return time.Time{}, false
 	}
 	at, ok := timeOf(v, pointer)
 	if !ok && looksLikeDate(text) {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server's task has a time in ISO 8601, but not in RFC 3339.",
 			Permitted:   "a time such as 2025-11-25T10:30:00Z",
@@ -158,7 +158,7 @@ func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Out
 			Weight:      verdict.AtMostWarning,
 		})
 	} else if ok {
-		out.Subject(requirement)
+		out.CameUp(requirement)
 	}
 	return at, ok
 }
@@ -182,7 +182,7 @@ func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
 var plainDate = regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
 
-func judgeShown(l *ledger, out *rules.Out) {
+func judgeShown(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
 		l.judgeNoRelated(q, out)
 		l.judgeRelatedIgnored(q, out)
@@ -198,15 +198,15 @@ func judgeShown(l *ledger, out *rules.Out) {
 	}
 }
 
-func (l *ledger) judgeNoRelated(q *query, out *rules.Out) {
+func (l *ledger) judgeNoRelated(q *query, out *rules.Reporter) {
 	if q.method == spec.MethodTasksResult || !q.succeeded() {
 		return
 	}
 	if wire.At(q.reply.Result(), related) == nil {
-		out.Subject(noRelatedTask)
+		out.CameUp(noRelatedTask)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: noRelatedTask,
 		Summary:     "The server's task response also has related-task.",
 		Permitted:   "no related-task in the answers to tasks/get, tasks/list and tasks/cancel",
@@ -216,7 +216,7 @@ func (l *ledger) judgeNoRelated(q *query, out *rules.Out) {
 }
 
 // judgeRelatedIgnored looks at requests that name one task and relate to another.
-func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Out) {
+func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Reporter) {
 	other, ok := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
 	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
 		return
@@ -227,9 +227,9 @@ func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Out) {
 	}
 	switch {
 	case ok && got == q.id:
-		out.Subject(relatedIgnored)
+		out.CameUp(relatedIgnored)
 	case ok && got == other:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: relatedIgnored,
 			Summary:     "The server uses the task in _meta instead of the one in params.",
 			Permitted:   "the task that taskId names",
@@ -241,7 +241,7 @@ func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Out) {
 
 // judgeRetained looks for tasks that are gone before their time. Where the
 // events have no times, none is known to be over.
-func (l *ledger) judgeRetained(q *query, out *rules.Out) {
+func (l *ledger) judgeRetained(q *query, out *rules.Reporter) {
 	t := l.byID[q.id]
 	if !q.named || t == nil || t.call == nil || t.twice || wire.At(q.asked.Message.Params(), related) != nil || q.asked.Event.Seq < t.call.event.Seq {
 		return
@@ -249,10 +249,10 @@ func (l *ledger) judgeRetained(q *query, out *rules.Out) {
 	elapsed := q.event.At - t.call.asked.Event.At
 	switch code, _ := q.code(); {
 	case q.succeeded():
-		out.Subject(retained)
+		out.CameUp(retained)
 	case spec.Code(code) != spec.CodeInvalidParams || !t.kept(q) || l.wasCancelled(t):
 	default:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: retained,
 			Summary:     "The server forgets a task before its ttl ends.",
 			Permitted:   "the task, until " + string(wire.At(t.sights[0].object, "/ttl")) + " ms after its creation",
@@ -283,24 +283,24 @@ func (l *ledger) wasCancelled(t *task) bool {
 			return true
 		}
 	}
-	for _, a := range l.cancels(t) {
-		if len(a.Responses) == 0 || a.Succeeded() {
+	for _, req := range l.cancels(t) {
+		if len(req.Responses) == 0 || req.Succeeded() {
 			return true
 		}
 	}
 	return false
 }
 
-func judgeFailedMessage(q *query, out *rules.Out) {
+func judgeFailedMessage(q *query, out *rules.Reporter) {
 	status, _ := wire.Text(wire.At(q.reply.Result(), "/status"))
 	if !q.succeeded() || status != failed {
 		return
 	}
 	if text, _ := wire.Text(wire.At(q.reply.Result(), "/statusMessage")); strings.TrimSpace(text) != "" {
-		out.Subject(failedMessage)
+		out.CameUp(failedMessage)
 		return
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: failedMessage,
 		Summary:     "The server's task failed without a reason.",
 		Permitted:   "a statusMessage",
@@ -310,9 +310,9 @@ func judgeFailedMessage(q *query, out *rules.Out) {
 }
 
 // judgeNotification judges a status notification whose shape is right.
-func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
+func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if wire.At(n.Params(), related) != nil {
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
 			Permitted:   "no related-task, because the task is already named",
@@ -320,7 +320,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 			At:          rules.At(n.Event),
 		})
 	} else {
-		out.Subject(notificationRelated)
+		out.CameUp(notificationRelated)
 	}
 	id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
 	if !ok || !l.s.ServerDeclared("tasks") {
@@ -328,7 +328,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 	}
 	for _, v := range l.byID[id].sights {
 		if v.query != nil || l.byID[id].call != nil {
-			out.Subject(notificationComplete)
+			out.CameUp(notificationComplete)
 			return
 		}
 	}
@@ -338,7 +338,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Out) {
 	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.Event.Seq }) {
 		return // it may be the task of a call that is not answered yet
 	}
-	out.Found(verdict.Deviation{
+	out.Deviates(verdict.Deviation{
 		Requirement: notificationComplete,
 		Summary:     "The server's status notification is about an unknown task.",
 		Permitted:   "notifications about tasks of this client",

@@ -35,7 +35,7 @@ func toolRules() []rules.Rule {
 		ID:           "rule.tasks-tool-support",
 		Title:        "tools run as tasks as execution.taskSupport says",
 		Requirements: []string{toolForbidden, toolRequired, toolOptional},
-		Start: atEnd(func(l *ledger, out *rules.Out) {
+		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			if !l.s.ServerDeclared(toolCalls) {
 				return
 			}
@@ -64,12 +64,12 @@ type listing struct {
 
 // readTools records the taskSupport of each tool.
 func (l *ledger) readTools() {
-	for _, a := range l.s.All() {
-		if a.Message.Method != spec.MethodToolsList || !a.Succeeded() {
+	for _, req := range l.s.ClientRequests() {
+		if req.Message.Method != spec.MethodToolsList || !req.Succeeded() {
 			continue
 		}
-		page := listing{a.Event.Seq, a.Responses[0].Event.Seq, map[string]support{}}
-		for _, tool := range wire.Elements(wire.At(a.Responses[0].Result(), "/tools")) {
+		page := listing{req.Event.Seq, req.Responses[0].Event.Seq, map[string]support{}}
+		for _, tool := range wire.Elements(wire.At(req.Responses[0].Result(), "/tools")) {
 			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
 				have := supportOf(wire.At(tool, "/execution/taskSupport"))
 				have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0
@@ -112,8 +112,8 @@ func supportOf(v []byte) support {
 }
 
 // judgeForbidden judges a call of a tool that can't be run as a task.
-func (l *ledger) judgeForbidden(c *call, out *rules.Out) {
-	if !c.asTask || !out.Telling(c.heard(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
+func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
+	if !c.asTask || !out.IsInterpretable(c.heard(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
 	}
 	code, _ := c.reply.ErrorCode()
@@ -125,30 +125,30 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Out) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.Subject(toolForbidden)
+		out.CameUp(toolForbidden)
 	case createdTask(c.reply) != nil:
 		d.Summary = "The server runs a tool as a task, though the tool forbids it."
-		out.Found(d)
+		out.Deviates(d)
 	case c.succeeded():
 		d.Summary = "The server accepts a task call of a tool that forbids tasks."
-		out.Found(d)
+		out.Deviates(d)
 	case spec.Code(code) == spec.CodeInvalidRequest || spec.Code(code) == spec.CodeInvalidParams:
 		d.Summary = "The server refuses a forbidden task call, but not with -32601."
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // judgeRequired judges a call of a tool that can only be run as a task. The
 // page has another code elsewhere for receivers that demand tasks.
 // Fits says that there is nothing else for which it could have been refused.
-func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
+func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 	if wire.At(c.asked.Message.Params(), "/task") != nil {
 		return
 	}
 	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
 		return // that may be refused first, whatever the tool
 	}
-	if !out.Telling(c.heard(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
+	if !out.IsInterpretable(c.heard(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
 	}
 	code, isCode := c.reply.ErrorCode()
@@ -162,7 +162,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.Subject(toolRequired)
+		out.CameUp(toolRequired)
 		return
 	case !fits && isCode && spec.Code(code) == spec.CodeInternal:
 		return // something else kept it from being looked at, such as too many calls at once
@@ -175,19 +175,19 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Out) {
 		d.Summary = "The server does not refuse a call without the required task."
 		d.Weight = verdict.Full
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // sameCall is a call of the same tool with the same arguments.
-func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Ordinary {
-	return rules.Ordinary{What: what, ByName: true, Is: func(a *rules.Asked) bool {
-		return slices.ContainsFunc(l.calls, func(o *call) bool { return o.asked == a && o.name == c.name && is(o) })
+func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Control {
+	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
+		return slices.ContainsFunc(l.calls, func(o *call) bool { return o.asked == req && o.name == c.name && is(o) })
 	}}
 }
 
 // heard returns the answer to the call.
-func (c *call) heard() *rules.Heard {
-	return &rules.Heard{Event: c.event, Message: c.reply, Asked: c.asked}
+func (c *call) heard() *rules.Observation {
+	return &rules.Observation{Event: c.event, Message: c.reply, Request: c.asked}
 }
 
 // runsAsTask reports whether the same call becomes a task elsewhere.
@@ -198,7 +198,7 @@ func (l *ledger) runsAsTask(c *call) bool {
 }
 
 // judgeOptional judges a call of a tool that can be run both ways.
-func judgeOptional(c *call, out *rules.Out) {
+func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
 	asked := wire.At(c.asked.Message.Params(), "/task") != nil
 	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
@@ -206,14 +206,14 @@ func judgeOptional(c *call, out *rules.Out) {
 	case asked && !c.asTask: // the client's mistake
 	case c.asTask && spec.Code(code) == spec.CodeMethodNotFound:
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks as a task.", "a task"
-		out.Found(d)
+		out.Deviates(d)
 	case !asked && created:
 		d.Summary, d.Permitted = "The server runs a tool as a task that the client did not request.", "the result of the call"
-		out.Found(d)
+		out.Deviates(d)
 	case !asked && (spec.Code(code) == spec.CodeMethodNotFound || spec.Code(code) == spec.CodeInvalidRequest):
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks without a task.", "the result of the call, or taskSupport: required"
-		out.Found(d)
+		out.Deviates(d)
 	case created || !asked && c.succeeded():
-		out.Subject(toolOptional)
+		out.CameUp(toolOptional)
 	}
 }

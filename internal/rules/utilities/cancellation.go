@@ -40,7 +40,7 @@ func cancellationRules() []rules.Rule {
 // cancelled is a request that was cancelled while it was in progress, and what
 // happened to it after its cancellation had certainly been read.
 type cancelled struct {
-	asked    *rules.Asked
+	asked    *rules.Request
 	by       *transcript.Event
 	since    *trips
 	ran      bool // it reported progress before
@@ -57,57 +57,57 @@ type cancelled struct {
 func cancelledRequests() rules.Fold {
 	var all []*cancelled
 	g := newGrants()
-	ran := map[*rules.Asked]bool{}
+	ran := map[*rules.Request]bool{}
 	var last *transcript.Event
 	return rules.Fold{
-		Hear: onAnswers(rules.Hears{
-			rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
-			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
-				if a := cancelledBy(s, h); a != nil {
-					all = append(all, &cancelled{asked: a, by: h.Event, since: since(h.Event), ran: ran[a]})
+		OnMessage: onAnswers(rules.Handlers{
+			rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
+			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+				if req := cancelledBy(s, obs); req != nil {
+					all = append(all, &cancelled{asked: req, by: obs.Event, since: since(obs.Event), ran: ran[req]})
 				}
 			},
-			rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+			rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				for _, c := range all {
-					c.fed = c.fed || c.response == nil && len(h.Posed.Cancellations) == 0 && h.Posed.Event.Seq < c.by.Seq && h.Posed.Event.Seq > c.asked.Event.Seq
+					c.fed = c.fed || c.response == nil && len(obs.ServerRequest.Cancellations) == 0 && obs.ServerRequest.Event.Seq < c.by.Seq && obs.ServerRequest.Event.Seq > c.asked.Event.Seq
 				}
 			},
-			rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-				last = h.Event
-				a := g.alone(namedToken(h.Message))
-				if a == nil {
+			rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+				last = obs.Event
+				req := g.alone(namedToken(obs.Message))
+				if req == nil {
 					return
 				}
-				ran[a] = true
+				ran[req] = true
 				for _, c := range all {
-					if c.asked != a {
+					if c.asked != req {
 						continue
 					}
 					c.reports++
 					if c.since.n >= settled {
-						c.progress = append(c.progress, h.Event)
+						c.progress = append(c.progress, obs.Event)
 					}
 				}
 			},
-		}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			last = h.Event
+		}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			last = obs.Event
 			for _, c := range all {
 				switch {
-				case h.Asked != c.asked:
-					c.since.heard(h)
-				case c.since.n < settled && failed(h.Message) && saysCancelled(h.Message):
-					c.response, c.failed, c.blamed = h.Event, h.Message, true
+				case obs.Request != c.asked:
+					c.since.heard(obs)
+				case c.since.n < settled && failed(obs.Message) && saysCancelled(obs.Message):
+					c.response, c.failed, c.blamed = obs.Event, obs.Message, true
 				case c.since.n < settled:
 					c.crossed = true
 				case c.response == nil && !c.crossed:
-					c.response, c.result = h.Event, h.Message.Has("result")
-					if failed(h.Message) {
-						c.failed = h.Message
+					c.response, c.result = obs.Event, obs.Message.Has("result")
+					if failed(obs.Message) {
+						c.failed = obs.Message
 					}
 				}
 			}
 		}),
-		End: func(s *rules.Session, out *rules.Out) {
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			for _, c := range all {
 				if ordered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
 					c.judge(s, last, out)
@@ -120,19 +120,19 @@ func cancelledRequests() rules.Fold {
 // cancelledBy returns the request that a cancellation stops, if there is one:
 // not initialize, which can't be cancelled, nor one that is to become a task,
 // for which there is another way.
-func cancelledBy(s *rules.Session, h *rules.Heard) *rules.Asked {
-	all := s.Requests(wire.IDAt(h.Message.Params(), "/requestId"))
+func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
+	all := s.RequestsWithID(wire.IDAt(obs.Message.Params(), "/requestId"))
 	if len(all) != 1 || !s.Began() {
 		return nil
 	}
-	a := all[0]
-	if len(a.Responses) > 0 || !a.Regular() || wire.At(a.Message.Params(), "/task") != nil {
+	req := all[0]
+	if len(req.Responses) > 0 || !req.IsRegular() || wire.At(req.Message.Params(), "/task") != nil {
 		return nil
 	}
-	return a
+	return req
 }
 
-func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Out) {
+func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
 	// One report is that of a step which was under way, if it comes as soon as
 	// such a step ends: whether it does before the answers or behind them is chance.
 	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.ranFor() {
@@ -140,7 +140,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 	}
 	switch {
 	case len(c.progress) > 0 && (c.reports > 1 || c.result):
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "The server continues to work on a cancelled request.",
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
@@ -152,7 +152,7 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 		out.Elsewhere(noResponse)
 		return
 	case len(c.progress) == 1:
-		out.Found(verdict.Deviation{
+		out.Deviates(verdict.Deviation{
 			Requirement: progressStops,
 			Summary:     "The server reports progress of a cancelled request.",
 			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
@@ -183,11 +183,11 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.O
 			d.Permitted += "; a request that can't be cancelled may be answered all the same"
 			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
 		}
-		out.Found(d)
+		out.Deviates(d)
 	case len(c.progress) == 0 && c.stopped(last):
-		out.Subject(stopProcessing)
-		out.Subject(progressStops)
-		out.Subject(noResponse)
+		out.CameUp(stopProcessing)
+		out.CameUp(progressStops)
+		out.CameUp(noResponse)
 	}
 }
 
@@ -214,9 +214,9 @@ func saysCancelled(m *wire.Message) bool {
 // othersSucceed reports whether other calls of the tool succeed.
 func (c *cancelled) othersSucceed(s *rules.Session) bool {
 	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
-	return slices.ContainsFunc(s.All(), func(a *rules.Asked) bool {
-		name, ok := wire.Text(wire.At(a.Message.Params(), "/name"))
-		return a.Message.Method == spec.MethodToolsCall && ok && name == tool && a.Succeeded() && !failed(a.Responses[0].Message)
+	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		name, ok := wire.Text(wire.At(req.Message.Params(), "/name"))
+		return req.Message.Method == spec.MethodToolsCall && ok && name == tool && req.Succeeded() && !failed(req.Responses[0].Message)
 	})
 }
 
@@ -243,18 +243,18 @@ func (c *cancelled) stopped(last *transcript.Event) bool {
 func serverCancellations() rules.Fold {
 	var replied []*reply                   // those that may be unread
 	read := map[*transcript.Request]bool{} // requests whose reply was surely read
-	return rules.Fold{Hear: onAnswers(rules.Hears{
-		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			replied = append(replied, &reply{h.Posed, since(h.Event)})
+	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			replied = append(replied, &reply{obs.ServerRequest, since(obs.Event)})
 		},
-		rules.Notification(spec.MethodCancelled): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
+		rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if s.Began() && s.Era() == spec.Handshake {
-				serverCancels(s, h, read, out)
+				serverCancels(s, obs, read, out)
 			}
 		},
-	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+	}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		replied = slices.DeleteFunc(replied, func(r *reply) bool {
-			r.since.heard(h)
+			r.since.heard(obs)
 			read[r.to] = r.since.n >= settled
 			return read[r.to]
 		})
@@ -267,38 +267,38 @@ type reply struct {
 	since *trips
 }
 
-func serverCancels(s *rules.Session, h *rules.Heard, read map[*transcript.Request]bool, out *rules.Out) {
-	id := wire.IDAt(h.Message.Params(), "/requestId")
-	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Event)}
+func serverCancels(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
+	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
 			d.Summary = "The server's cancellation names no request."
-			out.Found(d)
+			out.Deviates(d)
 		}
 		return
 	}
 	if !id.IsString() && !id.IsInteger() {
 		d.Summary = "The server's cancellation has a requestId that is not an id."
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
-	switch p := newest(s.Posed(), id); {
+	switch p := newest(s.ServerRequests(), id); {
 	case p != nil && (p.Response() == nil || !ordered(s) || !read[p]):
-		out.Subject(ownRequests)
+		out.CameUp(ownRequests)
 		return
 	case p != nil:
-		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, h.Event)
+		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, obs.Event)
 		d.Seen += ", though two requests sent behind the answer were answered"
-	case changed(s.Posed(), id):
+	case changed(s.ServerRequests(), id):
 		d.Summary = "The server cancels its request by an id of another type."
-	case len(s.Requests(id)) > 0:
+	case len(s.RequestsWithID(id)) > 0:
 		d.Summary = "The server cancels a request of the client."
 	case s.OutputEnded: // never after the end
 		return
 	default:
 		d.Summary = "The server cancels a request that it never sent."
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // newest returns the server's newest request with this id, or nil.

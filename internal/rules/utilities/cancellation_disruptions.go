@@ -23,7 +23,7 @@ func disruptionRule() rules.Rule {
 		Requirements: []string{raceHandled, unknownIgnored, malformedIgnored, lateIgnored, strayTolerated},
 		Start: func() rules.Fold {
 			o := &disruptions{tokens: map[string]bool{}}
-			return rules.Fold{Hear: rules.Hears{rules.ServerRequest(""): o.asked}, See: o.see, End: o.end}
+			return rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): o.asked}, OnEvent: o.see, AtEnd: o.end}
 		},
 	}
 }
@@ -39,18 +39,18 @@ type disruptions struct {
 
 // silence is a ping behind a disruption that timed out.
 type silence struct {
-	ping *rules.Asked
+	ping *rules.Request
 	d    verdict.Deviation
 }
 
-func (o *disruptions) asked(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-	o.tokens[tokenOf(h.Message).Key()] = true
+func (o *disruptions) asked(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	o.tokens[tokenOf(obs.Message).Key()] = true
 }
 
-func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Out) {
+func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
 	if o.now != s.Disruption() {
 		if o.now != nil && !o.decided && e.Kind == transcript.Received {
-			out.Subject(o.requirement(o.now))
+			out.CameUp(o.requirement(o.now))
 		}
 		o.now, o.decided = s.Disruption(), false
 	}
@@ -58,7 +58,7 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Out)
 		return
 	}
 	id := o.blamed()
-	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.Unreadable() {
+	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.SentUnreadableID() {
 		o.decided = true
 		return
 	}
@@ -67,7 +67,7 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Out)
 
 // judge says what e tells of a server that has not shown yet that it bears the
 // disruption.
-func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Out) {
+func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
 	said := sentences(id)
 	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.now.Event, e)}
 	switch {
@@ -75,11 +75,11 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		o.decided = true
 	case e.Kind == transcript.OutputClosed:
 		d.Summary, d.Seen = said.ends, "the server ended the connection"
-		out.Found(d)
+		out.Deviates(d)
 		o.decided = true
 	case e.Kind == transcript.GaveUp && e.Of > o.now.Event.Seq:
 		d.Summary, d.Seen = said.deafens, "a ping that followed was not answered"
-		if ping := newestAt(s.All(), e.Of); ping != nil {
+		if ping := newestAt(s.ClientRequests(), e.Of); ping != nil {
 			o.deaf = append(o.deaf, silence{ping, d})
 		}
 		o.decided = true
@@ -90,10 +90,10 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 }
 
 // end judges at the end, for an answer that came late came after all.
-func (o *disruptions) end(_ *rules.Session, out *rules.Out) {
+func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	for _, q := range o.deaf {
 		if len(q.ping.Responses) == 0 {
-			out.Found(q.d)
+			out.Deviates(q.d)
 		}
 	}
 }
@@ -155,7 +155,7 @@ func sentences(requirement string) sentence {
 }
 
 // newestAt returns the request that was sent in the event with this position.
-func newestAt(all []*rules.Asked, seq int) *rules.Asked {
+func newestAt(all []*rules.Request, seq int) *rules.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Event.Seq == seq {
 			return all[i]

@@ -32,10 +32,10 @@ func loggingRules() []rules.Rule {
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
 			Start: func() rules.Fold {
 				l := &levels{which: map[int]bool{}}
-				return rules.Fold{Hear: rules.Hears{
+				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodSetLevel): l.set,
 					rules.ErrorTo(spec.MethodSetLevel):  l.refused,
-				}, End: l.end}
+				}, AtEnd: l.end}
 			},
 		},
 		{
@@ -53,18 +53,18 @@ func logDeclared() rules.Fold {
 	var first *transcript.Event
 	var text string
 	return rules.Fold{
-		Hear: rules.Hears{rules.Notification(spec.MethodMessage): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
+		OnMessage: rules.Handlers{rules.Notification(spec.MethodMessage): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			if first == nil {
-				first, text = h.Event, rules.Excerpt(h.Message.Raw)
+				first, text = obs.Event, rules.Excerpt(obs.Message.Raw)
 			}
 		}},
-		End: func(s *rules.Session, out *rules.Out) {
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			switch {
 			case first == nil || !s.Began() || s.Era() != spec.Handshake:
 			case declaresLogging(s):
-				out.Subject(loggingDeclared)
+				out.CameUp(loggingDeclared)
 			default:
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: loggingDeclared,
 					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages if the capability logging is declared",
@@ -89,29 +89,29 @@ type levels struct {
 
 // end judges internal errors: an error in its configuration may keep a server
 // from setting one level or another, not all of them.
-func (l *levels) end(_ *rules.Session, out *rules.Out) {
+func (l *levels) end(_ *rules.Session, out *rules.Reporter) {
 	for _, d := range l.failed {
 		if l.served || len(l.which) < len(severities) {
 			d.Weight = verdict.OnlyNote
 		} else {
 			d.Summary = "The server declares logging, but refuses every level."
 		}
-		out.Found(d)
+		out.Deviates(d)
 	}
 }
 
 // set judges a result of logging/setLevel.
-func (l *levels) set(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	level := wire.At(h.Asked.Message.Params(), "/level")
-	if !judged(s, h) {
+func (l *levels) set(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	level := wire.At(obs.Request.Message.Params(), "/level")
+	if !judged(s, obs) {
 		return
 	}
-	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 	switch {
 	case !declaresLogging(s):
 		d.Requirement, d.Summary = levelUndeclared, "The server sets a log level without declaring logging."
 		d.Permitted = "an error, preferably -32601 (method not found)"
-		out.Found(d)
+		out.Deviates(d)
 		return
 	case level == nil:
 		return // what is to be said of missing params is not said here
@@ -119,36 +119,36 @@ func (l *levels) set(s *rules.Session, h *rules.Heard, out *rules.Out) {
 		d.Requirement, d.Summary = levelInvalid, "The server accepts an unknown log level."
 		d.Permitted = "error -32602"
 		d.Seen = fmt.Sprintf("level %s: %s", rules.Excerpt(level), d.Seen)
-		out.Found(d)
+		out.Deviates(d)
 		return
 	}
 	l.served = true
-	out.Subject(levelAccepted)
+	out.CameUp(levelAccepted)
 }
 
 // knownLevel is the setting of a level that there is.
-var knownLevel = rules.Ordinary{What: "a level that exists", Is: func(a *rules.Asked) bool {
-	return a.Message.Method == spec.MethodSetLevel && severity(wire.At(a.Message.Params(), "/level")) >= 0
+var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *rules.Request) bool {
+	return req.Message.Method == spec.MethodSetLevel && severity(wire.At(req.Message.Params(), "/level")) >= 0
 }}
 
 // refused judges an error to logging/setLevel.
-func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
-	level := wire.At(h.Asked.Message.Params(), "/level")
-	if !judged(s, h) || h.Asked.Withdrawn() {
+func (l *levels) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	level := wire.At(obs.Request.Message.Params(), "/level")
+	if !judged(s, obs) || obs.Request.MayBeCancelled() {
 		return
 	}
-	n, hasCode := h.Message.ErrorCode()
+	n, hasCode := obs.Message.ErrorCode()
 	code := spec.Code(n)
-	d := verdict.Deviation{Seen: rules.Excerpt(h.Message.Raw), At: rules.At(h.Asked.Event, h.Event)}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 	switch {
 	case !hasCode:
 		return // no error to speak of, which is said elsewhere
 	case !declaresLogging(s):
-		if !out.Telling(h, rules.AnyPing(), levelUndeclared) {
+		if !out.IsInterpretable(obs, rules.PingControl(), levelUndeclared) {
 			return
 		}
 		if code == spec.CodeMethodNotFound {
-			out.Subject(levelUndeclared)
+			out.CameUp(levelUndeclared)
 			return
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
@@ -157,11 +157,11 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 	case level == nil:
 		return
 	case severity(level) < 0:
-		if !out.Telling(h, knownLevel, levelInvalid) {
+		if !out.IsInterpretable(obs, knownLevel, levelInvalid) {
 			return
 		}
 		if code == spec.CodeInvalidParams {
-			out.Subject(levelInvalid)
+			out.CameUp(levelInvalid)
 			return
 		}
 		d.Requirement, d.Summary = levelInvalid, "The server refuses an unknown log level, but not with -32602."
@@ -175,56 +175,56 @@ func (l *levels) refused(s *rules.Session, h *rules.Heard, out *rules.Out) {
 			return
 		}
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // judged reports whether the answer tells of nothing but the level.
-func judged(s *rules.Session, h *rules.Heard) bool {
-	return s.Began() && s.Era() == spec.Handshake && h.Asked.Regular() && len(h.Asked.Responses) == 1
+func judged(s *rules.Session, obs *rules.Observation) bool {
+	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
 
 // logThreshold judges messages that come when it is certain which level is in force.
 func logThreshold() rules.Fold {
 	t := &threshold{lowest: -1}
 	var set, refused *transcript.Event // refused is the last of what was refused since
-	return rules.Fold{Hear: onAnswers(rules.Hears{
-		rules.ClientRequest(""): func(s *rules.Session, h *rules.Heard, _ *rules.Out) {
+	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+		rules.ClientRequest(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			switch {
-			case h.Asked.Message.Method == spec.MethodSetLevel:
-				t.asked(h.Asked)
+			case obs.Request.Message.Method == spec.MethodSetLevel:
+				t.asked(obs.Request)
 			case ordered(s): // elsewhere its stream tells what a message belongs to
-				t.begins(h.Asked)
+				t.begins(obs.Request)
 			}
 		},
-		rules.Notification(spec.MethodMessage): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			least, got := t.level(), severity(wire.At(h.Message.Params(), "/level"))
+		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			least, got := t.level(), severity(wire.At(obs.Message.Params(), "/level"))
 			switch {
-			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !ordered(s) && !t.before(s, h):
+			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !ordered(s) && !t.before(s, obs):
 			case got >= least:
-				out.Subject(levelThreshold)
+				out.CameUp(levelThreshold)
 			default:
 				var weight verdict.Weight
 				if !ordered(s) {
 					weight = verdict.AtMostWarning // what came before may have waited for a stream
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Weight:      weight,
 					Requirement: levelThreshold,
 					Summary:     "The server sends a log message below the level that was set.",
 					Permitted:   "messages of level " + severities[least] + " and above",
-					Seen:        rules.Excerpt(h.Message.Raw),
-					At:          rules.At(set, refused, h.Event),
+					Seen:        rules.Excerpt(obs.Message.Raw),
+					At:          rules.At(set, refused, obs.Event),
 				})
 			}
 		},
-	}, func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-		if h.Asked.Message.Method == spec.MethodSetLevel {
-			t.answered(h)
-			if refused = h.Event; !h.Message.IsError() {
-				set, refused = h.Event, nil
+	}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+		if obs.Request.Message.Method == spec.MethodSetLevel {
+			t.answered(obs)
+			if refused = obs.Event; !obs.Message.IsError() {
+				set, refused = obs.Event, nil
 			}
 		} else if t.since != nil {
-			t.since.heard(h)
+			t.since.heard(obs)
 		}
 	})}
 }

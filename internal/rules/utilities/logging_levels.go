@@ -32,31 +32,31 @@ type threshold struct {
 	since *trips
 	// begun are the requests without an answer, but for those that set a level,
 	// and older those of them that were made before the last level was answered.
-	begun, older []*rules.Asked
+	begun, older []*rules.Request
 }
 
 // setting is a request that sets the level.
 type setting struct {
-	asked    *rules.Asked
+	asked    *rules.Request
 	level    int // -1 for what is no level
 	answered bool
 	refused  bool
 }
 
-func (t *threshold) asked(a *rules.Asked) {
+func (t *threshold) asked(req *rules.Request) {
 	if t.settled() {
 		t.lowest, t.set = t.level(), nil
 	}
 	t.since = nil
-	t.set = append(t.set, &setting{asked: a, level: severity(wire.At(a.Message.Params(), "/level"))})
+	t.set = append(t.set, &setting{asked: req, level: severity(wire.At(req.Message.Params(), "/level"))})
 }
 
-func (t *threshold) answered(h *rules.Heard) {
+func (t *threshold) answered(obs *rules.Observation) {
 	open := false
 	for _, s := range t.set {
-		if s.asked == h.Asked {
-			s.answered, s.refused = true, h.Message.IsError()
-			t.since = since(h.Event)
+		if s.asked == obs.Request {
+			s.answered, s.refused = true, obs.Message.IsError()
+			t.since = since(obs.Event)
 		}
 		open = open || !s.answered
 	}
@@ -67,19 +67,19 @@ func (t *threshold) answered(h *rules.Heard) {
 }
 
 // begins takes note of a request that may make the server log.
-func (t *threshold) begins(a *rules.Asked) {
-	if a.Regular() { // only to such an answer is certain to come
-		t.begun = append(slices.DeleteFunc(t.begun, replied), a)
+func (t *threshold) begins(req *rules.Request) {
+	if req.IsRegular() { // only to such an answer is certain to come
+		t.begun = append(slices.DeleteFunc(t.begun, replied), req)
 	}
 }
 
-func replied(a *rules.Asked) bool { return len(a.Responses) > 0 }
+func replied(req *rules.Request) bool { return len(req.Responses) > 0 }
 
 // settled reports whether all requests were answered, and what was on its way
 // meanwhile has come.
 func (t *threshold) settled() bool {
-	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(a *rules.Asked) bool {
-		return !replied(a) && (!a.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
+	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
+		return !replied(req) && (!req.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
 	})
 }
 
@@ -107,7 +107,7 @@ func (t *threshold) level() int {
 // before reports whether a message came on the stream of a request that was sent
 // when a round trip had been made since the level was set: over HTTP what comes
 // on other streams may be older.
-func (t *threshold) before(s *rules.Session, h *rules.Heard) bool {
-	x := s.Exchanges().Of(h.Event)
+func (t *threshold) before(s *rules.Session, obs *rules.Observation) bool {
+	x := s.Exchanges().Of(obs.Event)
 	return t.settled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
 }

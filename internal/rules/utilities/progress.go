@@ -63,81 +63,81 @@ const listenTime = 200 * time.Millisecond
 
 func progressTokens() rules.Fold {
 	g := newGrants()
-	reported := map[*rules.Asked]bool{}
+	reported := map[*rules.Request]bool{}
 	var over []*transcript.Event // answers over Streamable HTTP to what reported progress
 	var last *transcript.Event   // the newest answer
-	return rules.Fold{Hear: onAnswers(rules.Hears{
-		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
-		rules.Notification(spec.MethodProgress): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			token := namedToken(h.Message)
+	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
+		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			token := namedToken(obs.Message)
 			if !token.Present() || !s.Began() {
 				return
 			}
 			all := g.of(token)
 			if len(all) == 0 {
-				notGiven(s, g, token, h, out)
+				notGiven(s, g, token, obs, out)
 				return
 			}
-			out.Subject(onlyRequested)
-			out.Subject(tokenEcho)
-			for _, a := range all {
-				if len(a.Responses) > 0 {
+			out.CameUp(onlyRequested)
+			out.CameUp(tokenEcho)
+			for _, req := range all {
+				if len(req.Responses) > 0 {
 					continue
 				}
-				if onStream(s, a, h.Event) {
-					reported[a] = true
+				if onStream(s, req, obs.Event) {
+					reported[req] = true
 				}
 				if s.Transport != spec.StreamableHTTP {
-					out.Subject(onlyActive)
+					out.CameUp(onlyActive)
 				}
 				return
 			}
-			afterwards(s, all, h, out)
+			afterwards(s, all, obs, out)
 		},
-	}, func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-		last = h.Event
+	}, func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		last = obs.Event
 		switch {
-		case !reported[h.Asked] || !onStream(s, h.Asked, h.Event):
+		case !reported[obs.Request] || !onStream(s, obs.Request, obs.Event):
 		case s.Transport == spec.StreamableHTTP:
-			over = append(over, h.Event)
+			over = append(over, obs.Event)
 		default: // it had its chance to go on
-			out.Subject(stopsAfter)
+			out.CameUp(stopsAfter)
 		}
-	}), End: func(_ *rules.Session, out *rules.Out) {
+	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, answer := range over {
 			if last.At == 0 || last.At-answer.At >= listenTime { // a record without times, or long enough
-				out.Subject(onlyActive)
-				out.Subject(stopsAfter)
+				out.CameUp(onlyActive)
+				out.CameUp(stopsAfter)
 			}
 		}
 	}}
 }
 
 // notGiven judges progress whose token no request gave.
-func notGiven(s *rules.Session, g *grants, token wire.ID, h *rules.Heard, out *rules.Out) {
-	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(h.Message.Raw)}
-	a := g.like(token)
+func notGiven(s *rules.Session, g *grants, token wire.ID, obs *rules.Observation, out *rules.Reporter) {
+	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(obs.Message.Raw)}
+	req := g.like(token)
 	switch {
 	case s.Garbled(strings.Trim(token.Raw(), `"`)): // it may have been given in what can't be read
 		return
-	case a != nil:
-		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(a.Event, h.Event)
-		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(a.Message).Raw())
+	case req != nil:
+		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(req.Event, obs.Event)
+		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(req.Message).Raw())
 		out.Elsewhere(onlyRequested)
 	default:
-		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(h.Event)
+		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(obs.Event)
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // afterwards judges progress whose token belongs to requests that were answered.
-func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules.Out) {
-	a := all[len(all)-1]
-	answer := a.Responses[len(a.Responses)-1].Event
-	if answer == h.Event || !a.WellFormed || becameTask(s, a) {
+func afterwards(s *rules.Session, all []*rules.Request, obs *rules.Observation, out *rules.Reporter) {
+	req := all[len(all)-1]
+	answer := req.Responses[len(req.Responses)-1].Event
+	if answer == obs.Event || !req.WellFormed || becameTask(s, req) {
 		return
 	}
-	if !inOrder(s, a, answer, h.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
+	if !inOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
 		// It may have been sent before the answer, or not: neither can be said.
 		out.Elsewhere(onlyActive)
 		out.Elsewhere(stopsAfter)
@@ -147,24 +147,24 @@ func afterwards(s *rules.Session, all []*rules.Asked, h *rules.Heard, out *rules
 		Requirement: stopsAfter,
 		Summary:     "The server reports progress after the result.",
 		Permitted:   "progress only before the result",
-		Seen:        rules.Excerpt(h.Message.Raw),
-		At:          rules.At(a.Event, answer, h.Event),
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(req.Event, answer, obs.Event),
 	}
-	if !a.Succeeded() {
+	if !req.Succeeded() {
 		d.Requirement, d.Summary = onlyActive, "The server reports progress of a request that failed."
 		d.Permitted = "progress of requests that are in progress"
 	}
-	out.Found(d)
+	out.Deviates(d)
 }
 
 // becameTask reports whether the result of a request is a task, which goes on.
-func becameTask(s *rules.Session, a *rules.Asked) bool {
-	return s.Revision() == spec.V20251125 && wire.At(a.Responses[0].Result(), "/task") != nil
+func becameTask(s *rules.Session, req *rules.Request) bool {
+	return s.Revision() == spec.V20251125 && wire.At(req.Responses[0].Result(), "/task") != nil
 }
 
 // step is the last progress of a request.
 type step struct {
-	of    *rules.Asked
+	of    *rules.Request
 	event *transcript.Event
 	text  string
 	value float64
@@ -173,33 +173,33 @@ type step struct {
 func progressIncreases() rules.Fold {
 	g := newGrants()
 	last := map[string]step{}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ClientRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) { g.note(h.Asked) },
-		rules.Notification(spec.MethodProgress): func(s *rules.Session, h *rules.Heard, out *rules.Out) {
-			token := namedToken(h.Message)
-			value, ok := number(wire.At(h.Message.Params(), "/progress"))
-			a := g.alone(token)
-			if !token.Present() || !ok || a == nil {
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
+		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			token := namedToken(obs.Message)
+			value, ok := number(wire.At(obs.Message.Params(), "/progress"))
+			req := g.alone(token)
+			if !token.Present() || !ok || req == nil {
 				return
 			}
-			now := step{a, h.Event, string(wire.At(h.Message.Params(), "/progress")), value}
+			now := step{req, obs.Event, string(wire.At(obs.Message.Params(), "/progress")), value}
 			before, repeated := last[token.Key()]
 			last[token.Key()] = now
 			switch {
-			case !repeated || before.of != a:
+			case !repeated || before.of != req:
 			case !ordered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
 				// a stream that is resumed may bring it again, and streams overtake each other
 			case now.value > before.value:
-				out.Subject(increases)
+				out.CameUp(increases)
 			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:
 				// they differ in digits that doubles do not have
 			default:
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: increases,
 					Summary:     "The server's progress does not increase.",
 					Permitted:   "a greater value in each notification, even if the total is unknown",
 					Seen:        fmt.Sprintf("%s after %s", rules.Excerpt(now.text), rules.Excerpt(before.text)),
-					At:          rules.At(a.Event, before.event, h.Event),
+					At:          rules.At(req.Event, before.event, obs.Event),
 				})
 			}
 		},
@@ -224,29 +224,29 @@ const (
 
 func progressRate() rules.Fold {
 	recent := map[string][]*transcript.Event{}
-	return rules.Fold{Hear: rules.Hears{rules.Notification(spec.MethodProgress): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-		token := namedToken(h.Message)
+	return rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+		token := namedToken(obs.Message)
 		if !token.Present() {
 			return
 		}
-		recent[token.Key()] = append(recent[token.Key()], h.Event)
+		recent[token.Key()] = append(recent[token.Key()], obs.Event)
 		all := recent[token.Key()]
 		if len(all) > flood {
 			all = all[1:]
 		}
 		recent[token.Key()] = all
-		took := h.Event.At - all[0].At
+		took := obs.Event.At - all[0].At
 		switch {
 		case len(all) < 2 || took == 0: // a record without times
 		case len(all) < flood || took >= floodWindow:
-			out.Subject(rateLimited)
+			out.CameUp(rateLimited)
 		default:
-			out.Found(verdict.Deviation{
+			out.Deviates(verdict.Deviation{
 				Requirement: rateLimited,
 				Summary:     "The server reports progress over two hundred times a second.",
 				Permitted:   "as many notifications as a user can read",
 				Seen:        fmt.Sprintf("%d notifications for the token %s in %v", len(all), rules.Excerpt(token.Raw()), took.Round(time.Millisecond)),
-				At:          rules.At(all[0], h.Event),
+				At:          rules.At(all[0], obs.Event),
 			})
 			recent[token.Key()] = nil
 		}
@@ -257,22 +257,22 @@ func progressRate() rules.Fold {
 // active, and so was whatever came meanwhile.
 func serverTokens() rules.Fold {
 	given := map[string][]*transcript.Request{}
-	return rules.Fold{Hear: rules.Hears{
-		rules.ServerRequest(""): func(_ *rules.Session, h *rules.Heard, _ *rules.Out) {
-			if token := tokenOf(h.Message); token.IsString() || token.IsInteger() {
-				given[token.Key()] = append(unreplied(given[token.Key()]), h.Posed)
+	return rules.Fold{OnMessage: rules.Handlers{
+		rules.ServerRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			if token := tokenOf(obs.Message); token.IsString() || token.IsInteger() {
+				given[token.Key()] = append(unreplied(given[token.Key()]), obs.ServerRequest)
 			}
 		},
-		rules.ClientReply(""): func(_ *rules.Session, h *rules.Heard, out *rules.Out) {
-			p, token := h.Posed, tokenOf(h.Posed.Message)
+		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+			p, token := obs.ServerRequest, tokenOf(obs.ServerRequest.Message)
 			if !token.Present() {
 				return
 			}
 			for _, q := range given[token.Key()] {
-				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > h.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
+				if q.Event.Seq <= p.Event.Seq || q.Event.Seq > obs.Event.Seq || len(p.Cancellations) > 0 && p.Cancellations[0].Event.Seq < q.Event.Seq {
 					continue
 				}
-				out.Found(verdict.Deviation{
+				out.Deviates(verdict.Deviation{
 					Requirement: tokenUnique,
 					Summary:     "The server uses a progressToken for two requests at once.",
 					Permitted:   "tokens that are unique over all active requests",
@@ -281,7 +281,7 @@ func serverTokens() rules.Fold {
 				})
 				return
 			}
-			out.Subject(tokenUnique)
+			out.CameUp(tokenUnique)
 		},
 	}}
 }

@@ -30,21 +30,21 @@ func namedToken(m *wire.Message) wire.ID {
 
 // grants are the requests that gave tokens, oldest first.
 type grants struct {
-	byKey map[string][]*rules.Asked
-	alike map[string][]*rules.Asked // by what is left of a token when types are mixed up
+	byKey map[string][]*rules.Request
+	alike map[string][]*rules.Request // by what is left of a token when types are mixed up
 }
 
 func newGrants() *grants {
-	return &grants{byKey: map[string][]*rules.Asked{}, alike: map[string][]*rules.Asked{}}
+	return &grants{byKey: map[string][]*rules.Request{}, alike: map[string][]*rules.Request{}}
 }
 
-func (g *grants) note(a *rules.Asked) {
-	token := tokenOf(a.Message)
+func (g *grants) note(req *rules.Request) {
+	token := tokenOf(req.Message)
 	if !token.Present() {
 		return
 	}
-	g.byKey[token.Key()] = append(pruned(g.byKey[token.Key()]), a)
-	g.alike[blurred(token)] = append(pruned(g.alike[blurred(token)]), a)
+	g.byKey[token.Key()] = append(pruned(g.byKey[token.Key()]), req)
+	g.alike[blurred(token)] = append(pruned(g.alike[blurred(token)]), req)
 }
 
 // many is how many requests with one token are kept, unless more of them are
@@ -52,27 +52,27 @@ func (g *grants) note(a *rules.Asked) {
 const many = 32
 
 // pruned drops answered requests where there are many.
-func pruned(all []*rules.Asked) []*rules.Asked {
+func pruned(all []*rules.Request) []*rules.Request {
 	if len(all) < many {
 		return all
 	}
-	return slices.DeleteFunc(all, func(a *rules.Asked) bool { return len(a.Responses) > 0 })
+	return slices.DeleteFunc(all, func(req *rules.Request) bool { return len(req.Responses) > 0 })
 }
 
 // of returns the requests that gave this token.
-func (g *grants) of(token wire.ID) []*rules.Asked { return g.byKey[token.Key()] }
+func (g *grants) of(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
 // alone returns the one request that can be meant by the token: those that gave
 // one like it are answered. It is nil where there are several, or none.
-func (g *grants) alone(token wire.ID) *rules.Asked {
-	var open *rules.Asked
-	for _, a := range g.alike[blurred(token)] {
+func (g *grants) alone(token wire.ID) *rules.Request {
+	var open *rules.Request
+	for _, req := range g.alike[blurred(token)] {
 		switch {
-		case len(a.Responses) > 0:
-		case open != nil || !tokenOf(a.Message).Same(token):
+		case len(req.Responses) > 0:
+		case open != nil || !tokenOf(req.Message).Same(token):
 			return nil
 		default:
-			open = a
+			open = req
 		}
 	}
 	return open
@@ -80,7 +80,7 @@ func (g *grants) alone(token wire.ID) *rules.Asked {
 
 // like returns the newest request whose token the given one was made from by
 // mistake, or nil.
-func (g *grants) like(token wire.ID) *rules.Asked {
+func (g *grants) like(token wire.ID) *rules.Request {
 	all := g.alike[blurred(token)]
 	if len(all) == 0 {
 		return nil

@@ -22,10 +22,10 @@ const settled = 2
 func since(e *transcript.Event) *trips { return &trips{behind: e.Seq} }
 
 // heard takes note of an answer.
-func (t *trips) heard(h *rules.Heard) {
-	if h.Asked.Event.Seq > t.behind {
+func (t *trips) heard(obs *rules.Observation) {
+	if obs.Request.Event.Seq > t.behind {
 		t.n++
-		t.behind = h.Event.Seq
+		t.behind = obs.Event.Seq
 	}
 }
 
@@ -36,20 +36,20 @@ func ordered(s *rules.Session) bool { return s.Transport == spec.Stdio }
 // inOrder reports whether what came in an event after the answer to a request was
 // sent after that answer. Over Streamable HTTP only the stream that belongs to
 // the request shows that; one that is resumed may tell again what came before.
-func inOrder(s *rules.Session, a *rules.Asked, answer, e *transcript.Event) bool {
+func inOrder(s *rules.Session, req *rules.Request, answer, e *transcript.Event) bool {
 	switch s.Transport {
 	case spec.Stdio:
 		return true
 	case spec.SSE:
-		return onStream(s, a, e) && answer.Exchange == e.Exchange
+		return onStream(s, req, e) && answer.Exchange == e.Exchange
 	default:
-		return onStream(s, a, e) && onStream(s, a, answer)
+		return onStream(s, req, e) && onStream(s, req, answer)
 	}
 }
 
 // onStream reports whether an event came where the server keeps the order of what
 // belongs to a request: the stream of its exchange, or the one of the session.
-func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
+func onStream(s *rules.Session, req *rules.Request, e *transcript.Event) bool {
 	x := s.Exchanges().Of(e)
 	switch {
 	case s.Transport == spec.Stdio:
@@ -57,12 +57,12 @@ func onStream(s *rules.Session, a *rules.Asked, e *transcript.Event) bool {
 	case x == nil || !x.IsStream() || x.RequestHead().Has("Last-Event-ID"):
 		return false
 	default:
-		return s.Transport == spec.SSE || e.Exchange == a.Event.Exchange
+		return s.Transport == spec.SSE || e.Exchange == req.Event.Exchange
 	}
 }
 
 // onAnswers makes a fold hear all answers of the server, too.
-func onAnswers(hears rules.Hears, hear func(s *rules.Session, h *rules.Heard, out *rules.Out)) rules.Hears {
+func onAnswers(hears rules.Handlers, hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	hears[rules.ResultOf("")] = hear
 	hears[rules.ErrorTo("")] = hear
 	return hears

@@ -1,0 +1,244 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Topic is a kind of message that a fold can handle.
+type Topic struct {
+	kind   topicKind
+	method string
+}
+
+type topicKind int
+
+const (
+	topicResult topicKind = iota
+	topicError
+	topicNotification
+	topicServerRequest
+	topicClientRequest
+	topicClientNotification
+	topicClientReply
+)
+
+// Topics of the server's messages. An empty method stands for all methods.
+
+// ResultOf is a result for a request of the client with this method.
+func ResultOf(method string) Topic { return Topic{topicResult, method} }
+
+// ErrorTo is an error for a request of the client with this method.
+func ErrorTo(method string) Topic { return Topic{topicError, method} }
+
+// Notification is a notification of the server.
+func Notification(method string) Topic { return Topic{topicNotification, method} }
+
+// ServerRequest is a request of the server.
+func ServerRequest(method string) Topic { return Topic{topicServerRequest, method} }
+
+// Topics of the client's messages that are valid JSON-RPC.
+
+// ClientRequest is a request of the client.
+func ClientRequest(method string) Topic { return Topic{topicClientRequest, method} }
+
+// ClientNotification is a notification of the client.
+func ClientNotification(method string) Topic { return Topic{topicClientNotification, method} }
+
+// ClientReply is the client's response, result or error, to a request of the
+// server with this method.
+func ClientReply(method string) Topic { return Topic{topicClientReply, method} }
+
+// An Observation is a message, and the request that it is or responds to.
+type Observation struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// Request is the client's request, if the message is it or the response to
+	// it; else nil.
+	Request *Request
+	// ServerRequest is the server's request, if the message is it or the
+	// response to it; else nil.
+	ServerRequest *transcript.Request
+}
+
+// Handlers are the functions that handle the messages of each topic. The session
+// has noted the message before they are called.
+type Handlers map[Topic]func(s *Session, obs *Observation, out *Reporter)
+
+// A handler is one function of one rule.
+type handler struct {
+	handle func(s *Session, obs *Observation, out *Reporter)
+	out    *Reporter
+}
+
+// A dispatcher calls the handlers of each topic in this order: those that update
+// shared state before the rules run, the rules, and those that update it after.
+type dispatcher struct {
+	session              *Session
+	before, rules, after map[Topic][]handler
+}
+
+func newDispatcher(s *Session) *dispatcher {
+	return &dispatcher{s, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}}
+}
+
+func (d *dispatcher) add(f Fold, out *Reporter) {
+	add := func(to map[Topic][]handler, handlers Handlers, out *Reporter) {
+		for topic, handle := range handlers {
+			to[topic] = append(to[topic], handler{handle, out})
+		}
+	}
+	for _, k := range f.Shared {
+		before, after := k.start(d.session)
+		add(d.before, before, nil)
+		add(d.after, after, nil)
+	}
+	add(d.rules, f.OnMessage, out)
+}
+
+// dispatchEvent calls the handlers of each message of an event, until ended is
+// closed: for each handler one message may be megabytes of work.
+func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
+	s := d.session
+	switch e.Kind {
+	case transcript.Received:
+		for _, m := range received(s, e) {
+			if topic, obs, ok := s.topicOfReceived(e, m); ok {
+				d.dispatch(topic, obs, ended)
+			}
+		}
+	case transcript.Sent:
+		if e.Unterminated || e.IsCut() || s.sent == nil {
+			return
+		}
+		for i := range s.sent.Messages {
+			if topic, obs, ok := s.topicOfSent(e, &s.sent.Messages[i]); ok {
+				d.dispatch(topic, obs, ended)
+			}
+		}
+	}
+}
+
+func (d *dispatcher) dispatch(topic Topic, obs *Observation, ended <-chan struct{}) {
+	for _, part := range []map[Topic][]handler{d.before, d.rules, d.after} {
+		for _, handlers := range [][]handler{part[topic], part[Topic{topic.kind, ""}]} {
+			for _, h := range handlers {
+				if isClosed(ended) {
+					return
+				}
+				h.handle(d.session, obs, h.out)
+			}
+		}
+	}
+}
+
+// topicOfReceived says what a message of the server is. Answers that belong to no
+// request are no topic: what they are is known at the end only.
+func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
+	obs := &Observation{Event: e, Message: m}
+	switch {
+	case isResponse(m):
+		obs.Request = s.RequestAnsweredBy(m)
+		switch {
+		case obs.Request == nil || m.Kind != wire.Response:
+			return Topic{}, nil, false
+		case len(s.dialogue.WithID(m.ID)) > 1, m.IsOverloadError():
+			// Which of two requests with one id is answered nobody knows, and a
+			// server that has no time says nothing of the request.
+			return Topic{}, nil, false
+		case m.IsError():
+			return ErrorTo(obs.Request.Message.Method), obs, true
+		default:
+			return ResultOf(obs.Request.Message.Method), obs, m.Has("result")
+		}
+	case m.Kind == wire.Request:
+		obs.ServerRequest = s.dialogue.Of(m)
+		return ServerRequest(m.Method), obs, obs.ServerRequest != nil
+	case m.Kind == wire.Notification:
+		return Notification(m.Method), obs, true
+	default:
+		return Topic{}, nil, false
+	}
+}
+
+// topicOfSent says what a message of the client is.
+func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
+	obs := &Observation{Event: e, Message: m}
+	switch m.Kind {
+	case wire.Request:
+		obs.Request = s.byDialogue[s.dialogue.Of(m)]
+		return ClientRequest(m.Method), obs, obs.Request != nil
+	case wire.Notification:
+		return ClientNotification(m.Method), obs, true
+	case wire.Response:
+		obs.ServerRequest = s.repliesTo(m)
+		if obs.ServerRequest == nil {
+			return Topic{}, nil, false
+		}
+		return ClientReply(obs.ServerRequest.Message.Method), obs, true
+	default:
+		return Topic{}, nil, false
+	}
+}
+
+// ServerRequests returns the server's requests in the order in which they came,
+// including those with ids that the client can't respond to.
+func (s *Session) ServerRequests() []*transcript.Request { return s.dialogue.ServerRequests() }
+
+// noteReply notes a response of the client. It reports whether a request of the
+// server with its id was pending.
+func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
+	s.dialogue.NoteResponse(e, m)
+	if s.repliesTo(m) != nil {
+		return true
+	}
+	if key := m.ID.Key(); s.pointlessReplies[key] == nil {
+		s.pointlessReplies[key] = e
+	}
+	return false
+}
+
+// repliesTo returns the server's request to which m is the client's first
+// response, or nil.
+func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
+	if r := s.dialogue.Of(m); r != nil && r.Response() != nil && r.Response().Message == m {
+		return r
+	}
+	return nil
+}
+
+// ServerDeclared reports whether the server declared the capability: it is
+// present, and neither false nor null. A dot separates members, as in
+// resources.subscribe. Before the response to initialize nothing is declared.
+func (s *Session) ServerDeclared(capability string) bool {
+	return hasCapability(s.ServerCapabilities, capability)
+}
+
+// ClientDeclared reports the same for the client.
+func (s *Session) ClientDeclared(capability string) bool {
+	return hasCapability(s.ClientCapabilities, capability)
+}
+
+// Began reports whether the handshake was seen. Only then the declared
+// capabilities are known.
+func (s *Session) Began() bool { return s.Initialize != nil && s.ServerCapabilities != nil }
+
+// Era returns the era of the session's revision.
+func (s *Session) Era() spec.Era { return s.Revision().Era() }
+
+// Memo returns the value of produce, which is called once for a key in this
+// session, so that rules share the work. The value must not be changed, nor
+// depend on later messages. The type of the key belongs to the calling package,
+// so that keys of different packages differ.
+func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
+	if v, ok := s.memo[key]; ok {
+		return v.(V)
+	}
+	if s.memo == nil {
+		s.memo = map[any]any{}
+	}
+	v := produce()
+	s.memo[key] = v
+	return v
+}
