@@ -15,12 +15,12 @@ const (
 	tokenEcho = "progress.token-echo"
 )
 
-// atOnce are the cases that ask for many things at once, in one conversation:
+// concurrentCases are the cases that ask for many things at once, in one conversation:
 // requests of every kind in one write, one request many times over, answers of
 // all sizes, calls that report progress, subscriptions. That each is answeredAlone
 // once, and with its id, is judged by rules; that the answers are those of the
 // requests is judged here.
-func atOnce() []suite.Case {
+func concurrentCases() []suite.Case {
 	answers := []string{"base.request-answered", "base.response-once", "base.response-unsolicited"}
 	return []suite.Case{
 		{
@@ -29,21 +29,21 @@ func atOnce() []suite.Case {
 			Requirements:       []string{idEcho},
 			Provokes:           append(answers, "stdio.interleaving", "pagination.walk.complete", "ping.responds"),
 			SharesConversation: true,
-			Run:                pipelined,
+			Run:                pipelineRequests,
 		},
 		{
 			ID:                 "concurrency.same",
 			Title:              "Reads one resource, or requests one list, a hundred times at once",
 			Provokes:           append(answers, "pagination.walk.complete"),
 			SharesConversation: true,
-			Run:                same,
+			Run:                repeatRequest,
 		},
 		{
 			ID:                 "concurrency.big-and-small",
 			Title:              "Requests the longest and the shortest known response alternately",
 			Provokes:           append(answers, "stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"),
 			SharesConversation: true,
-			Run:                bigAndSmall,
+			Run:                sendLargeBesideSmall,
 		},
 		{
 			ID:                 "concurrency.calls",
@@ -52,7 +52,7 @@ func atOnce() []suite.Case {
 			Provokes:           append(answers, "progress."),
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                calls,
+			Run:                callConcurrently,
 		},
 		{
 			ID:                 "concurrency.subscriptions",
@@ -60,7 +60,7 @@ func atOnce() []suite.Case {
 			Provokes:           append(answers, "resources.subscribe.", "resources.unsubscribe.", "resources.updated."),
 			Needs:              []string{"resources.subscribe"},
 			SharesConversation: true,
-			Run:                subscriptions,
+			Run:                subscribeConcurrently,
 		},
 	}
 }
@@ -89,22 +89,24 @@ const (
 // known then whether it always does, or the machine was busy.
 const timesMore = 3
 
-// ask is a request whose answer is known, as it was made by itself before.
-type ask struct {
-	method string
-	params map[string]any
-	alone  *client.Reply
+// knownRequest is a request whose answer is known, as it was made by itself before.
+type knownRequest struct {
+	method   string
+	params   map[string]any
+	response *client.Reply
 }
 
-func (a *ask) request(c *client.Conversation) []byte { return c.Request(c.NewID(), a.method, a.params) }
+func (a *knownRequest) frame(c *client.Conversation) []byte {
+	return c.Request(c.NewID(), a.method, a.params)
+}
 
-// size is that of the answer.
-func (a *ask) size() int { return len(a.alone.Message.Raw) }
+// responseSize is that of the answer.
+func (a *knownRequest) responseSize() int { return len(a.response.Message.Raw) }
 
-// offers are lists and resources, and a prompt, that the server gave at once
+// knownRequests are lists and resources, and a prompt, that the server gave at once
 // when it was asked for them one by one.
-func offers(ctx context.Context, t *suite.T, c *client.Conversation) []ask {
-	var all []ask
+func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []knownRequest {
+	var all []knownRequest
 	for _, list := range []struct{ capability, method string }{
 		{"tools", spec.MethodToolsList},
 		{"prompts", spec.MethodPromptsList},
@@ -112,39 +114,39 @@ func offers(ctx context.Context, t *suite.T, c *client.Conversation) []ask {
 		{"resources", spec.MethodResourcesTemplates},
 	} {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
-			all = append(all, ask{method: list.method})
+			all = append(all, knownRequest{method: list.method})
 		}
 	}
-	all = append(all, readings(t, maxReads)...)
+	all = append(all, resourceReads(t, maxReads)...)
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
-		all = append(all, ask{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
+		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
-	return answeredAlone(ctx, c, all)
+	return requestsWithResult(ctx, c, all)
 }
 
-// readings are reads of the first resources.
-func readings(t *suite.T, most int) []ask {
-	var all []ask
+// resourceReads are reads of the first resources.
+func resourceReads(t *suite.T, most int) []knownRequest {
+	var all []knownRequest
 	for _, uri := range t.Inventory.Resources[:min(most, len(t.Inventory.Resources))] {
-		all = append(all, ask{method: spec.MethodResourcesRead, params: map[string]any{"uri": uri}})
+		all = append(all, knownRequest{method: spec.MethodResourcesRead, params: map[string]any{"uri": uri}})
 	}
 	return all
 }
 
-// answeredAlone makes each request by itself, and returns those that got a result
+// requestsWithResult makes each request by itself, and returns those that got a result
 // in a moment. After one that got no answer no more are made.
-func answeredAlone(ctx context.Context, c *client.Conversation, all []ask) []ask {
-	var good []ask
+func requestsWithResult(ctx context.Context, c *client.Conversation, all []knownRequest) []knownRequest {
+	var good []knownRequest
 	for _, a := range all {
-		a.alone = c.Do(ctx, a.method, a.params, client.Within(aloneTime))
-		if !a.alone.Answered() {
+		a.response = c.Do(ctx, a.method, a.params, client.Within(aloneTime))
+		if !a.response.Answered() {
 			break
 		}
-		if a.alone.Succeeded() && a.alone.Event.At-a.alone.Sent.At < quick {
+		if a.response.Succeeded() && a.response.Event.At-a.response.Sent.At < quick {
 			good = append(good, a)
 		}
 	}
 	return good
 }
 
-func ping(c *client.Conversation) []byte { return c.Request(c.NewID(), c.HarmlessMethod(), nil) }
+func pingFrame(c *client.Conversation) []byte { return c.Request(c.NewID(), c.HarmlessMethod(), nil) }

@@ -14,18 +14,18 @@ import (
 // Cases returns the cases of the area base.
 func Cases() []suite.Case {
 	return slices.Concat([]suite.Case{
-		ids(),
-		unknownNotifications(),
-		oddNotifications(),
-		foreignMeta(),
-		batch(),
-		damagedBatch(),
-		long(),
-		strayResponses(),
-		unknownMethods(),
-		invalidParams(),
-		invalidInitialize(),
-		malformed(),
-		many(),
-	}, atOnce())
+		idCase(),
+		unknownNotificationCase(),
+		oddNotificationCase(),
+		foreignMetaCase(),
+		batchCase(),
+		damagedBatchCase(),
+		longRequestCase(),
+		unmatchedReplyCase(),
+		unknownMethodCase(),
+		invalidParamsCase(),
+		invalidInitializeCase(),
+		malformedCase(),
+		manyErrorsCase(),
+	}, concurrentCases())
 }

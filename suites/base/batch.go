@@ -21,7 +21,7 @@ const (
 	silentBatches = "base.batch-only-notifications-silent"
 )
 
-func batch() suite.Case {
+func batchCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.batch",
 		Title:              "Sends a batch of requests, one of requests and a notification, and one of notifications only",
@@ -30,12 +30,12 @@ func batch() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
-			if !requestsInBatch(ctx, t, c) {
+			if !sendBatchOfRequests(ctx, t, c) {
 				t.NotObserved(silentBatches, "batches are not served at all")
 				return
 			}
-			mixedBatch(ctx, t, c)
-			for _, next := range []func(context.Context, *suite.T, *client.Conversation){longBatch, notificationsInBatch} {
+			sendMixedBatch(ctx, t, c)
+			for _, next := range []func(context.Context, *suite.T, *client.Conversation){sendLongBatch, sendBatchOfNotifications} {
 				if !c.Alive() {
 					c = t.Conversation(ctx)
 				}
@@ -45,8 +45,8 @@ func batch() suite.Case {
 	}
 }
 
-// answersTo are the answers to the requests of one batch.
-type answersTo struct {
+// batchResponses are the answers to the requests of one batch.
+type batchResponses struct {
 	from   int // position in the record before the batch
 	sent   int // position of the batch
 	ids    []wire.ID
@@ -57,9 +57,9 @@ type answersTo struct {
 
 // sendBatch sends the messages as one array and waits for an answer to each
 // of ids.
-func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messages ...[]byte) (answersTo, error) {
-	a := answersTo{from: c.Record.Len(), ids: ids, events: map[wire.ID][]*transcript.Event{}}
-	_ = c.Send(ctx, array(messages...)) // that it can't be sent, the fence shows
+func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messages ...[]byte) (batchResponses, error) {
+	a := batchResponses{from: c.Record.Len(), ids: ids, events: map[wire.ID][]*transcript.Event{}}
+	_ = c.Send(ctx, joinAsArray(messages...)) // that it can't be sent, the fence shows
 	a.sent = firstSent(c, a.from)
 	for _, id := range ids {
 		r := c.AwaitResponse(ctx, a.from, id, client.MayIgnore)
@@ -67,20 +67,20 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 			r = c.AwaitResponse(ctx, a.from, id, client.Within(c.Options().Timeout))
 		}
 		if !r.Answered() {
-			a.ended = ended(c, c.Fence(ctx))
+			a.ended = hasEnded(c, c.Fence(ctx))
 			break
 		}
 	}
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
 	}
-	a.gather(c)
+	a.collect(c)
 	a.missed = len(a.events) < len(ids) // the last may have come since
 	return a, nil
 }
 
-// gather sorts what came since by the id that it answers.
-func (a *answersTo) gather(c *client.Conversation) {
+// collect sorts what came since by the id that it answers.
+func (a *batchResponses) collect(c *client.Conversation) {
 	clear(a.events)
 	for e, m := range transcript.Messages(c.Record.From(a.from), transcript.Received) {
 		for _, id := range a.ids {
@@ -101,19 +101,19 @@ func firstSent(c *client.Conversation, from int) int {
 	return from
 }
 
-func array(messages ...[]byte) []byte {
+func joinAsArray(messages ...[]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(messages, []byte{','})...), ']')
 }
 
-// requestsInBatch reports whether the server serves batches of requests.
-func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+// sendBatchOfRequests reports whether the server serves batches of requests.
+func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.HarmlessMethod(), nil), c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
 	if a.missed {
-		missedInBatch(t, c, &a, "a batch of requests")
+		judgeMissingResponses(t, c, &a, "a batch of requests")
 		return false
 	}
 	t.Kept(receive)
@@ -132,35 +132,35 @@ func requestsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) bo
 	return true
 }
 
-// announcement is a notification that every server has to take: over HTTP it may
+// knownNotification is a notification that every server has to take: over HTTP it may
 // refuse one that it does not know, and the batch with it.
-func announcement() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
+func knownNotification() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
 
-// mixedBatch sends a notification among requests.
-func mixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+// sendMixedBatch sends a notification among requests.
+func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids,
 		c.Request(ids[0], c.HarmlessMethod(), nil),
-		announcement(),
+		knownNotification(),
 		c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
 		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
 	}
 	if a.missed {
-		missedInBatch(t, c, &a, "a batch of requests and a notification")
+		judgeMissingResponses(t, c, &a, "a batch of requests and a notification")
 		return
 	}
 	t.Quiet(ctx, c) // what is too much may come last
-	a.gather(c)
-	judgeCompleteness(t, c, &a)
+	a.collect(c)
+	judgeExtraResponses(t, c, &a)
 }
 
 // longOf is how many requests a long batch has.
 const longOf = 50
 
-// longBatch sends more requests in one batch than some servers have workers, or
+// sendLongBatch sends more requests in one batch than some servers have workers, or
 // room in a queue, for. One that refuses it as a whole may find it too long.
-func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var ids []wire.ID
 	var messages [][]byte
 	for range longOf {
@@ -172,19 +172,19 @@ func longBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case err != nil:
 		t.GiveUp("the long batch could not be sent and awaited: " + err.Error())
 	case a.missed && (len(a.events) > 0 || a.ended):
-		missedInBatch(t, c, &a, fmt.Sprintf("a batch of %d requests", longOf))
+		judgeMissingResponses(t, c, &a, fmt.Sprintf("a batch of %d requests", longOf))
 	case !a.missed:
 		t.Kept(receive)
 	}
 }
 
-func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string) {
+func judgeMissingResponses(t *suite.T, c *client.Conversation, a *batchResponses, what string) {
 	d := verdict.Deviation{
 		Requirement: receive,
 		Summary:     "The server does not serve " + what + ".",
 		Permitted:   "a response to each request of the batch",
 		Seen:        "no answer to any request of it",
-		At:          append([]int{a.sent}, strays(c, a.from)...),
+		At:          append([]int{a.sent}, unmatchedResponses(c, a.from)...),
 	}
 	switch n := len(a.events); {
 	case n > 0:
@@ -199,9 +199,9 @@ func missedInBatch(t *suite.T, c *client.Conversation, a *answersTo, what string
 	t.Deviates(c, d)
 }
 
-// judgeCompleteness looks for answers beyond one a request.
-func judgeCompleteness(t *suite.T, c *client.Conversation, a *answersTo) {
-	extra := strays(c, a.from)
+// judgeExtraResponses looks for answers beyond one a request.
+func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) {
+	extra := unmatchedResponses(c, a.from)
 	for _, id := range a.ids {
 		for _, e := range a.events[id][1:] {
 			extra = append(extra, e.Seq)
@@ -220,13 +220,13 @@ func judgeCompleteness(t *suite.T, c *client.Conversation, a *answersTo) {
 	})
 }
 
-func notificationsInBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendBatchOfNotifications(ctx context.Context, t *suite.T, c *client.Conversation) {
 	from := c.Record.Len()
-	if err := c.Send(ctx, array(announcement(), announcement())); err != nil {
+	if err := c.Send(ctx, joinAsArray(knownNotification(), knownNotification())); err != nil {
 		t.GiveUp("the batch could not be sent: " + err.Error())
 	}
 	t.Quiet(ctx, c)
-	at := strays(c, from)
+	at := unmatchedResponses(c, from)
 	for _, e := range c.Record.From(from) {
 		if e.Kind == transcript.Received && e.Frame.Batch && len(e.Frame.Messages) == 0 {
 			at = append(at, e.Seq)

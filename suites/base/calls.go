@@ -22,28 +22,28 @@ const (
 	duration = 60 * time.Millisecond
 )
 
-// calls calls a tool that gives back what it is told; one that is known to
+// callConcurrently calls a tool that gives back what it is told; one that is known to
 // report progress, so that the reports cross; where there is none, tools that
 // need no arguments. What those give may depend on what else runs, so that it
 // is compared with nothing.
-func calls(ctx context.Context, t *suite.T) {
+func callConcurrently(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	echoTool, echoes := echoing(ctx, t, c)
+	echoTool, echoes := findEchoTool(ctx, t, c)
 	if echoes {
-		echoed(ctx, t, c, echoTool)
+		compareEchoes(ctx, t, c, echoTool)
 	}
 	if _, ok := t.Inventory.Slow(duration, 2); ok {
-		progress(ctx, t, c)
+		compareProgress(ctx, t, c)
 		return
 	}
-	var all []ask
+	var all []knownRequest
 	for _, tool := range t.Inventory.Bare(maxTools) {
-		all = append(all, ask{method: spec.MethodToolsCall, params: tool.Params()})
+		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(all) == 0 && !echoes {
 		t.Skip("no tool may be called that needs no arguments, or gives back what it is told")
 	}
-	good := answeredAlone(ctx, c, all)
+	good := requestsWithResult(ctx, c, all)
 	var requests [][]byte
 	for round := range 2 {
 		for i, a := range good {
@@ -56,41 +56,41 @@ func calls(ctx context.Context, t *suite.T) {
 	}
 }
 
-// stepped is a call that is known to report in how many steps it is made.
-type stepped struct {
+// steppedCall is a call that is known to report in how many steps it is made.
+type steppedCall struct {
 	token string
 	steps int
 }
 
-func (s stepped) request(t *suite.T, c *client.Conversation) []byte {
+func (s steppedCall) frame(t *suite.T, c *client.Conversation) []byte {
 	slow, _ := t.Inventory.Slow(duration, s.steps)
 	return c.Request(c.NewID(), spec.MethodToolsCall, slow.WithToken(s.token))
 }
 
-// progress makes calls at once that differ in their number of steps, by which
+// compareProgress makes calls at once that differ in their number of steps, by which
 // it shows whose progress has which token.
-func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
-	var all []stepped
+func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
+	var all []steppedCall
 	var requests [][]byte
 	for steps := 2; steps < 2+maxTools; steps++ {
-		s := stepped{"mcp-conform/beside-" + strconv.Itoa(steps), steps}
+		s := steppedCall{"mcp-conform/beside-" + strconv.Itoa(steps), steps}
 		all = append(all, s)
-		requests = append(requests, s.request(t, c), ping(c))
+		requests = append(requests, s.frame(t, c), pingFrame(c))
 	}
 	from := c.Record.Len()
 	resume := c.BeginIdle()
 	c.DoAll(ctx, requests, client.Within(callTime))
 	resume()
 	for _, s := range all {
-		totals, events := totalsOf(c, from, s.token)
+		totals, events := progressTotals(c, from, s.token)
 		i := slices.IndexFunc(totals, func(total string) bool {
-			return total != strconv.Itoa(s.steps) && slices.ContainsFunc(all, func(other stepped) bool { return strconv.Itoa(other.steps) == total })
+			return total != strconv.Itoa(s.steps) && slices.ContainsFunc(all, func(other steppedCall) bool { return strconv.Itoa(other.steps) == total })
 		})
 		switch {
 		case len(totals) == 0:
 		case i < 0:
 			t.Kept(tokenEcho)
-		case truthful(ctx, t, c, s.steps):
+		case reportsSteps(ctx, t, c, s.steps):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: tokenEcho,
 				Summary:     "The server reports progress with the token of a concurrent call.",
@@ -102,16 +102,16 @@ func progress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// truthful reports whether a call that is made by itself reports its steps.
-func truthful(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
-	s, from := stepped{"mcp-conform/by-itself", steps}, c.Record.Len()
-	c.DoAll(ctx, [][]byte{s.request(t, c)}, client.Within(callTime))
-	totals, _ := totalsOf(c, from, s.token)
+// reportsSteps reports whether a call that is made by itself reports its steps.
+func reportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
+	s, from := steppedCall{"mcp-conform/by-itself", steps}, c.Record.Len()
+	c.DoAll(ctx, [][]byte{s.frame(t, c)}, client.Within(callTime))
+	totals, _ := progressTotals(c, from, s.token)
 	return len(totals) > 0 && !slices.ContainsFunc(totals, func(total string) bool { return total != strconv.Itoa(steps) })
 }
 
-// totalsOf returns the totals in progress with the token, and where they stand.
-func totalsOf(c *client.Conversation, from int, token string) (totals []string, events []*transcript.Event) {
+// progressTotals returns the totals in progress with the token, and where they stand.
+func progressTotals(c *client.Conversation, from int, token string) (totals []string, events []*transcript.Event) {
 	for e, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
 		named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
 		if total := wire.At(m.Params(), "/total"); m.Method == spec.MethodProgress && named == token && total != nil {
@@ -121,9 +121,9 @@ func totalsOf(c *client.Conversation, from int, token string) (totals []string, 
 	return totals, events
 }
 
-// subscriptions subscribes to several resources at once. Updates that then come
+// subscribeConcurrently subscribes to several resources at once. Updates that then come
 // are judged by rules.
-func subscriptions(ctx context.Context, t *suite.T) {
+func subscribeConcurrently(ctx context.Context, t *suite.T) {
 	uris := t.Inventory.Resources[:min(maxSubscriptions, len(t.Inventory.Resources))]
 	if len(uris) < 2 {
 		t.Skip("the server does not list several resources")

@@ -17,7 +17,7 @@ const (
 	invalidMembers = "base.batch-invalid-members"
 )
 
-func damagedBatch() suite.Case {
+func damagedBatchCase() suite.Case {
 	return suite.Case{
 		ID:           "messages.damaged-batch",
 		Title:        "Sends a batch with an invalid member, and an empty batch",
@@ -30,16 +30,16 @@ func damagedBatch() suite.Case {
 			if err != nil || a.missed {
 				t.GiveUp("batches are not served at all")
 			}
-			invalidMember(ctx, t, c)
+			sendInvalidMember(ctx, t, c)
 			if !c.Alive() || c.Fence(ctx) != nil {
 				c = t.Start(ctx, client.Options{})
 			}
-			emptyBatch(ctx, t, c)
+			sendEmptyBatch(ctx, t, c)
 		},
 	}
 }
 
-func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.HarmlessMethod(), nil))
 	if err != nil {
@@ -56,10 +56,10 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	}
 	if !a.missed {
-		a.ended = ended(c, c.Quiet(ctx)) // the two answers may come apart
+		a.ended = hasEnded(c, c.Quiet(ctx)) // the two answers may come apart
 	}
-	stray, message := firstStray(c, a.from)
-	code, _ := codeOf(message)
+	stray, message := firstUnmatchedResponse(c, a.from)
+	code, _ := errorCode(message)
 	switch {
 	case a.ended:
 		d.Summary, d.Seen = "The server exits at a batch with an invalid member.", "the server ended the connection"
@@ -79,11 +79,11 @@ func invalidMember(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, d)
 }
 
-func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	from := c.Record.Len()
 	_ = c.Send(ctx, []byte("[]")) // that it can't be sent, the fence shows
 	event, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (e.Frame.Batch || strayIn(e) != nil)
+		return e.Kind == transcript.Received && (e.Frame.Batch || unmatchedResponse(e) != nil)
 	}, client.MayIgnore)
 	d := verdict.Deviation{
 		Requirement: emptyArray,
@@ -98,7 +98,7 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case ctx.Err() != nil:
 		t.NotObserved(emptyArray, "the case ran out of time")
 		return
-	case err != nil && ended(c, c.Fence(ctx)):
+	case err != nil && hasEnded(c, c.Fence(ctx)):
 		d.Summary, d.Seen = "The server exits at an empty batch.", "the server ended the connection"
 	case errors.Is(err, client.ErrNoFence):
 		t.NotObserved(emptyArray, "the server answers nothing any more")
@@ -111,7 +111,7 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case event.Frame.Batch:
 		d.Summary = "The server answers an empty batch with an array."
 	default:
-		if code, ok := codeOf(strayIn(event)); ok && code == spec.CodeInvalidRequest {
+		if code, ok := errorCode(unmatchedResponse(event)); ok && code == spec.CodeInvalidRequest {
 			t.Kept(emptyArray)
 			return
 		}
@@ -120,9 +120,9 @@ func emptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, d)
 }
 
-// strayIn returns the first response of an event that belongs to no request,
+// unmatchedResponse returns the first response of an event that belongs to no request,
 // or nil.
-func strayIn(e *transcript.Event) *wire.Message {
+func unmatchedResponse(e *transcript.Event) *wire.Message {
 	for i := range e.Messages() {
 		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
 			return m
@@ -131,19 +131,19 @@ func strayIn(e *transcript.Event) *wire.Message {
 	return nil
 }
 
-func firstStray(c *client.Conversation, from int) (*transcript.Event, *wire.Message) {
+func firstUnmatchedResponse(c *client.Conversation, from int) (*transcript.Event, *wire.Message) {
 	for _, e := range c.Record.From(from) {
 		if e.Kind != transcript.Received {
 			continue
 		}
-		if m := strayIn(e); m != nil {
+		if m := unmatchedResponse(e); m != nil {
 			return e, m
 		}
 	}
 	return nil, nil
 }
 
-func codeOf(m *wire.Message) (spec.Code, bool) {
+func errorCode(m *wire.Message) (spec.Code, bool) {
 	if m == nil {
 		return 0, false
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// words returns the texts for echo tools, no two of them equal.
-func words() []string {
+// echoWords returns the texts for echo tools, no two of them equal.
+func echoWords() []string {
 	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
 }
 
@@ -33,28 +33,28 @@ func (p echoTool) params(word string) map[string]any {
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
 }
 
-// gives reports whether a call that is made by itself gives back its own word,
+// echoesOnly reports whether a call that is made by itself gives back its own word,
 // and no other.
-func (p echoTool) gives(ctx context.Context, c *client.Conversation, word string) bool {
+func (p echoTool) echoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
-	return r.Succeeded() && slices.Equal(found(r), []string{word})
+	return r.Succeeded() && slices.Equal(wordsIn(r), []string{word})
 }
 
-// found returns the words in a result.
-func found(r *client.Reply) []string {
-	return slices.DeleteFunc(words(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
+// wordsIn returns the words in a result.
+func wordsIn(r *client.Reply) []string {
+	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
 
-// echoing returns the first tool that gives back what it is told.
-func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
+// findEchoTool returns the first tool that gives back what it is told.
+func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
 	tried := 0
 	for _, tool := range t.Inventory.Callable() {
 		arguments, err := tool.Arguments()
-		name, free := freeText(tool)
+		name, free := freeTextArgument(tool)
 		if !tool.ReadOnly || err != nil || !free {
 			continue
 		}
-		if p := (echoTool{tool, arguments, name}); p.gives(ctx, c, words()[0]) {
+		if p := (echoTool{tool, arguments, name}); p.echoesOnly(ctx, c, echoWords()[0]) {
 			return p, true
 		}
 		if tried++; tried == maxTools {
@@ -64,8 +64,8 @@ func echoing(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool,
 	return echoTool{}, false
 }
 
-// freeText returns the first required argument of the tool that may be any text.
-func freeText(tool inventory.Tool) (string, bool) {
+// freeTextArgument returns the first required argument of the tool that may be any text.
+func freeTextArgument(tool inventory.Tool) (string, bool) {
 	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
 	for _, name := range tool.Required() {
 		_, says := wire.Members(properties[name])
@@ -80,12 +80,12 @@ func freeText(tool inventory.Tool) (string, bool) {
 	return "", false
 }
 
-// echoed calls the tool several times at once, each time with a word of its
+// compareEchoes calls the tool several times at once, each time with a word of its
 // own. A result that holds the word of another call, and not the own one, is
 // that of the other; one that is merely like another's may be so by chance.
-func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool) {
+func compareEchoes(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool) {
 	var requests [][]byte
-	for _, word := range words() {
+	for _, word := range echoWords() {
 		requests = append(requests, c.Request(c.NewID(), spec.MethodToolsCall, p.params(word)))
 	}
 	seen := false
@@ -93,11 +93,11 @@ func echoed(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool)
 		if !r.Succeeded() {
 			continue
 		}
-		own := words()[i]
-		switch in := found(r); {
+		own := echoWords()[i]
+		switch in := wordsIn(r); {
 		case slices.Contains(in, own):
 			seen = true
-		case len(in) == 1 && p.gives(ctx, c, own):
+		case len(in) == 1 && p.echoesOnly(ctx, c, own):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a call with the result of a concurrent call.",

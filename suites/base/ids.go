@@ -13,11 +13,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// shapes are ids that every server must be able to give back. None of them
+// idShapes are ids that every server must be able to give back. None of them
 // has a twin of the other type, so that an answer with the type changed can't
 // be taken for the answer to another request. The greatest integer is the last
 // that a double tells from its neighbours.
-func shapes() []wire.ID {
+func idShapes() []wire.ID {
 	return []wire.ID{
 		wire.IntID(0),
 		wire.IntID(-1),
@@ -39,7 +39,7 @@ func shapes() []wire.ID {
 	}
 }
 
-func ids() suite.Case {
+func idCase() suite.Case {
 	return suite.Case{
 		ID:    "messages.ids",
 		Title: "Sends requests with string and integer ids of every legal shape: same digits, beyond 2^53, unusual spellings",
@@ -51,10 +51,10 @@ func ids() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			var requests [][]byte
-			for _, id := range shapes() {
+			for _, id := range idShapes() {
 				requests = append(requests, c.Request(id, c.HarmlessMethod(), nil))
 			}
-			for _, write := range spellings() {
+			for _, write := range requestSpellings() {
 				requests = append(requests, write(c.Request(c.NewID(), c.HarmlessMethod(), nil)))
 			}
 			for _, r := range c.DoAll(ctx, requests) {
@@ -64,14 +64,14 @@ func ids() suite.Case {
 			}
 			t.Kept("base.request-answered")
 			t.Kept("base.response-id-echo")
-			twins(ctx, t, c)
-			huge(ctx, c)
+			sendEqualLookingIDs(ctx, t, c)
+			sendHugeIDs(ctx, c)
 		},
 	}
 }
 
-// twins sends two requests at once whose ids differ in type alone.
-func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
+// sendEqualLookingIDs sends two requests at once whose ids differ in type alone.
+func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	number, text := wire.IntID(7_000_011), wire.StringID("7000011")
 	method, member := c.HarmlessMethod(), ""
 	for _, l := range lists {
@@ -91,17 +91,17 @@ func twins(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// huge sends ids that not every server can hold. None becomes the other when it
+// sendHugeIDs sends ids that not every server can hold. None becomes the other when it
 // is rounded. What becomes of them a rule notes.
-func huge(ctx context.Context, c *client.Conversation) {
+func sendHugeIDs(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
 		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.HarmlessMethod(), nil), client.MayIgnore)
 	}
 }
 
-// spellings are ways to write a request that are all the same to JSON. Who looks
+// requestSpellings are ways to write a request that are all the same to JSON. Who looks
 // for texts in a line instead of reading it knows one of them alone.
-func spellings() []func(request []byte) []byte {
+func requestSpellings() []func(request []byte) []byte {
 	return []func([]byte) []byte{
 		func(request []byte) []byte { // the last member first
 			names, members := wire.Members(request)

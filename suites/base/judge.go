@@ -28,7 +28,7 @@ var several = map[string]bool{parseError: true, invalidRequest: true}
 // judge judges the answers to all lines, and what became of the server. What is
 // wrong with the answers is one finding for each requirement: a server that does
 // not look at what it gets answers several of the lines wrongly.
-func (w *walk) judge(t *suite.T) {
+func (w *lineRun) judge(t *suite.T) {
 	odd := map[string]*verdict.Deviation{}
 	for _, p := range w.probes {
 		d, ok := w.deviation(t, p)
@@ -54,20 +54,20 @@ func (w *walk) judge(t *suite.T) {
 
 // deviation returns what is wrong with the answer to one line, or with what
 // became of the server; false for nothing.
-func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
-	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.permitted(), At: []int{w.at(p)}}
+func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bool) {
+	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.describePermitted(), At: []int{w.positionOf(p)}}
 	if p.event != nil && p.state == survived { // else it is about what did not come
 		d.At = append(d.At, p.event.Seq)
 	}
 	if p.state != survived {
 		d.Requirement = p.survival
 		d.Summary, d.Seen = "The server exits at "+kinds[p.survival]+".", "after "+p.what+" the server ended the connection"
-		if p.state == deafened {
+		if p.state == unresponsive {
 			d.Summary, d.Seen = "The server stops answering after "+kinds[p.survival]+".", "after "+p.what+" the next request was not answered"
 		}
 		return d, true
 	}
-	d.Summary = p.fault()
+	d.Summary = p.problem()
 	if d.Summary == "" {
 		if p.reply != nil && !p.silence || p.requirement == nullID || p.requirement == refusedBatch {
 			t.Kept(p.requirement)
@@ -77,13 +77,13 @@ func (w *walk) deviation(t *suite.T, p *probe) (d verdict.Deviation, ok bool) {
 	if d.Summary == p.note {
 		d.Weight = verdict.OnlyNote
 	}
-	d.Seen = "to " + p.what + ": " + p.seen()
+	d.Seen = "to " + p.what + ": " + p.describeSeen()
 	return d, true
 }
 
-// at returns the position of the line itself: over HTTP the head of its request
+// positionOf returns the position of the line itself: over HTTP the head of its request
 // stands before it, and what ends an exchange before that may, too.
-func (w *walk) at(p *probe) int {
+func (w *lineRun) positionOf(p *sentLine) int {
 	for _, e := range w.c.Record.From(p.sent) {
 		if e.Kind == transcript.Sent && bytes.Equal(e.Raw, p.frame) {
 			return e.Seq
@@ -92,9 +92,9 @@ func (w *walk) at(p *probe) int {
 	return p.sent
 }
 
-// fault returns the summary of what is wrong with the answer, empty if it is
+// problem returns the summary of what is wrong with the answer, empty if it is
 // as permitted.
-func (p *probe) fault() string {
+func (p *sentLine) problem() string {
 	kind := kinds[p.requirement]
 	if p.reply == nil {
 		if p.silence {
@@ -122,26 +122,26 @@ func (p *probe) fault() string {
 	if len(p.codes) > 0 && !slices.Contains(p.codes, spec.Code(code)) {
 		return "The server refuses " + kind + " with another error code."
 	}
-	if p.lost() {
+	if p.lacksID() {
 		return "The server refuses " + kind + " without its readable id."
 	}
 	return ""
 }
 
-// lost reports whether the refusal lacks an id that is in order.
-func (p *probe) lost() bool {
+// lacksID reports whether the refusal lacks an id that is in order.
+func (p *sentLine) lacksID() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
 	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())
 }
 
-func (p *probe) permitted() string {
+func (p *sentLine) describePermitted() string {
 	text := "an error"
 	if len(p.codes) > 0 {
-		text += " with code " + codeWords(p.codes)
+		text += " with code " + listCodes(p.codes)
 	}
 	if !p.readable {
 		text += " and no id, or id null"
-	} else if p.lost() {
+	} else if p.lacksID() {
 		text += " and the id of the request"
 	}
 	if p.silence {
@@ -153,7 +153,7 @@ func (p *probe) permitted() string {
 	return text + "; then later requests are served"
 }
 
-func codeWords(codes []spec.Code) string {
+func listCodes(codes []spec.Code) string {
 	var words []string
 	for _, c := range codes {
 		words = append(words, strconv.FormatInt(int64(c), 10))
@@ -161,12 +161,12 @@ func codeWords(codes []spec.Code) string {
 	return strings.Join(words, " or ")
 }
 
-func (p *probe) seen() string {
+func (p *sentLine) describeSeen() string {
 	if p.reply == nil {
 		return "no answer"
 	}
 	seen := suite.Describe(&client.Reply{Message: p.reply, Event: p.event})
-	if p.lost() {
+	if p.lacksID() {
 		seen += ", without the id of the request"
 	}
 	return seen

@@ -17,9 +17,9 @@ const answered = "base.request-answered"
 // default; files and pictures in the arguments of tools are longer.
 const longText = 128 << 10
 
-// long finds no more than a warning: nothing says how long a request may be.
+// longRequestCase finds no more than a warning: nothing says how long a request may be.
 // That a server ends over it, the rules see.
-func long() suite.Case {
+func longRequestCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.long",
 		Title:              fmt.Sprintf("Sends a request of more than %d KiB", longText>>10),

@@ -11,27 +11,27 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxDeaf bounds how many servers are lost to a line after which they answer
+// maxUnresponsive bounds how many servers are lost to a line after which they answer
 // no more, as each takes its time.
-const maxDeaf = 2
+const maxUnresponsive = 2
 
-func malformed() suite.Case {
+func malformedCase() suite.Case {
 	return suite.Case{
 		ID:           "errors.malformed",
 		Title:        "Sends lines that are not JSON or not a message, each followed by a request",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
 		Run: func(ctx context.Context, t *suite.T) {
 			rest, unsure := linesFor(t.Revision, t.Transport), false
-			for deaf := 0; len(rest) > 0 && deaf < maxDeaf; {
-				w := &walk{c: t.Start(ctx, client.Options{})}
+			for deaf := 0; len(rest) > 0 && deaf < maxUnresponsive; {
+				w := &lineRun{c: t.Start(ctx, client.Options{})}
 				rest, unsure = w.send(ctx, rest, unsure)
-				w.await(ctx)
+				w.awaitResponses(ctx)
 				if ctx.Err() != nil {
 					t.GiveUp("the case ran out of time")
 				}
 				w.judge(t)
 				for _, p := range w.probes {
-					if p.state == deafened {
+					if p.state == unresponsive {
 						deaf++
 					}
 				}
@@ -46,11 +46,11 @@ type serverState int
 const (
 	survived serverState = iota
 	died
-	deafened // it lives, and answers no more
+	unresponsive // it lives, and answers no more
 )
 
-// probe is one line that was sent.
-type probe struct {
+// sentLine is one line that was sent.
+type sentLine struct {
 	line
 	id       wire.ID // that an answer may have; none where it can't be read
 	stem     wire.ID // the number that the id was made of
@@ -64,13 +64,13 @@ type probe struct {
 	byStatus bool // it was refused by an HTTP status, where an error needs no id
 }
 
-// walk sends lines in one conversation, as far as the server lives.
-type walk struct {
+// lineRun sends lines in one conversation, as far as the server lives.
+type lineRun struct {
 	c      *client.Conversation
 	from   int // where the lines begin in the record
-	probes []*probe
-	posts  map[int]*probe // over HTTP, by the exchanges in which the lines went
-	over   bool           // nothing more can come
+	probes []*sentLine
+	posts  map[int]*sentLine // over HTTP, by the exchanges in which the lines went
+	over   bool              // nothing more can come
 }
 
 // send sends lines, a fence behind each, until one ends the server or makes
@@ -78,10 +78,10 @@ type walk struct {
 // request before it ends, so that its end may belong to the line before, too:
 // then both are left, and unsure. The first of two such lines is followed by
 // a longer wait, and so is the last of all.
-func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
+func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {
-		p := &probe{line: l, sent: w.c.Record.Len()}
+		p := &sentLine{line: l, sent: w.c.Record.Len()}
 		var frame []byte
 		frame, p.id, p.stem = l.fill(w.c)
 		w.probes = append(w.probes, p)
@@ -100,7 +100,7 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 		certain := i == 0 || unsure && i == 1
 		switch {
 		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
-			p.state = deafened
+			p.state = unresponsive
 		case certain: // an end shows first in that nothing can be sent
 			p.state = died
 		default:
@@ -112,10 +112,10 @@ func (w *walk) send(ctx context.Context, lines []line, unsure bool) (rest []line
 	return nil, false
 }
 
-// await sorts the answers to the lines, those that came and those that are
+// awaitResponses sorts the answers to the lines, those that came and those that are
 // still to come.
-func (w *walk) await(ctx context.Context) {
-	w.posts = map[int]*probe{}
+func (w *lineRun) awaitResponses(ctx context.Context) {
+	w.posts = map[int]*sentLine{}
 	for _, p := range w.probes {
 		if x := suite.PostedIn(w.c, p.sent); x != 0 {
 			w.posts[x] = p
@@ -123,15 +123,15 @@ func (w *walk) await(ctx context.Context) {
 	}
 	events := w.c.Record.From(0)
 	for _, e := range events {
-		w.take(e)
+		w.noteEvent(e)
 	}
 	for _, p := range w.probes {
 		p.silence = p.silence || p.reply == nil && (suite.IsRefusedByStatus(w.c, p.sent) || suite.IsResumable(w.c, p.sent))
 	}
-	if !w.over && w.waiting() {
+	if !w.over && w.isWaiting() {
 		_, _ = w.c.Await(ctx, len(events), func(e *transcript.Event) bool {
-			w.take(e)
-			return !w.waiting()
+			w.noteEvent(e)
+			return !w.isWaiting()
 		}, client.MayIgnore)
 	}
 	for _, p := range w.probes {
@@ -139,24 +139,24 @@ func (w *walk) await(ctx context.Context) {
 	}
 }
 
-// waiting reports whether an answer is still missed.
-func (w *walk) waiting() bool {
-	return slices.ContainsFunc(w.probes, func(p *probe) bool { return p.reply == nil && !p.silence })
+// isWaiting reports whether an answer is still missed.
+func (w *lineRun) isWaiting() bool {
+	return slices.ContainsFunc(w.probes, func(p *sentLine) bool { return p.reply == nil && !p.silence })
 }
 
-func (w *walk) take(e *transcript.Event) {
+func (w *lineRun) noteEvent(e *transcript.Event) {
 	for i := range e.Messages() {
 		if m := &e.Frame.Messages[i]; e.Kind == transcript.Received && m.Kind == wire.Response && e.Seq >= w.from {
-			w.assign(e, m)
+			w.assignResponse(e, m)
 		}
 	}
 }
 
-// assign finds the line that a response answers, which is the one of its
+// assignResponse finds the line that a response answers, which is the one of its
 // exchange, or the first of these that has no answer yet: the one with its id; the one whose id it seems to be
 // made of; for a result without an id the one with id null; the one that it
 // followed at once; and any that still misses its answer.
-func (w *walk) assign(e *transcript.Event, m *wire.Message) {
+func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
 	foreign := usable && !w.c.HasSent(m.ID)
 	if p := w.posts[e.Exchange]; p != nil {
@@ -165,15 +165,15 @@ func (w *walk) assign(e *transcript.Event, m *wire.Message) {
 		}
 		return
 	}
-	ways := []func(*probe) bool{
-		func(p *probe) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
-		func(p *probe) bool { return foreign && p.stem.Same(m.ID) },
-		func(p *probe) bool { return !usable && m.Has("result") && p.requirement == nullID },
-		func(p *probe) bool { return (foreign || !usable) && e.Seq < p.until },
-		func(p *probe) bool { return (foreign || !usable) && !p.silence },
+	ways := []func(*sentLine) bool{
+		func(p *sentLine) bool { return usable && p.id.Present() && p.id.Same(m.ID) },
+		func(p *sentLine) bool { return foreign && p.stem.Same(m.ID) },
+		func(p *sentLine) bool { return !usable && m.Has("result") && p.requirement == nullID },
+		func(p *sentLine) bool { return (foreign || !usable) && e.Seq < p.until },
+		func(p *sentLine) bool { return (foreign || !usable) && !p.silence },
 	}
 	for _, way := range ways {
-		i := slices.IndexFunc(w.probes, func(p *probe) bool { return p.reply == nil && p.sent <= e.Seq && way(p) })
+		i := slices.IndexFunc(w.probes, func(p *sentLine) bool { return p.reply == nil && p.sent <= e.Seq && way(p) })
 		if i >= 0 {
 			p := w.probes[i]
 			p.reply, p.event, p.invented = m, e, foreign

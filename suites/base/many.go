@@ -16,7 +16,7 @@ const (
 	errorsAtOnce       = 8
 )
 
-func many() suite.Case {
+func manyErrorsCase() suite.Case {
 	return suite.Case{
 		ID:       "errors.many",
 		Title:    "Sends many requests that the server must refuse, then a valid one",

@@ -17,7 +17,7 @@ var lists = []struct{ capability, method string }{
 	{"prompts", spec.MethodPromptsList},
 }
 
-func foreignMeta() suite.Case {
+func foreignMetaCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.foreign-meta",
 		Title:              "Adds another vendor's metadata to requests, and compares the responses with those without it",

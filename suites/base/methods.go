@@ -27,7 +27,7 @@ var unknown = []struct {
 	{"__init__", nil},
 }
 
-func unknownMethods() suite.Case {
+func unknownMethodCase() suite.Case {
 	return suite.Case{
 		ID:    "errors.unknown-methods",
 		Title: "Sends requests with unknown methods",

@@ -20,7 +20,7 @@ const (
 // unknownName is the method of a notification that no server knows.
 const unknownName = "notifications/com.example.unknown"
 
-func unknownNotifications() suite.Case {
+func unknownNotificationCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.unknown-notifications",
 		Title:              "Sends unknown notifications, and checks that the server neither responds nor stops",
@@ -42,18 +42,18 @@ func unknownNotifications() suite.Case {
 					break // the fence tells why
 				}
 			}
-			quiet(ctx, t, c, from)
+			judgeSilence(ctx, t, c, from)
 		},
 	}
 }
 
-// quiet judges what followed the unknown notifications sent since from.
-func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
+// judgeSilence judges what followed the unknown notifications sent since from.
+func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	err := c.Quiet(ctx)
 	switch {
 	case ctx.Err() != nil:
 		t.GiveUp("the case ran out of time")
-	case ended(c, err):
+	case hasEnded(c, err):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server exits at an unknown notification.",
@@ -69,13 +69,13 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 			Seen:        "a request that followed was not answered",
 			At:          []int{firstSent(c, from)},
 		})
-	case len(strays(c, from)) > 0:
+	case len(unmatchedResponses(c, from)) > 0:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: harmless,
 			Summary:     "The server answers an unknown notification.",
 			Permitted:   "no response, and later requests are served",
 			Seen:        "a response without an id",
-			At:          append([]int{firstSent(c, from)}, strays(c, from)...),
+			At:          append([]int{firstSent(c, from)}, unmatchedResponses(c, from)...),
 		})
 	default:
 		t.Kept(harmless)
@@ -83,16 +83,16 @@ func quiet(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	}
 }
 
-// ended reports whether the server ended, given the result of a fence. An end
+// hasEnded reports whether the server ended, given the result of a fence. An end
 // may show first in that nothing can be sent.
-func ended(c *client.Conversation, fence error) bool {
+func hasEnded(c *client.Conversation, fence error) bool {
 	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
 }
 
-// oddNotifications are known ones that have nothing to refer to, then some
+// oddNotificationCase are known ones that have nothing to refer to, then some
 // with wrong params. The last are not for a client to send, so that a server
 // may end, but not answer.
-func oddNotifications() suite.Case {
+func oddNotificationCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.odd-notifications",
 		Title:              "Sends notifications with params that are wrong or not an object, and checks for responses",
@@ -117,17 +117,17 @@ func oddNotifications() suite.Case {
 				t.Fence(ctx, c)
 			}
 			t.Quiet(ctx, c)
-			if len(strays(c, from)) == 0 {
+			if len(unmatchedResponses(c, from)) == 0 {
 				t.Kept(noResponse)
 			}
 		},
 	}
 }
 
-// strays returns the positions of events since from that hold a response
+// unmatchedResponses returns the positions of events since from that hold a response
 // without an id that could belong to a request. The body of a POST that was
 // refused by its status may be one.
-func strays(c *client.Conversation, from int) []int {
+func unmatchedResponses(c *client.Conversation, from int) []int {
 	var at []int
 	exchanges := transcript.ExchangesOf(c.Record.From(0))
 	for _, e := range c.Record.From(from) {

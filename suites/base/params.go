@@ -41,7 +41,7 @@ var badParams = []struct {
 	{"resources", spec.MethodResourcesRead, map[string]any{"uri": 5}},
 }
 
-func invalidParams() suite.Case {
+func invalidParamsCase() suite.Case {
 	return suite.Case{
 		ID:                 "errors.invalid-params",
 		Title:              "Sends requests without a required param, or with one of the wrong type",
@@ -74,7 +74,7 @@ func invalidParams() suite.Case {
 	}
 }
 
-func invalidInitialize() suite.Case {
+func invalidInitializeCase() suite.Case {
 	return suite.Case{
 		ID:           "errors.invalid-initialize",
 		Title:        "Sends initialize with empty params, then with a version that is not a string",
@@ -122,7 +122,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 		if t.Revision.Era() == spec.Handshake {
 			d.Weight = verdict.OnlyNote
 		}
-	case toolError(r):
+	case isToolError(r):
 		d.Summary = "The server refuses a missing parameter in a tool result."
 		d.Weight = verdict.OnlyNote
 	default:
@@ -131,7 +131,7 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	t.Deviates(c, d)
 }
 
-// toolError reports whether the result of a tool says that it failed.
-func toolError(r *client.Reply) bool {
+// isToolError reports whether the result of a tool says that it failed.
+func isToolError(r *client.Reply) bool {
 	return string(wire.At(r.Message.Result(), "/isError")) == "true"
 }

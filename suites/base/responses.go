@@ -10,10 +10,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// strayResponses sends what no client may: responses to requests that the
+// unmatchedReplyCase sends what no client may: responses to requests that the
 // server never made. So it finds no more than warnings. Clients whose server
 // was restarted, or which answer twice, send them nevertheless.
-func strayResponses() suite.Case {
+func unmatchedReplyCase() suite.Case {
 	return suite.Case{
 		ID:           "messages.stray-responses",
 		Title:        "Sends results and errors for requests that the server never sent, each followed by a request",
@@ -39,10 +39,10 @@ func strayResponses() suite.Case {
 				case err == nil:
 					t.Kept(answered)
 					continue
-				case ended(c, err):
-					deviates(t, c, from, "The server exits at a response to no request.", "the server ended the connection")
+				case hasEnded(c, err):
+					reportDeviation(t, c, from, "The server exits at a response to no request.", "the server ended the connection")
 				default:
-					deviates(t, c, from, "The server stops answering after a response to no request.", "a request that followed was not answered")
+					reportDeviation(t, c, from, "The server stops answering after a response to no request.", "a request that followed was not answered")
 				}
 				return
 			}
@@ -51,7 +51,7 @@ func strayResponses() suite.Case {
 	}
 }
 
-func deviates(t *suite.T, c *client.Conversation, from int, summary, seen string) {
+func reportDeviation(t *suite.T, c *client.Conversation, from int, summary, seen string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: answered, Weight: verdict.AtMostWarning, Summary: summary,
 		Permitted: "no response, and later requests are served", Seen: seen, At: []int{firstSent(c, from)},

@@ -12,48 +12,48 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// pipelined makes in one write what was answered one by one: forth and back,
+// pipelineRequests makes in one write what was answered one by one: forth and back,
 // so that the last of the first round is the first of the second.
-func pipelined(ctx context.Context, t *suite.T) {
+func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	asks := offers(ctx, t, c)
+	asks := knownRequests(ctx, t, c)
 	if len(asks) == 0 {
 		t.GiveUp("nothing that the server offers came at once")
 	}
 	var requests [][]byte
-	var of []*ask
-	add := func(a *ask) {
-		requests, of = append(requests, a.request(c)), append(of, a)
+	var of []*knownRequest
+	add := func(a *knownRequest) {
+		requests, of = append(requests, a.frame(c)), append(of, a)
 	}
 	for i := range asks {
 		add(&asks[i])
 		if i%3 == 0 {
-			requests, of = append(requests, ping(c)), append(of, nil)
+			requests, of = append(requests, pingFrame(c)), append(of, nil)
 		}
 	}
 	for i := range asks {
 		add(&asks[len(asks)-1-i])
 	}
-	notCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
+	judgeCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
 }
 
-// notCrossed judges replies to requests that were made at once; of tells what
+// judgeCrossed judges replies to requests that were made at once; of tells what
 // each asked for, nil for what does not matter. What differs from the answer
 // that came by itself may have changed. It is the answer to another request
 // when that one's came, and the own one comes again as soon as it is asked for
 // by itself. Of two reads, what came must bear the URI of the other, for
 // what resources hold may be alike at times.
-func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []ask, of []*ask, replies []*client.Reply) {
+func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []knownRequest, of []*knownRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
 		if of[i] == nil || !r.Succeeded() {
 			continue
 		}
-		if other := others(asks, of[i], r); other != nil && alike(c.Do(ctx, of[i].method, of[i].params, client.Within(aloneTime)), of[i].alone) {
+		if other := requestOfResponse(asks, of[i], r); other != nil && haveEqualResults(c.Do(ctx, of[i].method, of[i].params, client.Within(aloneTime)), of[i].response) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a request with the response to a concurrent one.",
-				Permitted:   "as for a single request: " + wire.Excerpt(string(of[i].alone.Message.Result()), 120),
+				Permitted:   "as for a single request: " + wire.Excerpt(string(of[i].response.Message.Result()), 120),
 				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),
 			})
@@ -66,33 +66,33 @@ func notCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []
 	}
 }
 
-// others returns the ask whose answer the reply to another one is, nil for none.
-func others(asks []ask, own *ask, r *client.Reply) *ask {
-	if alike(r, own.alone) {
+// requestOfResponse returns the ask whose answer the reply to another one is, nil for none.
+func requestOfResponse(asks []knownRequest, own *knownRequest, r *client.Reply) *knownRequest {
+	if haveEqualResults(r, own.response) {
 		return nil
 	}
 	for i := range asks {
-		if alike(r, asks[i].alone) && own.toldFrom(&asks[i]) {
+		if haveEqualResults(r, asks[i].response) && own.isDistinguishableFrom(&asks[i]) {
 			return &asks[i]
 		}
 	}
 	return nil
 }
 
-// toldFrom reports whether the answers to two requests can't be the same.
-func (a *ask) toldFrom(other *ask) bool {
+// isDistinguishableFrom reports whether the answers to two requests can't be the same.
+func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
 	if a.method != other.method {
 		return true
 	}
 	uri, _ := other.params["uri"].(string)
 	own, _ := a.params["uri"].(string)
-	return a.method == spec.MethodResourcesRead && slices.Equal(other.uris(), []string{uri}) && slices.Equal(a.uris(), []string{own}) && uri != own
+	return a.method == spec.MethodResourcesRead && slices.Equal(other.contentURIs(), []string{uri}) && slices.Equal(a.contentURIs(), []string{own}) && uri != own
 }
 
-// uris are those in the contents that a resource was given by itself.
-func (a *ask) uris() []string {
+// contentURIs are those in the contents that a resource was given by itself.
+func (a *knownRequest) contentURIs() []string {
 	var all []string
-	for _, contents := range wire.Elements(wire.At(a.alone.Message.Result(), "/contents")) {
+	for _, contents := range wire.Elements(wire.At(a.response.Message.Result(), "/contents")) {
 		uri, _ := wire.Text(wire.At(contents, "/uri"))
 		if !slices.Contains(all, uri) {
 			all = append(all, uri)
@@ -101,17 +101,17 @@ func (a *ask) uris() []string {
 	return all
 }
 
-func alike(a, b *client.Reply) bool {
+func haveEqualResults(a, b *client.Reply) bool {
 	return a.Succeeded() && b.Succeeded() && bytes.Equal(a.Message.Result(), b.Message.Result())
 }
 
-// same makes one request many times over. That all answers are alike nobody
+// repeatRequest makes one request many times over. That all answers are alike nobody
 // promised; that there is one for each, a rule sees.
-func same(ctx context.Context, t *suite.T) {
+func repeatRequest(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	one := answeredAlone(ctx, c, readings(t, 1))
+	one := requestsWithResult(ctx, c, resourceReads(t, 1))
 	if len(one) == 0 {
-		one = offers(ctx, t, c)
+		one = knownRequests(ctx, t, c)
 	}
 	if len(one) == 0 {
 		t.GiveUp("nothing that the server offers came at once")
@@ -120,37 +120,37 @@ func same(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.Stdio {
 		most = crowdOverHTTP
 	}
-	most = min(most, max(bigOnes, maxBytes/one[0].size()))
+	most = min(most, max(bigOnes, maxBytes/one[0].responseSize()))
 	for range timesMore {
-		if c.BurstSize(most, one[0].request(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
+		if c.BurstSize(most, one[0].frame(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
 			break
 		}
 	}
-	requests := make([][]byte, c.BurstSize(most, one[0].request(c)))
+	requests := make([][]byte, c.BurstSize(most, one[0].frame(c)))
 	for i := range requests {
-		requests[i] = one[0].request(c)
+		requests[i] = one[0].frame(c)
 	}
 	c.DoAll(ctx, requests)
 	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
-// bigAndSmall has the longest answer come beside the shortest: what is written
+// sendLargeBesideSmall has the longest answer come beside the shortest: what is written
 // in several pieces must not be torn by what is written meanwhile.
-func bigAndSmall(ctx context.Context, t *suite.T) {
+func sendLargeBesideSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	asks := offers(ctx, t, c)
+	asks := knownRequests(ctx, t, c)
 	if len(asks) == 0 {
 		t.GiveUp("nothing that the server offers came at once")
 	}
 	biggest := &asks[0]
 	for i := range asks {
-		if asks[i].size() > biggest.size() {
+		if asks[i].responseSize() > biggest.responseSize() {
 			biggest = &asks[i]
 		}
 	}
 	var requests [][]byte
-	for range min(bigOnes, max(1, maxBytes/biggest.size())) {
-		requests = append(requests, biggest.request(c), ping(c))
+	for range min(bigOnes, max(1, maxBytes/biggest.responseSize())) {
+		requests = append(requests, biggest.frame(c), pingFrame(c))
 	}
 	c.DoAll(ctx, requests)
 }

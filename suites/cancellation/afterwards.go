@@ -15,15 +15,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// afterwards is what is known of a slow tool before any of its calls is
+// capacityCheck is what is known of a slow tool before any of its calls is
 // cancelled, to see whether it still works when some were: a server may keep
 // for ever what a cancelled call had taken.
-type afterwards struct {
-	c     *client.Conversation
-	from  int
-	brief inventory.Known
-	takes time.Duration // a call by itself
-	works bool          // two calls at once, and then one, were answered
+type capacityCheck struct {
+	c        *client.Conversation
+	from     int
+	isBrief  inventory.Known
+	duration time.Duration // a call by itself
+	works    bool          // two calls at once, and then one, were answered
 }
 
 // How long a call takes that is not to be cancelled, and the longest that
@@ -33,41 +33,41 @@ const (
 	longest = 30 * time.Second
 )
 
-// before calls the tool twice at once, and by itself.
-func before(ctx context.Context, t *suite.T, c *client.Conversation) *afterwards {
+// newCapacityCheck calls the tool twice at once, and by itself.
+func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *capacityCheck {
 	brief, _ := t.Inventory.Slow(briefly, 2)
-	a := &afterwards{c: c, from: c.Record.Len(), brief: brief}
+	a := &capacityCheck{c: c, from: c.Record.Len(), isBrief: brief}
 	defer c.BeginIdle()()
-	for _, r := range c.DoAll(ctx, [][]byte{a.request(), a.request()}, client.Within(0)) {
+	for _, r := range c.DoAll(ctx, [][]byte{a.callFrame(), a.callFrame()}, client.Within(0)) {
 		if !r.Succeeded() {
 			return a
 		}
 	}
 	if r := c.Do(ctx, spec.MethodToolsCall, brief.Params(), client.Within(0)); r.Succeeded() {
-		a.works, a.takes = true, r.Event.At-r.Sent.At
+		a.works, a.duration = true, r.Event.At-r.Sent.At
 	}
 	return a
 }
 
-func (a *afterwards) request() []byte {
-	return a.c.Request(a.c.NewID(), spec.MethodToolsCall, a.brief.Params())
+func (a *capacityCheck) callFrame() []byte {
+	return a.c.Request(a.c.NewID(), spec.MethodToolsCall, a.isBrief.Params())
 }
 
 // limit is how long a call may take now: all that were made before may go on
 // to their ends before it is its turn.
-func (a *afterwards) limit() time.Duration {
+func (a *capacityCheck) limit() time.Duration {
 	calls := 0
 	for _, m := range transcript.Messages(a.c.Record.From(a.from), transcript.Sent) {
 		if m.Kind == wire.Request && m.Method == spec.MethodToolsCall {
 			calls++
 		}
 	}
-	return max(3*a.takes, a.c.Options().Timeout) + time.Duration(calls)*(a.takes+duration)
+	return max(3*a.duration, a.c.Options().Timeout) + time.Duration(calls)*(a.duration+duration)
 }
 
-// hangs calls the tool once more, by itself, and judges it where that has no
+// judgeLaterCall calls the tool once more, by itself, and judges it where that has no
 // answer.
-func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversation) {
+func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !a.works || c != a.c || ctx.Err() != nil || !c.Alive() {
 		return
 	}
@@ -76,7 +76,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 		t.NotObserved(raceHandled, "the tool takes too long to wait for all of its calls that were cancelled")
 		return
 	}
-	id, from := start(ctx, t, c, a.brief)
+	id, from := startCall(ctx, t, c, a.isBrief)
 	r := c.AwaitResponse(ctx, from, id, client.Within(limit))
 	switch {
 	case r.Answered():
@@ -86,7 +86,7 @@ func (a *afterwards) hangs(ctx context.Context, t *suite.T, c *client.Conversati
 			Requirement: raceHandled,
 			Summary:     "The server's tool stops answering after some cancelled calls.",
 			Permitted:   "a response to each call after the cancelled ones",
-			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.takes.Round(time.Millisecond)),
+			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.duration.Round(time.Millisecond)),
 			At:          transcript.Positions(c.RequestSent(from, id)),
 		})
 		_ = c.Cancel(ctx, id, "no answer in time")

@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 			Revisions: spec.HandshakeRevisions(),
 			Waits:     true,
 			Races:     []suite.Race{firstProgress, withCall},
-			Run:       running,
+			Run:       runSlowCall,
 		},
 		{
 			ID:           "cancellation.several",
@@ -39,8 +39,8 @@ func Cases() []suite.Case {
 			Needs:        []string{"tools"},
 			Revisions:    spec.HandshakeRevisions(),
 			Waits:        true,
-			Races:        named(slowRaces()),
-			Run:          several,
+			Races:        describeRaces(slowRaces()),
+			Run:          runSlowRaces,
 		},
 		{
 			ID:           "cancellation.races",
@@ -51,16 +51,16 @@ func Cases() []suite.Case {
 			},
 			Revisions: spec.HandshakeRevisions(),
 			Waits:     true,
-			Races:     append(named(quick()), closing),
-			Run:       races,
+			Races:     append(describeRaces(quickRaces()), closing),
+			Run:       runQuickRaces,
 		},
 		{
 			ID:           "cancellation.initialize",
 			Title:        "Cancels initialize, which clients must not do, and goes on",
 			Requirements: []string{raceHandled},
 			Revisions:    spec.HandshakeRevisions(),
-			Races:        initializing(),
-			Run:          opening,
+			Races:        initializeRaces(),
+			Run:          cancelInitialize,
 		},
 		{
 			ID:    "cancellation.pointless",
@@ -76,7 +76,7 @@ func Cases() []suite.Case {
 				{Name: "an id that was never used, a number or a string", Others: suite.Answer},
 				{Name: "without params, without an id, and by what is no id: null, a boolean, an object", Others: suite.Answer},
 			},
-			Run: pointless,
+			Run: cancelPointlessly,
 		},
 		{
 			ID:           "cancellation.nested",
@@ -92,13 +92,13 @@ func Cases() []suite.Case {
 			Races: []suite.Race{
 				{Name: "while the server waits for the client's answer to its request; the answer comes later", Cancelled: suite.Any, Others: suite.Answer},
 			},
-			Run: nested,
+			Run: cancelAskingCall,
 		},
 	}
 }
 
-// named returns what the races are, without what is done in them.
-func named(races []race) []suite.Race {
+// describeRaces returns what the races are, without what is done in them.
+func describeRaces(races []race) []suite.Race {
 	var out []suite.Race
 	for _, r := range races {
 		out = append(out, r.Race)

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// initializing are the races of a request that no client may cancel.
-func initializing() []suite.Race {
+// initializeRaces are the races of a request that no client may cancel.
+func initializeRaces() []suite.Race {
 	return []suite.Race{
 		{Name: "initialize, in the write that makes it (on stdio)", Cancelled: suite.Any, ClientForbidden: true},
 		{Name: "initialize, when it was answered", Cancelled: suite.Answer, Others: suite.Answer, ClientForbidden: true},
@@ -21,55 +21,55 @@ func initializing() []suite.Race {
 
 const atOnceEnds = "The server exits or stops answering when initialize is cancelled."
 
-// opening cancels initialize, and looks whether the server can be talked to
+// cancelInitialize cancels initialize, and looks whether the server can be talked to
 // afterwards. A server that has heeded the cancellation is asked once more.
-func opening(ctx context.Context, t *suite.T) {
+func cancelInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	id, ping := c.NewID(), c.NewID()
 	frames := [][]byte{wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams())}
 	if t.Transport == spec.Stdio { // over HTTP what follows needs the session that is not there yet
-		frames = append(frames, cancellation(id), c.Request(ping, spec.MethodPing, nil))
+		frames = append(frames, cancellationFrame(id), c.Request(ping, spec.MethodPing, nil))
 	}
 	from := c.Record.Len()
 	if c.Send(ctx, frames...) != nil {
 		t.GiveUp("initialize could not be sent")
 	}
-	r := first(ctx, c, from, id, ping)
+	r := awaitInitialize(ctx, c, from, id, ping)
 	switch {
 	case r.Succeeded():
 	case len(frames) == 1 || ctx.Err() != nil:
 		t.GiveUp("initialize was not answered with a result")
 	default:
 		if again := c.Initialize(ctx); !again.Answered() {
-			silenced(ctx, t, c, again, atOnceEnds)
+			noteSilence(ctx, t, c, again, atOnceEnds)
 			return
 		}
 		t.Kept(raceHandled)
 		return
 	}
 	if len(frames) > 1 {
-		if r := within(ctx, c, from, ping); !r.Answered() {
-			silenced(ctx, t, c, r, atOnceEnds)
+		if r := awaitDue(ctx, c, from, ping); !r.Answered() {
+			noteSilence(ctx, t, c, r, atOnceEnds)
 			return
 		}
 	}
 	_ = c.Initialized(ctx)
 	_ = c.Cancel(ctx, id, "too late")
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		silenced(ctx, t, c, r, "The server exits or hangs when an answered initialize is cancelled.")
+		noteSilence(ctx, t, c, r, "The server exits or hangs when an answered initialize is cancelled.")
 		return
 	}
 	t.Kept(raceHandled)
 }
 
-// within waits for a response that is due.
-func within(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+// awaitDue waits for a response that is due.
+func awaitDue(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
-// first waits for the answer to initialize, the server's start included, and no
+// awaitInitialize waits for the answer to initialize, the server's start included, and no
 // longer than the grace when the ping behind it is answered.
-func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
+func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(id)) || suite.HasMessage(e, suite.MatchResponse(ping)))
 	}, client.WithinStart)
@@ -79,9 +79,9 @@ func first(ctx context.Context, c *client.Conversation, from int, id, ping wire.
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// silenced only notes what becomes of a server whose client does what no client
+// noteSilence only notes what becomes of a server whose client does what no client
 // may do.
-func silenced(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
+func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}

@@ -15,11 +15,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// nested makes two calls in which the server asks something, and leaves both
+// cancelAskingCall makes two calls in which the server asks something, and leaves both
 // questions open. It answers the one, so that its call can end; it cancels the
 // other call, and answers its question when the server was given the time to
 // cancel that, too. Then the same call has to come to its end.
-func nested(ctx context.Context, t *suite.T) {
+func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
 	var open atomic.Bool
@@ -27,14 +27,14 @@ func nested(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})
 	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
-	asked := questions(ctx, t, c, calls, tool.Params(), tool.Params())
+	asked := awaitServerRequests(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
 		t.GiveUp("the tool did not ask the client")
 	}
 	last := calls[0]
 	if len(asked) > 1 {
 		_ = c.Send(ctx, suite.Refuse(asked[1]))
-		last = other(ctx, c, from, calls)
+		last = awaitOneOf(ctx, c, from, calls)
 	}
 	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
 		t.GiveUp("the cancellation could not be sent")
@@ -42,16 +42,16 @@ func nested(ctx context.Context, t *suite.T) {
 	t.Quiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		gone(ctx, c, r.Err)
+		hasEnded(ctx, c, r.Err)
 		return
 	}
-	others(ctx, t, c, tool.Tool)
+	cancelOtherAskingCalls(ctx, t, c, tool.Tool)
 	open.Store(false)
-	again(ctx, t, c, tool)
+	repeatCall(ctx, t, c, tool)
 }
 
-// others does the same with a tool for each other topic, all at once.
-func others(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
+// cancelOtherAskingCalls does the same with a tool for each other topic, all at once.
+func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
 	var ids []wire.ID
 	var params []map[string]any
 	for _, topic := range []inventory.Role{inventory.AsksSampling, inventory.AsksElicitation, inventory.AsksRoots} {
@@ -65,7 +65,7 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 	if len(ids) == 0 {
 		return
 	}
-	asked := questions(ctx, t, c, ids, params...)
+	asked := awaitServerRequests(ctx, t, c, ids, params...)
 	for _, id := range ids {
 		_ = c.Cancel(ctx, id, "the case wants to see what becomes of the request in it")
 	}
@@ -74,7 +74,7 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 		_ = c.Send(ctx, suite.Refuse(m))
 	}
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
-		gone(ctx, c, r.Err)
+		hasEnded(ctx, c, r.Err)
 		t.GiveUp("the server answers no more")
 	}
 }
@@ -83,11 +83,11 @@ func others(ctx context.Context, t *suite.T, c *client.Conversation, but string)
 // once, until it is looked whether it takes longer elsewhere, too.
 const againTime = 3 * time.Second
 
-// again calls the tool once more, and refuses what it asks. Where that does not
+// repeatCall calls the tool once more, and refuses what it asks. Where that does not
 // come to an end, a server is looked at in which nothing was cancelled. When the
 // call has ended there, it has as long again as any request in the first one: a
 // machine that is busy may have kept it.
-func again(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
+func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
 		t.GiveUp("the tool could not be called once more")
@@ -120,10 +120,10 @@ func again(ctx context.Context, t *suite.T, c *client.Conversation, tool invento
 	})
 }
 
-// questions makes the calls and returns the first requests of the server, one
+// awaitServerRequests makes the calls and returns the first requests of the server, one
 // for each, as far as they come: a server may well do one thing after the other,
 // and what has ended asks no more.
-func questions(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
+func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
 	var frames [][]byte
 	for i, id := range calls {
 		frames = append(frames, c.Request(id, spec.MethodToolsCall, params[i]))
@@ -151,8 +151,8 @@ func questions(ctx context.Context, t *suite.T, c *client.Conversation, calls []
 	return asked
 }
 
-// other waits for the end of one of the calls and returns the other.
-func other(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
+// awaitOneOf waits for the end of one of the calls and returns the other.
+func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {

@@ -14,14 +14,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// asking returns the bytes of the nth request of a race.
-type asking func(id wire.ID, n int) []byte
+// frameMaker returns the bytes of the nth request of a race.
+type frameMaker func(id wire.ID, n int) []byte
 
-// play is one go at a race.
-type play struct {
+// raceRun is one go at a race.
+type raceRun struct {
 	ctx     context.Context
 	c       *client.Conversation
-	make    asking
+	make    frameMaker
 	random  *rand.Rand
 	rounds  int
 	runs    bool // the requests report progress when they run
@@ -29,12 +29,12 @@ type play struct {
 
 	from   int
 	frames [][]byte
-	asked  []*entry
+	asked  []*raceRequest
 	raced  bool // something was cancelled
 }
 
-// entry is one request of a race.
-type entry struct {
+// raceRequest is one request of a race.
+type raceRequest struct {
 	id        wire.ID
 	cancelled bool
 	ending    suite.Endings
@@ -47,38 +47,38 @@ const (
 	crowdWeb  = 12
 )
 
-func newPlay(ctx context.Context, c *client.Conversation, ask asking) *play {
-	p := &play{ctx: ctx, c: c, make: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
+func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *raceRun {
+	p := &raceRun{ctx: ctx, c: c, make: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
 	if c.Web() != nil {
 		p.rounds = roundsWeb
 	}
 	return p
 }
 
-// crowd is how many requests at once the server is asked to bear, at most n.
-func (p *play) crowd(n int) int {
+// concurrency is how many requests at once the server is asked to bear, at most n.
+func (p *raceRun) concurrency(n int) int {
 	if p.c.Web() != nil {
 		n = min(n, crowdWeb)
 	}
 	return p.c.BurstSize(n, p.make(p.c.NewID(), 0), p.make(p.c.NewID(), 1))
 }
 
-func (p *play) ask() wire.ID {
+func (p *raceRun) request() wire.ID {
 	id := p.c.NewID()
-	p.askAs(id)
+	p.requestWithID(id)
 	return id
 }
 
-func (p *play) askAs(id wire.ID) {
+func (p *raceRun) requestWithID(id wire.ID) {
 	p.frames = append(p.frames, p.make(id, len(p.asked)))
-	p.asked = append(p.asked, &entry{id: id})
+	p.asked = append(p.asked, &raceRequest{id: id})
 }
 
-func (p *play) cancel(id wire.ID) {
+func (p *raceRun) cancel(id wire.ID) {
 	if !p.cancels {
 		return
 	}
-	p.frames, p.raced = append(p.frames, cancellation(id)), true
+	p.frames, p.raced = append(p.frames, cancellationFrame(id)), true
 	for _, e := range p.asked {
 		e.cancelled = e.cancelled || e.id == id
 	}
@@ -86,7 +86,7 @@ func (p *play) cancel(id wire.ID) {
 
 // send sends what was said since, in one write. That it can't be sent shows in
 // what follows.
-func (p *play) send() {
+func (p *raceRun) send() {
 	if len(p.frames) > 0 {
 		_ = p.c.Send(p.ctx, p.frames...)
 	}
@@ -94,12 +94,12 @@ func (p *play) send() {
 }
 
 // await waits for the answer to the request, and reports whether it came.
-func (p *play) await(id wire.ID) bool {
-	return within(p.ctx, p.c, p.from, id).Answered()
+func (p *raceRun) await(id wire.ID) bool {
+	return awaitDue(p.ctx, p.c, p.from, id).Answered()
 }
 
-// under waits until the requests are seen to be under way.
-func (p *play) under() bool {
+// awaitRunning waits until the requests are seen to be under way.
+func (p *raceRun) awaitRunning() bool {
 	return len(p.asked) > 0 && suite.IsRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
@@ -110,10 +110,10 @@ const least = 500 * time.Millisecond
 // settle waits until what became of the requests is known, when one behind them
 // was answered: whoever is not answered then has a little longer, and the
 // others, when that timed out, no more than the grace.
-func (p *play) settle() {
+func (p *raceRun) settle() {
 	limit := max(least, 2*p.c.Grace())
 	for _, e := range p.asked {
-		if e.cancelled || p.awaits(e.id, limit) {
+		if e.cancelled || p.awaitWithin(e.id, limit) {
 			continue
 		}
 		limit = p.c.Grace()
@@ -124,18 +124,18 @@ func (p *play) settle() {
 			if ev.Kind != transcript.Received || e.ending != suite.Silence {
 				continue
 			}
-			e.ending = ending(ev, e.id)
+			e.ending = outcomeIn(ev, e.id)
 		}
 	}
 }
 
-// awaits waits for the answer to a request no longer than said.
-func (p *play) awaits(id wire.ID, limit time.Duration) bool {
+// awaitWithin waits for the answer to a request no longer than said.
+func (p *raceRun) awaitWithin(id wire.ID, limit time.Duration) bool {
 	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
-// ending is what an event tells of what became of the request with the id.
-func ending(e *transcript.Event, id wire.ID) suite.Endings {
+// outcomeIn is what an event tells of what became of the request with the id.
+func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	answers := suite.MatchResponse(id)
 	switch {
 	case !suite.HasMessage(e, answers):
@@ -147,9 +147,9 @@ func ending(e *transcript.Event, id wire.ID) suite.Endings {
 	}
 }
 
-// outside returns the first request that came to what the race does not
+// firstNotPermitted returns the first request that came to what the race does not
 // permit.
-func (p *play) outside(r race) *entry {
+func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	for _, e := range p.asked {
 		permitted := r.Others
 		if e.cancelled {
@@ -162,15 +162,15 @@ func (p *play) outside(r race) *entry {
 	return nil
 }
 
-// try plays the race and judges it, and returns the conversation to go on with.
-func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask asking, runs ...bool) *client.Conversation {
+// run plays the race and judges it, and returns the conversation to go on with.
+func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, runs ...bool) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c
 	}
-	p := newPlay(ctx, c, ask)
+	p := newRaceRun(ctx, c, ask)
 	p.runs = len(runs) > 0
-	r.play(p)
-	if next := bears(ctx, t, c); next != c {
+	r.steps(p)
+	if next := conversationAfter(ctx, t, c); next != c {
 		return next // the server has ended, which the rules say
 	}
 	if r.Others == 0 {
@@ -181,7 +181,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		t.NotObserved(r.requirement, "nothing was seen to be running that could be cancelled")
 		return c
 	}
-	e := p.outside(r)
+	e := p.firstNotPermitted(r)
 	if e == nil {
 		t.Kept(r.requirement)
 		return c
@@ -190,7 +190,7 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 		t.NotObserved(r.requirement, "the answers could not be waited for")
 		return c
 	}
-	if !r.alone(ctx, c, p, e) {
+	if !r.succeedsUncancelled(ctx, c, p, e) {
 		t.NotObserved(r.requirement, "the requests are not all answered where nothing is cancelled either, or only late")
 		return c
 	}
@@ -208,17 +208,17 @@ func (r race) try(ctx context.Context, t *suite.T, c *client.Conversation, ask a
 	return c
 }
 
-// alone plays the race without its cancellations, and reports whether all that is
+// succeedsUncancelled plays the race without its cancellations, and reports whether all that is
 // answered there, while e is not, though it has had twice as long once more.
-func (r race) alone(ctx context.Context, c *client.Conversation, with *play, e *entry) bool {
-	p := newPlay(ctx, c, with.make)
+func (r race) succeedsUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
+	p := newRaceRun(ctx, c, with.make)
 	p.cancels, p.runs = false, with.runs
 	began := time.Now()
-	r.play(p)
+	r.steps(p)
 	for _, e := range p.asked {
-		if !p.awaits(e.id, c.Options().Timeout) {
+		if !p.awaitWithin(e.id, c.Options().Timeout) {
 			return false
 		}
 	}
-	return !with.awaits(e.id, 2*time.Since(began)) && c.Alive()
+	return !with.awaitWithin(e.id, 2*time.Since(began)) && c.Alive()
 }

@@ -28,31 +28,31 @@ var strays = []struct {
 	{spec.MethodProgress, map[string]any{"progressToken": 4_000_000_007, "progress": 0.5}},
 }
 
-// pointless sends each notification by itself, with a ping behind it, so that
+// cancelPointlessly sends each notification by itself, with a ping behind it, so that
 // it is known which one a server can't bear. A server that ended is started
 // anew for the next.
-func pointless(ctx context.Context, t *suite.T) {
+func cancelPointlessly(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	id := c.NewID()
 	if c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(id)).Answered() {
 		_ = c.Cancel(ctx, id, "too late")
-		c = bears(ctx, t, c)
+		c = conversationAfter(ctx, t, c)
 	}
 	for _, n := range strays {
 		_ = c.Notify(ctx, n.method, n.params) // the fence tells why it can't be sent
-		c = bears(ctx, t, c)
+		c = conversationAfter(ctx, t, c)
 	}
 	t.Quiet(ctx, c)
 }
 
-// bears returns the conversation if the server still answers, a new one if the
+// conversationAfter returns the conversation if the server still answers, a new one if the
 // server has ended. A server that answers nothing any more costs its time once.
-func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
+func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conversation {
 	r := c.Do(ctx, c.HarmlessMethod(), nil)
 	switch {
 	case r.Answered():
 		return c
-	case !gone(ctx, c, r.Err):
+	case !hasEnded(ctx, c, r.Err):
 		t.GiveUp("the server answers no more: " + suite.Describe(r))
 	}
 	return t.Start(ctx, client.Options{})
@@ -62,10 +62,10 @@ func bears(ctx context.Context, t *suite.T, c *client.Conversation) *client.Conv
 // written any more.
 const endWait = 2 * time.Second
 
-// gone reports whether the server has ended, err being the result of the last
+// hasEnded reports whether the server has ended, err being the result of the last
 // thing done with it. That nothing can be written to it shows a little before
 // the end of its output does, which is what rules go by.
-func gone(ctx context.Context, c *client.Conversation, err error) bool {
+func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	if err == nil || errors.Is(err, client.ErrUnanswered) {
 		return !c.Alive()
 	}
@@ -75,11 +75,11 @@ func gone(ctx context.Context, c *client.Conversation, err error) bool {
 	return errors.Is(err, client.ErrEnded)
 }
 
-// fence proves that the server has read everything so far, and ends the case
+// requireFence proves that the server has read everything so far, and ends the case
 // where that can't be had.
-func fence(ctx context.Context, t *suite.T, c *client.Conversation) {
+func requireFence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
-		gone(ctx, c, err)
+		hasEnded(ctx, c, err)
 		t.GiveUp("the fence was not answered: " + err.Error())
 	}
 }

@@ -19,21 +19,21 @@ type race struct {
 	requirement string // of the requests that are not cancelled
 	unanswered  string // the sentence on one that has no answer
 	ordered     bool   // it says something only where messages arrive in their order
-	play        func(p *play)
+	steps       func(p *raceRun)
 }
 
 const neighbour = "The server drops a request when concurrent ones are cancelled."
 
-// quick are the races that any server can be tried in, for they need nothing
+// quickRaces are the races that any server can be tried in, for they need nothing
 // that takes time.
-func quick() []race {
+func quickRaces() []race {
 	return []race{
 		{
 			Race:        suite.Race{Name: "in the write that makes the request", Cancelled: suite.Any},
 			requirement: raceHandled,
-			play: func(p *play) {
+			steps: func(p *raceRun) {
 				for range p.rounds {
-					p.cancel(p.ask())
+					p.cancel(p.request())
 					p.send()
 				}
 			},
@@ -41,9 +41,9 @@ func quick() []race {
 		{
 			Race:        suite.Race{Name: "right behind the request, which the server may not have read yet", Cancelled: suite.Any},
 			requirement: raceHandled,
-			play: func(p *play) {
+			steps: func(p *raceRun) {
 				for range p.rounds {
-					id := p.ask()
+					id := p.request()
 					p.send()
 					p.cancel(id)
 					p.send()
@@ -53,9 +53,9 @@ func quick() []race {
 		{
 			Race:        suite.Race{Name: "when the request was answered", Cancelled: suite.Answer},
 			requirement: raceHandled,
-			play: func(p *play) {
+			steps: func(p *raceRun) {
 				for range p.rounds {
-					id := p.ask()
+					id := p.request()
 					p.send()
 					if p.await(id) {
 						p.cancel(id)
@@ -67,9 +67,9 @@ func quick() []race {
 		{
 			Race:        suite.Race{Name: "twice in one write, and once more", Cancelled: suite.Any},
 			requirement: raceHandled,
-			play: func(p *play) {
+			steps: func(p *raceRun) {
 				for range p.rounds {
-					id := p.ask()
+					id := p.request()
 					p.cancel(id)
 					p.cancel(id)
 					p.send()
@@ -83,49 +83,49 @@ func quick() []race {
 			requirement: unknownIgnored,
 			unanswered:  "The server drops a request whose id was cancelled before.",
 			ordered:     true,
-			play: func(p *play) {
+			steps: func(p *raceRun) {
 				for range p.rounds {
 					id := p.c.NewID()
 					p.cancel(id)
-					p.askAs(id)
+					p.requestWithID(id)
 					p.send()
 				}
 			},
 		},
-		otherTypes(),
-		mixed(most),
+		otherTypeRace(),
+		mixedRace(most),
 	}
 }
 
-// otherTypes cancels ids that differ from those of requests by their type
+// otherTypeRace cancels ids that differ from those of requests by their type
 // alone: where there is no such request, and where there is one beside it.
-func otherTypes() race {
+func otherTypeRace() race {
 	return race{
 		Race:        suite.Race{Name: "by an id of another type: a number as a string, and the other way round, with and without a request of that id beside it", Cancelled: suite.Any, Others: suite.Answer},
 		requirement: idType,
 		unanswered:  "The server cancels a request by an id of another type.",
-		play: func(p *play) {
+		steps: func(p *raceRun) {
 			number, lookalike, both, too := p.c.NewID(), p.c.NewID(), p.c.NewID(), p.c.NewID()
 			tries := []struct {
 				asked  []wire.ID
 				cancel wire.ID
 			}{
-				{[]wire.ID{number}, text(number)},
-				{[]wire.ID{text(lookalike)}, lookalike},
-				{[]wire.ID{both, text(both)}, text(both)},
-				{[]wire.ID{too, text(too)}, too},
+				{[]wire.ID{number}, idAsString(number)},
+				{[]wire.ID{idAsString(lookalike)}, lookalike},
+				{[]wire.ID{both, idAsString(both)}, idAsString(both)},
+				{[]wire.ID{too, idAsString(too)}, too},
 			}
 			for _, try := range tries {
 				for _, id := range try.asked {
-					p.askAs(id)
+					p.requestWithID(id)
 				}
 				if !p.runs { // what ends at once has to be cancelled at once
 					p.cancel(try.cancel)
 				}
 			}
-			p.ask()
+			p.request()
 			p.send()
-			if p.runs && p.under() {
+			if p.runs && p.awaitRunning() {
 				for _, try := range tries {
 					p.cancel(try.cancel)
 				}
@@ -135,26 +135,26 @@ func otherTypes() race {
 	}
 }
 
-// text returns the id as a string.
-func text(id wire.ID) wire.ID { return wire.StringID(id.Raw()) }
+// idAsString returns the id as a string.
+func idAsString(id wire.ID) wire.ID { return wire.StringID(id.Raw()) }
 
 // most is how many requests are in flight at once.
 const most = 50
 
-// half has n requests run, of which it cancels a half that is drawn at random,
+// halfRace has n requests run, of which it cancels a half that is drawn at random,
 // and the same in every run, one of them twice.
-func half(n int) race {
+func halfRace(n int) race {
 	return race{
 		Race:        suite.Race{Name: "a half, drawn at random, of several requests that run, one of them twice", Cancelled: suite.Any, Others: suite.Answer},
 		requirement: raceHandled,
 		unanswered:  neighbour,
-		play: func(p *play) {
+		steps: func(p *raceRun) {
 			var ids []wire.ID
-			for range p.crowd(n) {
-				ids = append(ids, p.ask())
+			for range p.concurrency(n) {
+				ids = append(ids, p.request())
 			}
 			p.send()
-			if !p.under() {
+			if !p.awaitRunning() {
 				return
 			}
 			p.random.Shuffle(len(ids), func(i, j int) { ids[i], ids[j] = ids[j], ids[i] })
@@ -167,15 +167,15 @@ func half(n int) race {
 	}
 }
 
-// mixed cancels a half of up to n requests that are made in one write, each
+// mixedRace cancels a half of up to n requests that are made in one write, each
 // cancellation somewhere behind its request.
-func mixed(n int) race {
-	r := half(n)
+func mixedRace(n int) race {
+	r := halfRace(n)
 	r.Name = "a half, drawn at random, of many requests, in the write that makes them"
-	r.play = func(p *play) {
+	r.steps = func(p *raceRun) {
 		var open []wire.ID
-		for range p.crowd(n) {
-			open = append(open, p.ask())
+		for range p.concurrency(n) {
+			open = append(open, p.request())
 			if p.random.IntN(2) == 0 {
 				at := p.random.IntN(len(open))
 				p.cancel(open[at])
@@ -191,25 +191,25 @@ func mixed(n int) race {
 // many servers wait for the answer to a request of their own before they exit.
 var nothing = map[string]any{}
 
-// races plays them one after the other, and ends by closing the server's input
+// runQuickRaces plays them one after the other, and ends by closing the server's input
 // right behind cancellations.
-func races(ctx context.Context, t *suite.T) {
+func runQuickRaces(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: nothing})
 	first := c
-	for _, r := range quick() {
-		c = r.try(ctx, t, c, anything(t, c))
+	for _, r := range quickRaces() {
+		c = r.run(ctx, t, c, harmlessRequests(t, c))
 	}
 	t.Quiet(ctx, c)
 	if c == first { // else one that ended stands for it already
-		shutdown(ctx, t, c)
+		closeAfterCancellations(ctx, t, c)
 	}
 }
 
-// anything makes requests that every server answers, in turn: pings, and those
+// harmlessRequests makes requests that every server answers, in turn: pings, and those
 // for a list if there is one that is not long.
-func anything(t *suite.T, c *client.Conversation) asking {
+func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	methods := []string{c.HarmlessMethod()}
-	if method := list(t); method != "" {
+	if method := shortList(t); method != "" {
 		methods = append(methods, method)
 	}
 	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
@@ -218,7 +218,7 @@ func anything(t *suite.T, c *client.Conversation) asking {
 // longList is the size, in bytes, from which on a list is not asked for often.
 const longList = 32 << 10
 
-func list(t *suite.T) string {
+func shortList(t *suite.T) string {
 	size := 0
 	for _, tool := range t.Inventory.Tools {
 		size += len(tool.Raw)
@@ -233,7 +233,7 @@ func list(t *suite.T) string {
 	}
 }
 
-// cancellation is the notification that cancels the request with the id.
-func cancellation(id wire.ID) []byte {
+// cancellationFrame is the notification that cancels the request with the id.
+func cancellationFrame(id wire.ID) []byte {
 	return wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "the case wants to see what becomes of it"})
 }

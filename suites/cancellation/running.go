@@ -12,28 +12,28 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func running(ctx context.Context, t *suite.T) {
+func runSlowCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	slow, _ := t.Inventory.Slow(duration, steps)
 	c := t.Conversation(ctx)
-	after := before(ctx, t, c)
-	cancelled(ctx, t, c, slow)
-	after.hangs(ctx, t, c)
+	after := newCapacityCheck(ctx, t, c)
+	cancelSlowCall(ctx, t, c, slow)
+	after.judgeLaterCall(ctx, t, c)
 }
 
-// several races calls of a slow tool that run side by side.
-func several(ctx context.Context, t *suite.T) {
+// runSlowRaces races calls of a slow tool that run side by side.
+func runSlowRaces(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	c := t.Conversation(ctx)
-	after := before(ctx, t, c)
+	after := newCapacityCheck(ctx, t, c)
 	// On a busy machine it takes longer until what was seen to run is cancelled.
 	short, _ := t.Inventory.Slow(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
-		c = r.try(ctx, t, c, func(id wire.ID, _ int) []byte {
+		c = r.run(ctx, t, c, func(id wire.ID, _ int) []byte {
 			return c.Request(id, spec.MethodToolsCall, short.WithToken("mcp-conform/race/"+id.Raw()))
 		}, true)
 	}
-	after.hangs(ctx, t, c)
+	after.judgeLaterCall(ctx, t, c)
 }
 
 // The races that listen long enough for rules to judge what comes.
@@ -46,13 +46,13 @@ var (
 const severalSlow = 6
 
 // slowRaces are those in which calls of a slow tool run.
-func slowRaces() []race { return []race{otherTypes(), half(severalSlow)} }
+func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} }
 
-// cancelled cancels a call after its first progress, another in the write that
+// cancelSlowCall cancels a call after its first progress, another in the write that
 // makes it, for a cancellation that comes before its request is under way must
 // not get lost, and listens for as long as the calls would have taken.
-func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
-	id, from := start(ctx, t, c, slow)
+func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
+	id, from := startCall(ctx, t, c, slow)
 	runs := suite.IsRunning(ctx, c, from, id)
 	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
 		return // the rules have nothing to see
@@ -61,8 +61,8 @@ func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inv
 	_ = c.Send(ctx, c.Request(early, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once")), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
 	// The second fence is sent when the first was answered: what was on its
 	// way when the cancellations were read has come by then.
-	fence(ctx, t, c)
-	fence(ctx, t, c)
+	requireFence(ctx, t, c)
+	requireFence(ctx, t, c)
 	until := time.Now().Add(duration)
 	for _, id := range []wire.ID{id, early} {
 		c.AwaitResponse(ctx, from, id, client.Within(time.Until(until)))
@@ -72,9 +72,9 @@ func cancelled(ctx context.Context, t *suite.T, c *client.Conversation, slow inv
 	}
 }
 
-// start calls the tool with a progress token and returns the call's id, and
+// startCall calls the tool with a progress token and returns the call's id, and
 // the position in the record behind which all that belongs to it stands.
-func start(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
+func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())

@@ -20,20 +20,20 @@ const leastExit = 3 * time.Second
 
 var closing = suite.Race{Name: "right before the client closes the server's input (on stdio), whereupon the server exits", Cancelled: suite.Any}
 
-// shutdown cancels requests and closes the server's input, all at once: work
+// closeAfterCancellations cancels requests and closes the server's input, all at once: work
 // that was given up keeps no process alive. A server that stays is compared
 // with one that is closed without a cancellation.
-func shutdown(ctx context.Context, t *suite.T, c *client.Conversation) {
+func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {
 		return
 	}
-	ask := anything(t, c)
+	ask := harmlessRequests(t, c)
 	if slow, ok := t.Inventory.Slow(duration, steps); ok {
 		ask = func(id wire.ID, _ int) []byte { return c.Request(id, spec.MethodToolsCall, slow.Params()) }
 	}
-	p := newPlay(ctx, c, ask)
+	p := newRaceRun(ctx, c, ask)
 	for range 2 {
-		p.cancel(p.ask())
+		p.cancel(p.request())
 	}
 	p.send()
 	_ = c.CloseInput() // it fails where the server is gone, as it should be

@@ -35,61 +35,61 @@ func Cases() []suite.Case {
 				"completion.has-more.", "completion.ref.", "completion.empty-value", "completion.context.",
 			},
 			SharesConversation: true,
-			Run:                references,
+			Run:                completeAll,
 		},
 		{
 			ID:                 "completion.unknown",
 			Title:              "Completes prompts, templates and arguments that do not exist",
 			Provokes:           []string{"completion.answered", "completion.unknown-prompt", "completion.unknown-template", "completion.unknown-argument"},
 			SharesConversation: true,
-			Run:                unknown,
+			Run:                completeUnknown,
 		},
 		{
 			ID:                 "completion.malformed",
 			Title:              "Sends completion/complete without a reference, and with params of the wrong types",
 			Provokes:           []string{"completion.missing-arguments", "completion.validates-inputs"},
 			SharesConversation: true,
-			Run:                malformed,
+			Run:                completeMalformed,
 		},
 		{
 			ID:                 "completion.undeclared",
 			Title:              "Sends completion/complete where completions are not declared",
 			Provokes:           []string{"completion.capability.", "completion.unsupported-method-not-found"},
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                completeUndeclared,
 		},
 	}
 }
 
-// completes reports whether completion may be asked for: 2024-11-05 has no word
+// mayComplete reports whether completion may be asked for: 2024-11-05 has no word
 // for that, so there it is tried.
-func completes(t *suite.T) bool {
+func mayComplete(t *suite.T) bool {
 	return t.Revision == spec.V20241105 || t.Inventory.Declares("completions")
 }
 
-// supported ends the case where completion is not declared.
-func supported(t *suite.T) {
-	if !completes(t) {
+// requireCompletion ends the case where completion is not declared.
+func requireCompletion(t *suite.T) {
+	if !mayComplete(t) {
 		t.Skip("the server does not declare completions")
 	}
 }
 
-// asker asks one after the other, and no longer than is good.
-type asker struct {
+// completer asks one after the other, and no longer than is good.
+type completer struct {
 	c     *client.Conversation
 	since time.Time
 }
 
-func newAsker(c *client.Conversation) asker { return asker{c, time.Now()} }
+func newCompleter(c *client.Conversation) completer { return completer{c, time.Now()} }
 
-// ask asks for values and reports whether more may be asked after it.
-func (a asker) ask(ctx context.Context, params map[string]any) bool {
+// complete asks for values and reports whether more may be asked after it.
+func (a completer) complete(ctx context.Context, params map[string]any) bool {
 	a.c.Do(ctx, spec.MethodComplete, params, client.Within(askTime))
-	return a.more(ctx)
+	return a.hasTime(ctx)
 }
 
-// more reports whether more may be asked.
-func (a asker) more(ctx context.Context) bool {
+// hasTime reports whether more may be asked.
+func (a completer) hasTime(ctx context.Context) bool {
 	return ctx.Err() == nil && a.c.Alive() && time.Since(a.since) < allAsked
 }
 
@@ -99,6 +99,6 @@ func templateRef(uri string) map[string]any {
 	return map[string]any{"type": "ref/resource", "uri": uri}
 }
 
-func complete(ref any, name, value string) map[string]any {
+func completeParams(ref any, name, value string) map[string]any {
 	return map[string]any{"ref": ref, "argument": map[string]any{"name": name, "value": value}}
 }

@@ -10,19 +10,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// subject is something that values can be asked for.
-type subject struct {
+// completable is something that values can be asked for.
+type completable struct {
 	ref  map[string]any
 	name string
 }
 
-// subjects returns the first arguments of prompts and variables of templates.
-func subjects(t *suite.T) []subject {
-	var out []subject
+// completables returns the first arguments of prompts and variables of templates.
+func completables(t *suite.T) []completable {
+	var out []completable
 	for _, p := range t.Inventory.PromptEntries {
 		for _, a := range p.Arguments {
 			if len(out) < maxPrompts {
-				out = append(out, subject{promptRef(p.Name), a.Name})
+				out = append(out, completable{promptRef(p.Name), a.Name})
 			}
 		}
 	}
@@ -30,68 +30,68 @@ func subjects(t *suite.T) []subject {
 	for _, template := range t.Inventory.Templates {
 		for _, v := range uri.Parse(template).Variables {
 			if len(out) < most {
-				out = append(out, subject{templateRef(template), v})
+				out = append(out, completable{templateRef(template), v})
 			}
 		}
 	}
 	return out
 }
 
-// references asks for each with an empty value; for the first of either kind
+// completeAll asks for each with an empty value; for the first of either kind
 // with a beginning and in the context of other values, too.
-func references(ctx context.Context, t *suite.T) {
-	supported(t)
-	all := subjects(t)
+func completeAll(ctx context.Context, t *suite.T) {
+	requireCompletion(t)
+	all := completables(t)
 	if len(all) == 0 {
 		t.Skip("there are neither arguments of prompts nor variables of templates")
 	}
-	a := newAsker(t.Conversation(ctx))
+	a := newCompleter(t.Conversation(ctx))
 	kinds := map[any]bool{}
 	for _, s := range all {
-		if !a.ask(ctx, complete(s.ref, s.name, "")) {
+		if !a.complete(ctx, completeParams(s.ref, s.name, "")) {
 			return
 		}
 		if kinds[s.ref["type"]] {
 			continue
 		}
 		kinds[s.ref["type"]] = true
-		chosen := complete(s.ref, s.name, "")
+		chosen := completeParams(s.ref, s.name, "")
 		chosen["context"] = map[string]any{"arguments": map[string]any{"mcp-conform": "text"}}
-		if !a.ask(ctx, complete(s.ref, s.name, "a")) || !a.ask(ctx, chosen) {
+		if !a.complete(ctx, completeParams(s.ref, s.name, "a")) || !a.complete(ctx, chosen) {
 			return
 		}
 	}
 }
 
-func unknown(ctx context.Context, t *suite.T) {
-	supported(t)
+func completeUnknown(ctx context.Context, t *suite.T) {
+	requireCompletion(t)
 	c := t.Conversation(ctx)
 	if c.Server().Declares("prompts") { // tools that were called since the last list may have changed it
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 		t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	}
-	a := newAsker(c)
+	a := newCompleter(c)
 	requests := []map[string]any{
-		complete(promptRef(unknownName), "name", ""),
-		complete(templateRef("mcp-conform://no-such-template/{name}"), "name", ""),
+		completeParams(promptRef(unknownName), "name", ""),
+		completeParams(templateRef("mcp-conform://no-such-template/{name}"), "name", ""),
 	}
-	if all := subjects(t); len(all) > 0 {
-		requests = append(requests, complete(all[0].ref, unknownName, ""))
+	if all := completables(t); len(all) > 0 {
+		requests = append(requests, completeParams(all[0].ref, unknownName, ""))
 	}
-	a.probe(ctx, t, requests...)
+	a.probeInvalid(ctx, t, requests...)
 }
 
-// malformed refers to something that exists where it can, so that nothing else
+// completeMalformed refers to something that exists where it can, so that nothing else
 // is wrong with the requests.
-func malformed(ctx context.Context, t *suite.T) {
-	supported(t)
-	s := subject{promptRef(unknownName), unknownName}
-	if all := subjects(t); len(all) > 0 {
+func completeMalformed(ctx context.Context, t *suite.T) {
+	requireCompletion(t)
+	s := completable{promptRef(unknownName), unknownName}
+	if all := completables(t); len(all) > 0 {
 		s = all[0]
 	}
 	argument := func(name, value any) map[string]any { return map[string]any{"name": name, "value": value} }
-	a := newAsker(t.Conversation(ctx))
-	a.probe(ctx, t, []map[string]any{
+	a := newCompleter(t.Conversation(ctx))
+	a.probeInvalid(ctx, t, []map[string]any{
 		{"ref": s.ref},
 		{"argument": argument(s.name, "")},
 		{"ref": s.ref, "argument": map[string]any{"value": ""}},
@@ -103,30 +103,30 @@ func malformed(ctx context.Context, t *suite.T) {
 	}...)
 }
 
-// undeclared asks in the way that every server with completion understands.
-func undeclared(ctx context.Context, t *suite.T) {
-	if completes(t) {
+// completeUndeclared asks in the way that every server with completion understands.
+func completeUndeclared(ctx context.Context, t *suite.T) {
+	if mayComplete(t) {
 		t.Skip("the server declares completions, or the revision has no word for it")
 	}
-	a := newAsker(t.Conversation(ctx))
-	s := subject{promptRef(unknownName), unknownName}
-	if all := subjects(t); len(all) > 0 {
+	a := newCompleter(t.Conversation(ctx))
+	s := completable{promptRef(unknownName), unknownName}
+	if all := completables(t); len(all) > 0 {
 		s = all[0]
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{
-		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, complete(s.ref, s.name, "")), ByName: true, Limit: askTime,
+		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: askTime,
 	}) { // rules judge what it gets
 	}
 }
 
-// probe asks what can't be answered, after a question that can.
-func (a asker) probe(ctx context.Context, t *suite.T, params ...map[string]any) {
+// probeInvalid asks what can't be answered, after a question that can.
+func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[string]any) {
 	control := t.Ordinary("")
-	if all := subjects(t); len(all) > 0 {
-		control = suite.Request{Method: spec.MethodComplete, Params: complete(all[0].ref, all[0].name, "")}
+	if all := completables(t); len(all) > 0 {
+		control = suite.Request{Method: spec.MethodComplete, Params: completeParams(all[0].ref, all[0].name, "")}
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodComplete, params...), ByName: true, Limit: askTime}) {
-		if !a.more(ctx) {
+		if !a.hasTime(ctx) {
 			return
 		}
 	}

@@ -21,16 +21,16 @@ const (
 
 type object = map[string]any
 
-// byURL reports whether the user is sent to a page.
-func byURL(m *wire.Message) bool {
+// isURLMode reports whether the user is sent to a page.
+func isURLMode(m *wire.Message) bool {
 	mode, _ := wire.Text(wire.At(m.Params(), "/mode"))
 	return mode == "url"
 }
 
-// accept fills in a form, or agrees to visit a page. A form that is not
+// acceptAny fills in a form, or agrees to visit a page. A form that is not
 // understood is declined.
-func accept(m *wire.Message) []byte {
-	if byURL(m) {
+func acceptAny(m *wire.Message) []byte {
+	if isURLMode(m) {
 		return wire.NewResult(m.ID, object{"action": "accept"})
 	}
 	content, ok := client.FillIn(wire.At(m.Params(), "/requestedSchema"))
@@ -40,17 +40,17 @@ func accept(m *wire.Message) []byte {
 	return wire.NewResult(m.ID, object{"action": "accept", "content": content})
 }
 
-func choose(action string) func(m *wire.Message) []byte {
+func respondWith(action string) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte { return wire.NewResult(m.ID, object{"action": action}) }
 }
 
-func fail(code spec.Code, message string) func(m *wire.Message) []byte {
+func respondWithError(code spec.Code, message string) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte { return wire.NewError(m.ID, int64(code), message, nil) }
 }
 
-// variation is one way to answer, and what is to be said of a server that does
+// responseVariation is one way to answer, and what is to be said of a server that does
 // not cope with it.
-type variation struct {
+type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
 	works       bool // what follows may take long
@@ -58,16 +58,16 @@ type variation struct {
 }
 
 var (
-	declining = variation{allActions, choose("decline"), false, "The server does not answer a call after the user declines."}
-	accepting = variation{allActions, accept, true, "The server does not answer a call after the user accepts."}
+	declining = responseVariation{allActions, respondWith("decline"), false, "The server does not answer a call after the user declines."}
+	accepting = responseVariation{allActions, acceptAny, true, "The server does not answer a call after the user accepts."}
 )
 
-func variations() []variation {
-	return []variation{
+func responseVariations() []responseVariation {
+	return []responseVariation{
 		accepting,
-		{allActions, choose("cancel"), false, "The server does not answer a call after the user cancels the form."},
-		{clientError, fail(spec.CodeInternal, "The form can't be shown"), false, "The server does not answer a call after the client fails."},
-		{clientError, fail(spec.CodeInvalidParams, "The form is not understood"), false, "The server does not answer a call after the client refuses."},
+		{allActions, respondWith("cancel"), false, "The server does not answer a call after the user cancels the form."},
+		{clientError, respondWithError(spec.CodeInternal, "The form can't be shown"), false, "The server does not answer a call after the client fails."},
+		{clientError, respondWithError(spec.CodeInvalidParams, "The form is not understood"), false, "The server does not answer a call after the client refuses."},
 	}
 }
 
@@ -78,15 +78,15 @@ const (
 	maxMissed = 2
 )
 
-// answers holds each way to answer against another by which the tool is known
+// compareResponses holds each way to answer against another by which the tool is known
 // to come to its end: declining against accepting, all else against declining.
-func answers(ctx context.Context, t *suite.T) {
-	tools := askers(t)
+func compareResponses(ctx context.Context, t *suite.T) {
+	tools := elicitingTools(t)
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
 	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
 	missed := 0
-	try := func(tool inventory.Tool, v variation, limit time.Duration) *suite.Nested {
+	try := func(tool inventory.Tool, v responseVariation, limit time.Duration) *suite.Nested {
 		script.Set(spec.MethodElicit, v.answer)
 		n := suite.Call(ctx, c, tool, limit)
 		if n != nil && errors.Is(n.Err, client.ErrUnanswered) {
@@ -100,7 +100,7 @@ func answers(ctx context.Context, t *suite.T) {
 			continue
 		}
 		if !declined.HasRequest(spec.MethodElicit) {
-			again(ctx, c, tool, declined)
+			repeatAfterVisit(ctx, c, tool, declined)
 			continue
 		}
 		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.EndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
@@ -113,22 +113,22 @@ func answers(ctx context.Context, t *suite.T) {
 			continue
 		}
 		limit := max(leastTime, 20*declined.Took)
-		for _, v := range variations() {
+		for _, v := range responseVariations() {
 			n := try(tool, v, limit)
 			if !v.judge(ctx, t, c, n) || missed >= maxMissed {
 				return
 			}
-			if m := n.Request(spec.MethodElicit); v.requirement == allActions && m != nil && byURL(m) {
-				visited(t, c, declined, n)
+			if m := n.Request(spec.MethodElicit); v.requirement == allActions && m != nil && isURLMode(m) {
+				judgeVisit(t, c, declined, n)
 			}
 		}
-		unfitting(ctx, t, c, script, tool, limit)
+		sendMisfit(ctx, t, c, script, tool, limit)
 	}
 }
 
-// again repeats a call that was refused until a page is visited, as a client
+// repeatAfterVisit repeats a call that was refused until a page is visited, as a client
 // does whose user has been there.
-func again(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.Nested) {
+func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.Nested) {
 	if n.Answered() {
 		if code, ok := n.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
 			suite.Call(ctx, c, tool, callTime)
@@ -137,7 +137,7 @@ func again(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *
 }
 
 // judge judges the effect of the answer, and whether the server still responds.
-func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
+func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
 	if !n.HasRequest(spec.MethodElicit) {
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
@@ -168,10 +168,10 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 	return true
 }
 
-// visited judges what follows when the user agrees to visit a page, for which
+// judgeVisit judges what follows when the user agrees to visit a page, for which
 // there is nothing to hand in. That the tool wants to see the visit first is
 // its good right.
-func visited(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
+func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
 	if !n.Answered() || declined.Message.IsError() {
 		return
 	}

@@ -21,7 +21,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"elicitation."},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                asked,
+			Run:                callElicitingTools,
 		},
 		{
 			ID:        "elicitation.one-mode",
@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 			Provokes:  []string{"elicitation.mode.supported-only"},
 			Needs:     []string{"tools"},
 			Revisions: []spec.Revision{spec.V20251125},
-			Run:       oneMode,
+			Run:       declareOneMode,
 		},
 		{
 			ID:           "elicitation.answers",
@@ -37,9 +37,9 @@ func Cases() []suite.Case {
 			Requirements: []string{allActions, clientError, acceptWithoutContent, validated},
 			Provokes:     []string{"elicitation.url.", "elicitation.complete.", "elicitation.required-error."},
 			Needs:        []string{"tools"},
-			Run:          answers,
+			Run:          compareResponses,
 		},
-		initiator(),
+		initiatorCase(),
 	}
 }
 
@@ -49,19 +49,19 @@ const (
 	callTime  = 3 * time.Second
 )
 
-func askers(t *suite.T) []inventory.Tool {
+func elicitingTools(t *suite.T) []inventory.Tool {
 	return suite.AskingTools(t, inventory.AsksElicitation, maxAskers)
 }
 
-func asked(ctx context.Context, t *suite.T) {
-	tools := askers(t)
+func callElicitingTools(ctx context.Context, t *suite.T) {
+	tools := elicitingTools(t)
 	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
-// oneMode declares elicitation without a mode, which means forms, and then
+// declareOneMode declares elicitation without a mode, which means forms, and then
 // pages alone.
-func oneMode(ctx context.Context, t *suite.T) {
-	tools := askers(t)
+func declareOneMode(ctx context.Context, t *suite.T) {
+	tools := elicitingTools(t)
 	for _, modes := range []map[string]any{{}, {"url": map[string]any{}}} {
 		caps := client.AllCapabilities(t.Revision)
 		caps["elicitation"] = modes

@@ -14,23 +14,23 @@ import (
 
 const onlyToInitiator = "elicitation.complete.only-to-initiator-2025-11-25"
 
-func initiator() suite.Case {
+func initiatorCase() suite.Case {
 	return suite.Case{
 		ID:           "elicitation.initiator",
 		Title:        "Elicits a URL from one of two clients, and checks that the other gets no notification of its completion",
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
 		Revisions:    []spec.Revision{spec.V20251125},
-		Run:          suite.OnlyOver(spec.StreamableHTTP, onlyOneIsTold),
+		Run:          suite.OnlyOver(spec.StreamableHTTP, checkCompletionReceivers),
 	}
 }
 
-func onlyOneIsTold(ctx context.Context, t *suite.T) {
-	tools := askers(t)
+func checkCompletionReceivers(ctx context.Context, t *suite.T) {
+	tools := elicitingTools(t)
 	script := client.NewAnswers(client.AllCapabilities(t.Revision))
-	script.Set(spec.MethodElicit, accept)
+	script.Set(spec.MethodElicit, acceptAny)
 	sent, other := t.Start(ctx, client.Options{Answer: script.Answer}), t.Start(ctx, client.Options{})
-	given := func() []string { return elicitations(sent.Record.From(0)) }
+	given := func() []string { return elicitationIDs(sent.Record.From(0)) }
 	for _, tool := range tools {
 		if n := suite.Call(ctx, sent, tool, callTime); n != nil && !n.Answered() {
 			break
@@ -42,14 +42,14 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 	t.Quiet(ctx, sent) // the end of a visit may be told behind the answer
 	told := false
 	for _, e := range sent.Record.From(0) {
-		told = told || completes(e, given()) != ""
+		told = told || completedElicitation(e, given()) != ""
 	}
 	if !told {
 		t.GiveUp("nobody was told that the visit of a page is over")
 	}
 	t.Quiet(ctx, other)
 	for _, e := range other.Record.From(0) {
-		if id := completes(e, given()); id != "" && !slices.Contains(elicitations(other.Record.From(0)), id) {
+		if id := completedElicitation(e, given()); id != "" && !slices.Contains(elicitationIDs(other.Record.From(0)), id) {
 			t.Deviates(other, verdict.Deviation{
 				Requirement: onlyToInitiator,
 				Summary:     "The server sends elicitation/complete to another client.",
@@ -63,9 +63,9 @@ func onlyOneIsTold(ctx context.Context, t *suite.T) {
 	t.Kept(onlyToInitiator)
 }
 
-// elicitations returns the ids of the visits that the server asked for, by a
+// elicitationIDs returns the ids of the visits that the server asked for, by a
 // request or by an error.
-func elicitations(events []*transcript.Event) []string {
+func elicitationIDs(events []*transcript.Event) []string {
 	var out []string
 	for _, m := range transcript.Messages(events, transcript.Received) {
 		asked := wire.Elements(wire.At(m.Member("error"), "/data/elicitations"))
@@ -81,8 +81,8 @@ func elicitations(events []*transcript.Event) []string {
 	return out
 }
 
-// completes returns which of the visits the event says to be over, or "".
-func completes(e *transcript.Event, ids []string) string {
+// completedElicitation returns which of the visits the event says to be over, or "".
+func completedElicitation(e *transcript.Event, ids []string) string {
 	if e.Kind != transcript.Received {
 		return ""
 	}

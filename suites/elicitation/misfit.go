@@ -22,24 +22,24 @@ const validated = "elicitation.response.validated"
 // misfit stands in the place of a word from a list, a number or a truth value.
 const misfit = "mcp-conform-does-not-fit"
 
-// formIn returns the spoiled form for an elicitation, or nil if m is none or its
+// misfitFor returns the spoiled form for an elicitation, or nil if m is none or its
 // form cannot be spoiled.
-func formIn(m *wire.Message) *spoiled {
-	if m == nil || byURL(m) {
+func misfitFor(m *wire.Message) *misfitForm {
+	if m == nil || isURLMode(m) {
 		return nil
 	}
-	return spoil(wire.At(m.Params(), "/requestedSchema"))
+	return newMisfitForm(wire.At(m.Params(), "/requestedSchema"))
 }
 
-// spoiled is a filled-in form with one field whose value its schema forbids.
-type spoiled struct {
+// misfitForm is a filled-in form with one field whose value its schema forbids.
+type misfitForm struct {
 	content object
 	fitting string // what the field would hold, as text
 }
 
-// spoil fills in a form, with one field that violates its schema. It returns nil
+// newMisfitForm fills in a form, with one field that violates its schema. It returns nil
 // if no field can be spoiled.
-func spoil(schema jsontext.Value) *spoiled {
+func newMisfitForm(schema jsontext.Value) *misfitForm {
 	content, ok := client.FillIn(schema)
 	if !ok {
 		return nil
@@ -54,7 +54,7 @@ func spoil(schema jsontext.Value) *spoiled {
 				return nil
 			}
 			content[name] = misfit
-			return &spoiled{content, unquoted.Replace(string(text))}
+			return &misfitForm{content, unquoted.Replace(string(text))}
 		}
 	}
 	return nil
@@ -62,9 +62,9 @@ func spoil(schema jsontext.Value) *spoiled {
 
 var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
-// blurred returns the result with the spoiled value, and the fitting one, replaced
+// maskValues returns the result with the spoiled value, and the fitting one, replaced
 // by the same character, so that two results can be compared.
-func (f *spoiled) blurred(r *client.Reply) string {
+func (f *misfitForm) maskValues(r *client.Reply) string {
 	text := unquoted.Replace(string(r.Message.Result()))
 	text = strings.ReplaceAll(text, misfit, "\x00")
 	if f.fitting == "" {
@@ -73,15 +73,15 @@ func (f *spoiled) blurred(r *client.Reply) string {
 	return strings.ReplaceAll(text, f.fitting, "\x00")
 }
 
-// unfitting hands in a form with a field that does not fit, and, if the tool
+// sendMisfit hands in a form with a field that does not fit, and, if the tool
 // succeeds and its result shows that value, a form that fits. A tool that
 // responds to both in the same way has not checked the form. Otherwise its words
 // may say that the value was refused, so that is only noted.
-func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
+func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	handIn := func(spoils bool) *suite.Nested {
 		handedIn := false
 		script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
-			form := formIn(m)
+			form := misfitFor(m)
 			if form == nil || handedIn {
 				return wire.NewResult(m.ID, object{"action": "decline"})
 			}
@@ -95,12 +95,12 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 		return suite.Call(ctx, c, tool, limit)
 	}
 	n := handIn(true)
-	form := formIn(n.Request(spec.MethodElicit))
+	form := misfitFor(n.Request(spec.MethodElicit))
 	if form == nil || !n.Answered() {
 		return
 	}
 	if n.Failed() {
-		refused(t, c, tool, n, handIn(false))
+		judgeMisfit(t, c, tool, n, handIn(false))
 		return
 	}
 	if !strings.Contains(string(n.Message.Result()), misfit) {
@@ -114,17 +114,17 @@ func unfitting(ctx context.Context, t *suite.T, c *client.Conversation, script *
 		At:          n.Positions(spec.MethodElicit),
 		Weight:      verdict.OnlyNote,
 	}
-	if control := handIn(false); control.Answered() && !control.Failed() && form.blurred(control.Reply) == form.blurred(n.Reply) {
+	if control := handIn(false); control.Answered() && !control.Failed() && form.maskValues(control.Reply) == form.maskValues(n.Reply) {
 		d.Summary, d.Weight = "The server's tool treats a broken form like one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	}
 	t.Deviates(c, d)
 }
 
-// refused judges a tool that fails with the spoiled form, by its response to a
+// judgeMisfit judges a tool that fails with the spoiled form, by its response to a
 // fitting one. If that fails as well, the tool may fail for another reason, unless
 // the configuration says that it asks the user.
-func refused(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
+func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
 	promised := slices.ContainsFunc(t.Inventory.Known(inventory.AsksElicitation), func(k inventory.Known) bool {
 		return k.Promised && k.Tool == tool.Name
 	})

@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// call is a call of a tool that was answered.
-type call struct {
+// toolCall is a call of a tool that was answered.
+type toolCall struct {
 	tool        string
 	proof       generate.Proof
 	arguments   jsontext.Value
@@ -28,7 +28,7 @@ type call struct {
 	disturbed bool
 }
 
-func (c *call) failed() bool {
+func (c *toolCall) failed() bool {
 	return c.answer.IsError() || string(wire.At(c.answer.Result(), "/isError")) == "true"
 }
 
@@ -36,18 +36,18 @@ func (c *call) failed() bool {
 // may well fail for other reasons than its arguments, so a result that says that
 // it failed has to say that they were not valid.
 func validArguments(o *fuzz.Outcome) []fuzz.Breach {
-	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return changed(t, 0, len(t.Events)) }) {
+	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return hasListChanged(t, 0, len(t.Events)) }) {
 		return nil // a tool may have gone
 	}
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
-		for _, c := range calls(o, t) {
+		for _, c := range answeredCalls(o, t) {
 			if c.proof != generate.Fits || c.disturbed || !c.failed() || c.answer.IsOverloadError() {
 				continue
 			}
 			summary := "The server answers valid arguments with an error."
 			switch {
-			case c.answer.IsError() && elsewhere(c.answer), !c.answer.IsError() && !invalidity.Match(c.answer.Result()):
+			case c.answer.IsError() && mayHaveOtherCause(c.answer), !c.answer.IsError() && !invalidity.Match(c.answer.Result()):
 				continue
 			case !c.answer.IsError():
 				summary = "The server's tool rejects valid arguments as invalid."
@@ -68,10 +68,10 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 // invalidity is how libraries say that arguments are not valid.
 var invalidity = regexp.MustCompile(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
 
-// elsewhere reports whether an error speaks of something else than the arguments:
+// mayHaveOtherCause reports whether an error speaks of something else than the arguments:
 // of how tools have to be called, of what the user has to do first, or of the
 // name.
-func elsewhere(m *wire.Message) bool {
+func mayHaveOtherCause(m *wire.Message) bool {
 	code, _ := m.ErrorCode()
 	text, _ := wire.Text(wire.At(m.Member("error"), "/message"))
 	text = strings.ToLower(text)
@@ -84,7 +84,7 @@ func elsewhere(m *wire.Message) bool {
 func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
-		for _, c := range calls(o, t) {
+		for _, c := range answeredCalls(o, t) {
 			if c.proof != generate.Breaks || c.failed() || !c.answer.Has("result") {
 				continue
 			}
@@ -101,13 +101,13 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-// calls returns the calls of a conversation that were answered and that hold
+// answeredCalls returns the calls of a conversation that were answered and that hold
 // nothing odd but their arguments.
-func calls(o *fuzz.Outcome, t *script.Conversation) []call {
+func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 	if o.Offer == nil {
 		return nil
 	}
-	var out []call
+	var out []toolCall
 	d := transcript.DialogueOf(t.Events)
 	for e, m := range transcript.Messages(t.Events, transcript.Received) {
 		r := d.Of(m)
@@ -117,7 +117,7 @@ func calls(o *fuzz.Outcome, t *script.Conversation) []call {
 		if slices.ContainsFunc(d.WithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
 			continue // nobody knows which of two is answered
 		}
-		if c := calling(o, t, r.Event, r.Message); c != nil {
+		if c := readCall(o, t, r.Event, r.Message); c != nil {
 			c.answer, c.told = m, e.Seq
 			c.disturbed = len(r.Cancellations) > 0 || slices.ContainsFunc(d.ServerRequests(), func(q *transcript.Request) bool { return r.InFlight(q.Event.Seq) })
 			out = append(out, *c)
@@ -126,9 +126,9 @@ func calls(o *fuzz.Outcome, t *script.Conversation) []call {
 	return out
 }
 
-// calling reads a call; nil where the message is none, or holds more than what a
+// readCall reads a call; nil where the message is none, or holds more than what a
 // call needs.
-func calling(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wire.Message) *call {
+func readCall(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
 	op := o.Operation(t, m.ID)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
 		return nil
@@ -147,5 +147,5 @@ func calling(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wi
 	if !ok {
 		return nil
 	}
-	return &call{tool: tool, proof: o.Offer.Prove(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
+	return &toolCall{tool: tool, proof: o.Offer.Prove(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
 }

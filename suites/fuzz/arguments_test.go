@@ -32,7 +32,7 @@ func lawsCalled(names ...string) []fuzz.Law {
 	return slices.DeleteFunc(lawbook.Laws(), func(l fuzz.Law) bool { return !slices.Contains(names, l.ID) })
 }
 
-func calling(id int64, tool, arguments string, more ...string) script.Operation {
+func readCall(id int64, tool, arguments string, more ...string) script.Operation {
 	params := `{"name":"` + tool + `","arguments":` + arguments + strings.Join(more, "") + `}`
 	return script.Operation{
 		Do: script.Send, Method: spec.MethodToolsCall, Await: true,
@@ -107,30 +107,30 @@ func TestArguments(t *testing.T) {
 		script []script.Operation
 		want   []string
 	}{
-		"taken":                    {nil, []script.Operation{calling(2001, "echo", x)}, nil},
-		"a tool that always fails": {nil, []script.Operation{calling(2001, "fail", "{}"), calling(2002, "fail", "{}")}, nil},
-		"refused":                  {refusal(-32602, "Invalid arguments"), []script.Operation{calling(2001, "echo", x)}, []string{refuses}},
-		"refused by another code":  {refusal(-32603, "Internal error"), []script.Operation{calling(2001, "echo", x)}, []string{refuses}},
-		"no time":                  {refusal(-32000, "Too many requests"), []script.Operation{calling(2001, "echo", x)}, nil},
-		"as a task only":           {refusal(-32601, "Call it as a task"), []script.Operation{calling(2001, "echo", x)}, nil},
-		"the user is needed":       {refusal(-32042, "Open the URL"), []script.Operation{calling(2001, "echo", x)}, nil},
-		"gone":                     {refusal(-32602, "Unknown tool: echo"), []script.Operation{calling(2001, "echo", x)}, nil},
-		"said to be invalid":       {failing("Input validation error: x is no text"), []script.Operation{calling(2001, "echo", x)}, []string{denies}},
-		"fails for another reason": {failing("There is no file x"), []script.Operation{calling(2001, "echo", x), calling(2002, "echo", y)}, nil},
+		"taken":                    {nil, []script.Operation{readCall(2001, "echo", x)}, nil},
+		"a tool that always fails": {nil, []script.Operation{readCall(2001, "fail", "{}"), readCall(2002, "fail", "{}")}, nil},
+		"refused":                  {refusal(-32602, "Invalid arguments"), []script.Operation{readCall(2001, "echo", x)}, []string{refuses}},
+		"refused by another code":  {refusal(-32603, "Internal error"), []script.Operation{readCall(2001, "echo", x)}, []string{refuses}},
+		"no time":                  {refusal(-32000, "Too many requests"), []script.Operation{readCall(2001, "echo", x)}, nil},
+		"as a task only":           {refusal(-32601, "Call it as a task"), []script.Operation{readCall(2001, "echo", x)}, nil},
+		"the user is needed":       {refusal(-32042, "Open the URL"), []script.Operation{readCall(2001, "echo", x)}, nil},
+		"gone":                     {refusal(-32602, "Unknown tool: echo"), []script.Operation{readCall(2001, "echo", x)}, nil},
+		"said to be invalid":       {failing("Input validation error: x is no text"), []script.Operation{readCall(2001, "echo", x)}, []string{denies}},
+		"fails for another reason": {failing("There is no file x"), []script.Operation{readCall(2001, "echo", x), readCall(2002, "echo", y)}, nil},
 		"with more than a call needs": {
-			failing("Invalid arguments"), []script.Operation{calling(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
+			failing("Invalid arguments"), []script.Operation{readCall(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
 		},
-		"cancelled":                {failing("Invalid arguments"), []script.Operation{together(calling(2001, "echo", x)), cancelling(2001)}, nil},
-		"a tool that nobody lists": {nil, []script.Operation{calling(2001, "nobody", x)}, nil},
+		"cancelled":                {failing("Invalid arguments"), []script.Operation{together(readCall(2001, "echo", x)), cancelling(2001)}, nil},
+		"a tool that nobody lists": {nil, []script.Operation{readCall(2001, "nobody", x)}, nil},
 
-		"wrong, and refused":         {nil, []script.Operation{calling(2001, "echo", `{}`), calling(2002, "add", `{"a":"one","b":2}`)}, nil},
-		"wrong, and taken":           {taking("echo"), []script.Operation{calling(2001, "echo", `{}`)}, []string{takes}},
-		"wrong in type, and taken":   {taking("add"), []script.Operation{calling(2001, "add", `{"a":"one","b":2}`)}, []string{takes}},
-		"converted":                  {taking("add"), []script.Operation{calling(2001, "add", `{"a":"1","b":true}`)}, nil},
-		"too much, and passed over":  {taking("echo"), []script.Operation{calling(2001, "echo", `{"text":"x","more":1}`)}, nil},
-		"wrong, and made to a task":  {taking("echo"), []script.Operation{calling(2001, "echo", `{}`, `,"task":{}`)}, nil},
-		"wrong, and failing anyway":  {nil, []script.Operation{calling(2001, "slow", `{"durationMs":"long"}`)}, nil},
-		"two of the same id, though": {taking("echo"), []script.Operation{calling(2001, "echo", `{}`), calling(2001, "echo", `{}`)}, []string{takes}},
+		"wrong, and refused":         {nil, []script.Operation{readCall(2001, "echo", `{}`), readCall(2002, "add", `{"a":"one","b":2}`)}, nil},
+		"wrong, and taken":           {taking("echo"), []script.Operation{readCall(2001, "echo", `{}`)}, []string{takes}},
+		"wrong in type, and taken":   {taking("add"), []script.Operation{readCall(2001, "add", `{"a":"one","b":2}`)}, []string{takes}},
+		"converted":                  {taking("add"), []script.Operation{readCall(2001, "add", `{"a":"1","b":true}`)}, nil},
+		"too much, and passed over":  {taking("echo"), []script.Operation{readCall(2001, "echo", `{"text":"x","more":1}`)}, nil},
+		"wrong, and made to a task":  {taking("echo"), []script.Operation{readCall(2001, "echo", `{}`, `,"task":{}`)}, nil},
+		"wrong, and failing anyway":  {nil, []script.Operation{readCall(2001, "slow", `{"durationMs":"long"}`)}, nil},
+		"two of the same id, though": {taking("echo"), []script.Operation{readCall(2001, "echo", `{}`), readCall(2001, "echo", `{}`)}, []string{takes}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := inprocess.Misbehaving(withoutRoots(c.seams))
@@ -196,7 +196,7 @@ func TestArgumentsFaultless(t *testing.T) {
 			}
 			found := slices.ContainsFunc(report.Findings, func(f *fuzz.Finding) bool { return f.Summary == c.want && f.Outcome == verdict.Note })
 			if found != (c.want != "") || c.want == "" && len(report.Findings) > 0 {
-				t.Errorf("in %d requests was found %q", report.Requests, told(report))
+				t.Errorf("in %d requests was found %q", report.Requests, describeGrowth(report))
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 			}
 			found, report := search(t.Context(), t, f, 1, *limit)
 			if found == nil {
-				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, told(report))
+				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeGrowth(report))
 			}
 			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Again, found.Tries)
 		})
@@ -75,7 +75,7 @@ func chosen(id string) bool {
 	return slices.ContainsFunc(strings.Split(*onlyBuried, ","), func(part string) bool { return strings.Contains(id, part) })
 }
 
-func told(r *fuzz.Report) []string {
+func describeGrowth(r *fuzz.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, fmt.Sprintf("%s: %s (%s, %d of %d, %d operations): %s", f.Requirement, f.Summary, f.Outcome, f.Again, f.Tries, len(f.Script.Operations), f.Seen))

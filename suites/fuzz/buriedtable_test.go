@@ -66,7 +66,7 @@ func TestBuriedTable(t *testing.T) {
 		for seed := range uint64(*measured) { //nolint:gosec // positive
 			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit)
 			if found == nil || found.After > *limit {
-				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, told(report))
+				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, describeGrowth(report))
 				continue
 			}
 			one.times = append(one.times, found.After)

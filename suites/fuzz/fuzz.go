@@ -36,14 +36,14 @@ func Laws() []fuzz.Law {
 			ID:           "server-stays",
 			Title:        "After any input the server still responds, unless its client ended it",
 			Requirements: []string{requestAnswered, parseError, invalidRequest},
-			Judge:        stays,
+			Judge:        staysAlive,
 		},
 		{
 			ID:           "answers-steady",
 			Title:        "The same request gets the same response while nothing changes",
 			Requirements: []string{requestAnswered},
 			Opinion:      true,
-			Judge:        steady,
+			Judge:        equalResponses,
 		},
 		{
 			ID:           "valid-arguments-accepted",
@@ -65,8 +65,8 @@ func Laws() []fuzz.Law {
 			Requirements: []string{freeResources, requestAnswered},
 			Opinion:      true,
 			Weighs:       true,
-			Judge:        memory,
-			Observed:     weighed,
+			Judge:        growingMemory,
+			Observed:     isMeasured,
 		},
 	}
 }
@@ -91,7 +91,7 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 				Requirement: badParams,
 				Summary:     "The server serves a request with params of the wrong type.",
 				Permitted:   "an error, preferably -32602",
-				Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + place(op.At),
+				Seen:        "a result for " + op.Method + " whose params do not keep " + op.Violates + " at " + describePointer(op.At),
 				At:          []int{e.Seq},
 			}
 			if r := d.Of(m); r != nil {
@@ -106,15 +106,15 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-func place(pointer string) string {
+func describePointer(pointer string) string {
 	if pointer == "" {
 		return "the root"
 	}
 	return pointer
 }
 
-// called reports whether a tool was called in a conversation.
-func called(t *script.Conversation) bool {
+// callsTool reports whether a tool was called in a conversation.
+func callsTool(t *script.Conversation) bool {
 	for _, m := range transcript.Messages(t.Events) {
 		if m.Method == spec.MethodToolsCall {
 			return true
@@ -123,8 +123,8 @@ func called(t *script.Conversation) bool {
 	return false
 }
 
-// changed reports whether the server said that a list changed.
-func changed(t *script.Conversation, from, to int) bool {
+// hasListChanged reports whether the server said that a list changed.
+func hasListChanged(t *script.Conversation, from, to int) bool {
 	for _, m := range transcript.Messages(t.Events[from:min(to, len(t.Events))]) {
 		switch m.Method {
 		case spec.MethodToolsChanged, spec.MethodResourcesChanged, spec.MethodPromptsChanged:

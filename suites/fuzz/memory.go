@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// memory looks for servers that take more and more of it.
-func memory(o *fuzz.Outcome) []fuzz.Breach {
+// growingMemory looks for servers that take more and more of it.
+func growingMemory(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
 		for _, g := range t.Growths {
@@ -17,12 +17,12 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 				d.Requirement = freeResources
 				d.Summary = "The server's memory grows with each cancelled request."
 				d.Permitted = "memory that stays about constant"
-				d.Seen = told(bytes)
+				d.Seen = describeGrowth(bytes)
 			} else if bytes, grows := g.WithEach(); grows {
 				d.Requirement = requestAnswered
 				d.Summary = "The server's memory grows with each request."
 				d.Permitted = "memory that stays about constant; the specification does not require it"
-				d.Seen = told(bytes)
+				d.Seen = describeGrowth(bytes)
 			} else {
 				continue
 			}
@@ -32,10 +32,10 @@ func memory(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-func told(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
+func describeGrowth(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
-// weighed reports whether it could be said of an outcome whether the memory grows.
-func weighed(o *fuzz.Outcome, _ string) bool {
+// isMeasured reports whether it could be said of an outcome whether the memory grows.
+func isMeasured(o *fuzz.Outcome, _ string) bool {
 	for _, t := range o.Conversations {
 		for _, g := range t.Growths {
 			if g.Why == "" {

@@ -177,7 +177,7 @@ func TestMemorySearched(t *testing.T) {
 	t.Logf("found after %v, made sure of after %v", report.Findings[0].After, report.Took)
 	f := report.Findings[0]
 	if f.Requirement != "cancellation.free-resources" || f.Outcome != verdict.Note || len(f.Script.Operations) != 1 {
-		t.Errorf("found was %v", told(report))
+		t.Errorf("found was %v", describeGrowth(report))
 	}
 	r, err := script.ReadFile(f.File().Encode())
 	if err != nil {

@@ -11,24 +11,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// stays looks for servers that ended by themselves, or that answer no more. A
+// staysAlive looks for servers that ended by themselves, or that answer no more. A
 // request that was left unanswered by that is a matter of the rules; here it is
 // what no request waited for. Over HTTP the process is not seen.
-func stays(o *fuzz.Outcome) []fuzz.Breach {
+func staysAlive(o *fuzz.Outcome) []fuzz.Breach {
 	if o.Transport != spec.Stdio {
 		return nil
 	}
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
-		if d, ok := gone(o, t); ok {
+		if d, ok := unexpectedEnd(o, t); ok {
 			out = append(out, fuzz.Breach{Deviation: d, Conversation: n})
 		}
 	}
 	return out
 }
 
-func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
-	end := ended(t)
+func unexpectedEnd(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
+	end := endPosition(t)
 	if end < 0 && !t.Deaf {
 		return verdict.Deviation{}, false
 	}
@@ -36,12 +36,12 @@ func gone(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
 	if end < 0 {
 		what = "The server stops answering after "
 	}
-	s := suspected(o, t, t.Events) // what was just being sent at the end may stand behind it
+	s := findSuspects(o, t, t.Events) // what was just being sent at the end may stand behind it
 	if s.last == nil {
 		return verdict.Deviation{}, false
 	}
 	d := verdict.Deviation{Weight: verdict.AtMostWarning}
-	cause, illegal := s.cause()
+	cause, illegal := s.worst()
 	switch {
 	case illegal == unreadable:
 		d.Requirement, d.Summary, d.Permitted = parseError, what+"a line that is not JSON.", "an error with code -32700, or silence"
@@ -73,16 +73,16 @@ type suspect struct {
 	own     bool    // no operation made it, so it is plain: a fence, most often
 }
 
-// suspected follows what the server outlived: a request with its answer, and
+// findSuspects follows what the server outlived: a request with its answer, and
 // any other line once a request behind it was answered.
-func suspected(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Event) suspects {
+func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
 	answered := slices.ContainsFunc(o.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Sent:
 			s.last = e
-			if illegal := illegality(e); illegal > 0 {
+			if illegal := illegalityOf(e); illegal > 0 {
 				s.all = append(s.all, suspect{event: e, illegal: illegal})
 				continue
 			}
@@ -104,7 +104,7 @@ func suspected(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Eve
 			}
 		case transcript.Received:
 			for i := range e.Messages() {
-				s.outlived(e.Frame.Messages[i].ID)
+				s.clear(e.Frame.Messages[i].ID)
 			}
 		}
 	}
@@ -116,8 +116,8 @@ func suspected(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Eve
 	return s
 }
 
-// outlived takes away what an answer clears of suspicion.
-func (s *suspects) outlived(answered wire.ID) {
+// clear takes away what an answer clears of suspicion.
+func (s *suspects) clear(answered wire.ID) {
 	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.id.Present() && one.id.Same(answered) })
 	if i < 0 {
 		return
@@ -129,9 +129,9 @@ func (s *suspects) outlived(answered wire.ID) {
 	})
 }
 
-// cause returns the worst of the lines that nobody has to read, and how bad it
+// worst returns the worst of the lines that nobody has to read, and how bad it
 // is: 0 where something else may have been it, too.
-func (s *suspects) cause() (worst *transcript.Event, illegal int) {
+func (s *suspects) worst() (worst *transcript.Event, illegal int) {
 	for i := range s.all {
 		one := &s.all[i]
 		if one.illegal > illegal {
@@ -149,8 +149,8 @@ const (
 	unreadable
 )
 
-// illegality says whether a frame of ours is JSON-RPC at all.
-func illegality(e *transcript.Event) int {
+// illegalityOf says whether a frame of ours is JSON-RPC at all.
+func illegalityOf(e *transcript.Event) int {
 	switch {
 	case len(e.Raw) == 0:
 		return 0 // an empty line says nothing
@@ -165,8 +165,8 @@ func illegality(e *transcript.Event) int {
 	return 0
 }
 
-// ended returns where the server ended by itself, -1 where it did not.
-func ended(t *script.Conversation) int {
+// endPosition returns where the server ended by itself, -1 where it did not.
+func endPosition(t *script.Conversation) int {
 	for i, e := range t.Events {
 		switch e.Kind {
 		case transcript.InputClosed, transcript.Signalled:

@@ -17,15 +17,15 @@ var pure = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList,
 }
 
-// steady compares the answers to equal requests of a conversation. The
+// equalResponses compares the answers to equal requests of a conversation. The
 // specification does not ask for that.
-func steady(o *fuzz.Outcome) []fuzz.Breach {
-	if slices.ContainsFunc(o.Conversations, called) {
+func equalResponses(o *fuzz.Outcome) []fuzz.Breach {
+	if slices.ContainsFunc(o.Conversations, callsTool) {
 		return nil
 	}
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
-		if changed(t, 0, len(t.Events)) {
+		if hasListChanged(t, 0, len(t.Events)) {
 			continue
 		}
 		first := map[string]transcript.Message{} // the response to a request, by that without its id

@@ -12,23 +12,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// batchedInitialize sends initialize in a batch, alone and with a ping, and a
+// sendBatchedInitialize sends initialize in a batch, alone and with a ping, and a
 // sound initialize behind both, whose answer shows that they were read.
-func batchedInitialize(ctx context.Context, t *suite.T) {
+func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	from := c.Record.Len()
 	alone, beside := c.NewID(), c.NewID()
 	// Where this can't be written, the server has ended: initialize shows it.
 	_ = c.Send(ctx,
-		batch(wire.NewRequest(alone, spec.MethodInitialize, c.InitializeParams())),
-		batch(
+		joinAsArray(wire.NewRequest(alone, spec.MethodInitialize, c.InitializeParams())),
+		joinAsArray(
 			wire.NewRequest(beside, spec.MethodInitialize, c.InitializeParams()),
 			wire.NewRequest(c.NewID(), spec.MethodPing, nil),
 		),
 	)
 	sound := c.Initialize(ctx)
-	if ended(ctx, c, sound) {
-		deviates(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+	if hasEndedInstead(ctx, c, sound) {
+		reportDeviation(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
 	if !sound.Answered() {
@@ -51,8 +51,8 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		}
 		return len(answers)+refusals == 2
 	}, client.MayIgnore)
-	if err != nil && gone(ctx, c, err) {
-		deviates(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+	if err != nil && hasEnded(ctx, c, err) {
+		reportDeviation(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
 	for _, id := range []wire.ID{alone, beside} {
@@ -60,7 +60,7 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 		switch {
 		case r != nil && r.Succeeded():
 			r.Sent = c.RequestSent(from, id)
-			deviates(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or silence")
+			reportDeviation(t, c, r, batchInitialize, "The server accepts initialize in a batch.", "an error, or silence")
 		case r != nil:
 			t.Kept(batchInitialize)
 		case refusals > 0:
@@ -72,6 +72,6 @@ func batchedInitialize(ctx context.Context, t *suite.T) {
 	}
 }
 
-func batch(members ...[]byte) []byte {
+func joinAsArray(members ...[]byte) []byte {
 	return slices.Concat([]byte("["), bytes.Join(members, []byte(",")), []byte("]"))
 }

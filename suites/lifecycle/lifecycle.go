@@ -36,7 +36,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{serves},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                servesDeclared,
+			Run:                useDeclared,
 		},
 		{
 			ID:                 "lifecycle.undeclared-capabilities",
@@ -44,7 +44,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{undeclared},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                refusesUndeclared,
+			Run:                useUndeclared,
 		},
 		{
 			ID:    "lifecycle.unknown-capabilities",
@@ -54,39 +54,39 @@ func Cases() []suite.Case {
 				// Judged by rules, on the answer to this initialize too.
 				"lifecycle.initialize-response", "lifecycle.initialize-result-schema",
 			},
-			Run: openCapabilities,
+			Run: sendUnknownCapabilities,
 		},
 		{
 			ID:           "lifecycle.deficient-initialize",
 			Title:        "Sends initialize without capabilities, then without clientInfo, then a valid one",
 			Requirements: []string{errorsPrepared},
-			Run:          deficientInitialize,
+			Run:          sendDeficientInitialize,
 		},
 		{
 			ID:           "lifecycle.unregulated",
 			Title:        "Sends a request before initialize, one before initialized, shutdown requests, and a second initialize",
 			Requirements: []string{beforeInitialize, serves, noShutdown, reinitialize},
-			Run:          unregulated,
+			Run:          sendOutOfOrder,
 		},
 		{
 			ID:           "lifecycle.batched-initialize",
 			Title:        "Sends initialize in a batch",
 			Requirements: []string{batchInitialize},
 			Revisions:    []spec.Revision{spec.V20250326},
-			Run:          batchedInitialize,
+			Run:          sendBatchedInitialize,
 		},
 	}
 }
 
-// end closes a conversation before the next is opened: some servers tolerate
+// closeConversation closes a conversation before the next is opened: some servers tolerate
 // no second copy of themselves. Others may work while this one exits.
-func end(c *client.Conversation) {
+func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
 
-// deviates reports what the reply shows.
-func deviates(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
+// reportDeviation reports what the reply shows.
+func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,
 		Summary:     summary,
@@ -100,15 +100,15 @@ func deviates(t *suite.T, c *client.Conversation, r *client.Reply, requirement, 
 // nothing could be written.
 const endWait = time.Second
 
-// ended reports whether the server ended instead of answering.
-func ended(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
-	return !r.Answered() && gone(ctx, c, r.Err)
+// hasEndedInstead reports whether the server ended instead of answering.
+func hasEndedInstead(ctx context.Context, c *client.Conversation, r *client.Reply) bool {
+	return !r.Answered() && hasEnded(ctx, c, r.Err)
 }
 
-// gone reports whether the server has ended, err being the result of the last
+// hasEnded reports whether the server has ended, err being the result of the last
 // thing done with it. That nothing can be written to a server shows a little
 // before the end of its output does.
-func gone(ctx context.Context, c *client.Conversation, err error) bool {
+func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	if err == nil || errors.Is(err, client.ErrUnanswered) || errors.Is(err, client.ErrEnded) {
 		return !c.Alive() || errors.Is(err, client.ErrEnded)
 	}

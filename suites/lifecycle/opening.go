@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// openCapabilities asks for a revision that the server is known to speak, with
+// sendUnknownCapabilities asks for a revision that the server is known to speak, with
 // capabilities that it can't know.
-func openCapabilities(ctx context.Context, t *suite.T) {
+func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	caps := maps.Clone(client.AllCapabilities(t.Revision))
 	caps["x-unknown"] = map[string]any{}
 	caps["experimental"] = map[string]any{"com.example/x": map[string]any{}}
@@ -25,12 +25,12 @@ func openCapabilities(ctx context.Context, t *suite.T) {
 	})
 	r := c.Initialize(ctx)
 	if !r.Succeeded() {
-		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil && !ended(ctx, c, r)) {
+		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r)) {
 			t.GiveUp("initialize could not be sent and waited for")
 		}
 		// Silence is judged here too: without these capabilities the same
 		// initialize is known to be answered.
-		deviates(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
+		reportDeviation(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
 		t.GiveUp("initialize with unknown client capabilities got no result")
 	}
 	t.Kept(unknownCapabilities)
@@ -43,14 +43,14 @@ func openCapabilities(ctx context.Context, t *suite.T) {
 	if err := c.Initialized(ctx); err != nil {
 		t.GiveUp("initialized could not be sent: " + err.Error())
 	}
-	survivesSilence(ctx, t, c)
+	judgeAfterSilence(ctx, t, c)
 }
 
-// survivesSilence judges what becomes of a server whose requests are left
+// judgeAfterSilence judges what becomes of a server whose requests are left
 // unanswered; it has to have sent one.
-func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
+func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	_ = c.Quiet(ctx)
-	request := firstRequest(c)
+	request := firstServerRequest(c)
 	if request == nil {
 		t.NotObserved(errorsPrepared, "the server sent no request that could be left unanswered")
 		return
@@ -59,7 +59,7 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	switch {
 	case r.Answered():
 		t.Kept(errorsPrepared)
-	case ctx.Err() != nil || r.Sent == nil && !ended(ctx, c, r):
+	case ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r):
 		t.NotObserved(errorsPrepared, "the ping could not be sent and waited for")
 	default:
 		t.Deviates(c, verdict.Deviation{
@@ -72,21 +72,21 @@ func survivesSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-func firstRequest(c *client.Conversation) *transcript.Event {
+func firstServerRequest(c *client.Conversation) *transcript.Event {
 	if all := c.Record.Dialogue().ServerRequests(); len(all) > 0 {
 		return all[0].Event
 	}
 	return nil
 }
 
-// deficientInitialize leaves out what initialize must have. Any answer is
+// sendDeficientInitialize leaves out what initialize must have. Any answer is
 // right, an acceptance included; a server that ends or falls silent is not
 // prepared. What was accepted can't be asked again, so that takes a fresh
 // server.
-func deficientInitialize(ctx context.Context, t *suite.T) {
+func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	fresh := func() {
-		end(c)
+		closeConversation(c)
 		c = t.Open(ctx, client.Options{})
 	}
 	for _, missing := range []string{"capabilities", "clientInfo"} {
@@ -99,10 +99,10 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 			continue
 		}
 		if !r.Answered() {
-			if ctx.Err() != nil || r.Sent == nil && !ended(ctx, c, r) {
+			if ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r) {
 				t.GiveUp("initialize could not be sent and waited for")
 			}
-			deviates(t, c, r, errorsPrepared, fmt.Sprintf("The server does not answer initialize without %s.", missing), "an error response, or a result")
+			reportDeviation(t, c, r, errorsPrepared, fmt.Sprintf("The server does not answer initialize without %s.", missing), "an error response, or a result")
 			fresh()
 			continue
 		}
@@ -114,6 +114,6 @@ func deficientInitialize(ctx context.Context, t *suite.T) {
 	if r := c.Initialize(ctx); r.Answered() {
 		t.Kept(errorsPrepared)
 	} else if ctx.Err() == nil {
-		deviates(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer")
+		reportDeviation(t, c, r, errorsPrepared, "The server does not answer a valid initialize after an invalid one.", "any answer")
 	}
 }

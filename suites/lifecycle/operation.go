@@ -17,9 +17,9 @@ var listMethods = []struct{ capability, method string }{
 	{"resources", spec.MethodResourcesTemplates},
 }
 
-// servesDeclared has a conversation that was alive when it began: a server
+// useDeclared has a conversation that was alive when it began: a server
 // that has ended since can't even be written to, and that counts.
-func servesDeclared(ctx context.Context, t *suite.T) {
+func useDeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	methods := []string{spec.MethodPing}
 	for _, list := range listMethods {
@@ -32,8 +32,8 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 	for _, method := range methods {
 		r := c.Do(ctx, method, nil)
 		switch {
-		case ended(ctx, c, r):
-			deviates(t, c, r, serves, "The server exits after initialized.", "normal operation")
+		case hasEndedInstead(ctx, c, r):
+			reportDeviation(t, c, r, serves, "The server exits after initialized.", "normal operation")
 			return
 		case ctx.Err() != nil || r.Sent == nil:
 			t.GiveUp(method + " could not be sent and waited for")
@@ -42,7 +42,7 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 				t.Kept(serves) // else ping.responds has something to say
 			}
 		case !r.Answered():
-			deviates(t, c, r, serves, "The server does not answer a declared list after initialized.", "a result")
+			reportDeviation(t, c, r, serves, "The server does not answer a declared list after initialized.", "a result")
 			return // the others would each cost the same wait
 		default:
 			t.Expect(c, r).Keeps(serves, "The server refuses a declared list after initialized.", suite.BeResult())
@@ -50,7 +50,7 @@ func servesDeclared(ctx context.Context, t *suite.T) {
 	}
 }
 
-func refusesUndeclared(ctx context.Context, t *suite.T) {
+func useUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asked := false
 	for _, list := range listMethods {

@@ -14,36 +14,36 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// unregulated does in one conversation what the text leaves open, the second
+// sendOutOfOrder does in one conversation what the text leaves open, the second
 // initialize last, since after it the revision is in doubt. A server lost on
 // the way is replaced by a fresh one.
-func unregulated(ctx context.Context, t *suite.T) {
+func sendOutOfOrder(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
-	usable := requestFirst(ctx, t, c)
+	usable := requestBeforeInitialize(ctx, t, c)
 	replace := func() {
 		if !usable || !c.Alive() {
-			end(c)
+			closeConversation(c)
 			c, usable = t.Start(ctx, client.Options{}), true
 		}
 	}
 	for _, method := range []string{"shutdown", "exit"} {
 		replace()
-		asksToEnd(ctx, t, c, method)
+		requestShutdown(ctx, t, c, method)
 	}
 	replace()
 	initializeAgain(ctx, t, c)
-	announcesEnd(ctx, t, c)
+	judgeAnnouncedEnd(ctx, t, c)
 }
 
-// requestFirst sends a request before initialize. It returns whether the
+// requestBeforeInitialize sends a request before initialize. It returns whether the
 // handshake was completed after it, and another request sent in its course.
-func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
 	_ = c.Send(ctx, early) // where this can't be written, initialize shows why
 	r := c.Initialize(ctx)
 	switch {
-	case ended(ctx, c, r):
-		deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
+	case hasEndedInstead(ctx, c, r):
+		reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 		return false
 	case !r.Answered():
 		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
@@ -51,7 +51,7 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 	}
 	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
 	if usable {
-		list, alive := requestSecond(ctx, t, c)
+		list, alive := requestBeforeInitialized(ctx, t, c)
 		if !alive {
 			return false
 		}
@@ -59,8 +59,8 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 		if err == nil {
 			err = c.Quiet(ctx)
 		}
-		if gone(ctx, c, err) {
-			deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
+		if hasEnded(ctx, c, err) {
+			reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 			return false
 		}
 		if err != nil {
@@ -68,23 +68,23 @@ func requestFirst(ctx context.Context, t *suite.T, c *client.Conversation) bool 
 			return false
 		}
 		if list != "" {
-			servesAfterAll(ctx, t, c, list)
+			judgeServedLater(ctx, t, c, list)
 		}
 	}
 	t.Kept(beforeInitialize)
 	return usable
 }
 
-// requestSecond sends a request that the server serves, after it has responded to
+// requestBeforeInitialized sends a request that the server serves, after it has responded to
 // initialize and before initialized: no sentence forbids that to a client, and
 // none obliges a server to serve it then. It returns the method, "" for none.
-func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
+func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
 	for _, list := range listMethods {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
 			id := c.NewID()
 			r := c.DoRaw(ctx, id, wire.NewRequest(id, list.method, nil), client.MayIgnore)
-			if ended(ctx, c, r) {
-				deviates(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
+			if hasEndedInstead(ctx, c, r) {
+				reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 				return "", false
 			}
 			return list.method, true
@@ -93,18 +93,18 @@ func requestSecond(ctx context.Context, t *suite.T, c *client.Conversation) (met
 	return "", true
 }
 
-// servesAfterAll judges whether the server serves a method that was requested
+// judgeServedLater judges whether the server serves a method that was requested
 // before initialized, too.
-func servesAfterAll(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+func judgeServedLater(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "The server refuses a list that was also requested before initialized.", suite.BeResult(), verdict.AtMostWarning)
 }
 
-// asksToEnd sends a request that other protocols end with.
-func asksToEnd(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+// requestShutdown sends a request that other protocols end with.
+func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	from := c.Record.Len()
 	r := c.Do(ctx, method, nil)
-	if ended(ctx, c, r) {
-		deviates(t, c, r, noShutdown, "The server exits at a request named shutdown or exit.", "an error: there is no such method")
+	if hasEndedInstead(ctx, c, r) {
+		reportDeviation(t, c, r, noShutdown, "The server exits at a request named shutdown or exit.", "an error: there is no such method")
 		return
 	}
 	if !r.Answered() && suite.IsRefused(c, from) { // by the status of HTTP
@@ -128,8 +128,8 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 	id := c.NewID()
 	r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
-	if gone(ctx, c, r.Err) {
-		deviates(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
+	if hasEnded(ctx, c, r.Err) {
+		reportDeviation(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
 		return
 	}
 	t.Kept(reinitialize)
@@ -137,7 +137,7 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 		return
 	}
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
-		deviates(t, c, r, reinitialize, "The server answers a second initialize with another version.", "an error, or the version agreed on")
+		reportDeviation(t, c, r, reinitialize, "The server answers a second initialize with another version.", "an error, or the version agreed on")
 	}
 }
 
@@ -145,9 +145,9 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 // protocols.
 var farewells = []string{"shutdown", "exit", "quit", "bye", "goodbye", "close", "closing", "closed", "disconnect", "terminated"}
 
-// announcesEnd closes the server's input and looks whether the server says
+// judgeAnnouncedEnd closes the server's input and looks whether the server says
 // goodbye by a message of its own.
-func announcesEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
+func judgeAnnouncedEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {
 		return
 	}

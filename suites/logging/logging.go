@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
 			Waits:        true,
-			Run:          levels,
+			Run:          setLevels,
 		},
 		{
 			ID:           "logging.levels-and-others",
@@ -39,7 +39,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
 			Waits:        true,
-			Run:          others,
+			Run:          setInvalidLevels,
 		},
 		{
 			ID:                 "logging.undeclared",
@@ -47,7 +47,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"logging.set-level.unsupported"},
 			Revisions:          spec.HandshakeRevisions(),
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                setLevelUndeclared,
 		},
 		{
 			ID:           "logging.secrets",
@@ -55,7 +55,7 @@ func Cases() []suite.Case {
 			Requirements: []string{noSecrets},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
-			Run:          suite.OnlyOver(spec.StreamableHTTP, secrets),
+			Run:          suite.OnlyOver(spec.StreamableHTTP, findSecrets),
 		},
 	}
 }
@@ -66,55 +66,55 @@ var known = []string{"emergency", "alert", "critical", "error", "warning", "noti
 // unknown are values that are no level.
 var unknown = []any{"verbose", 3, nil, "INFO"}
 
-// levels has a conversation of its own: what is set can't be asked for, and so
+// setLevels has a conversation of its own: what is set can't be asked for, and so
 // not be set back.
-func levels(ctx context.Context, t *suite.T) {
+func setLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	logs(ctx, t, c, "")
+	judgeLogging(ctx, t, c, "")
 	for _, level := range known {
-		r := set(ctx, c, level)
+		r := setLevel(ctx, c, level)
 		switch {
 		case !r.Answered():
 			t.GiveUp("a level could not be set: " + suite.Describe(r))
 		case !r.Succeeded(): // whatever comes now says nothing
 		default:
-			logs(ctx, t, c, level)
+			judgeLogging(ctx, t, c, level)
 		}
 	}
 }
 
-// others sets what is no level between two that are, and behind the last: what
+// setInvalidLevels sets what is no level between two that are, and behind the last: what
 // was refused leaves the level as it was. That shows by milder messages only
 // where the level lets few through.
-func others(ctx context.Context, t *suite.T) {
+func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	if !set(ctx, c, "debug").Answered() {
+	if !setLevel(ctx, c, "debug").Answered() {
 		t.GiveUp("a level could not be set")
 	}
 	for _, level := range unknown {
-		if !set(ctx, c, level).Answered() {
+		if !setLevel(ctx, c, level).Answered() {
 			return // a rule judges it
 		}
 	}
-	logs(ctx, t, c, "")
-	if !set(ctx, c, "warning").Succeeded() { // from everything to less
+	judgeLogging(ctx, t, c, "")
+	if !setLevel(ctx, c, "warning").Succeeded() { // from everything to less
 		return
 	}
-	logs(ctx, t, c, "warning")
-	if r := set(ctx, c, unknown[0]); r.Answered() && !r.Succeeded() {
-		logs(ctx, t, c, "warning")
+	judgeLogging(ctx, t, c, "warning")
+	if r := setLevel(ctx, c, unknown[0]); r.Answered() && !r.Succeeded() {
+		judgeLogging(ctx, t, c, "warning")
 	}
 }
 
-func set(ctx context.Context, c *client.Conversation, level any) *client.Reply {
+func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Reply {
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// logs has the server log, if a tool is known that does. Of the levels that it
+// judgeLogging has the server log, if a tool is known that does. Of the levels that it
 // is known to log at, those must come that the level lets through.
 // The fence before it sees to it that what was in flight when the level was set
 // has come.
-func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
+func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {
 		return
@@ -128,14 +128,14 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 	if len(want) == 0 {
 		return
 	}
-	if missing(c, r.Sent.Seq, want) != "" {
+	if firstMissingLevel(c, r.Sent.Seq, want) != "" {
 		t.Quiet(ctx, c) // they may come behind the answer
 	}
-	if want = proved(c, tool, want); len(want) == 0 {
-		t.NotObserved(sendsAll, doubtful(tool))
+	if want = provenLevels(c, tool, want); len(want) == 0 {
+		t.NotObserved(sendsAll, whyInconclusive(tool))
 		return
 	}
-	if lacks := missing(c, r.Sent.Seq, want); lacks != "" {
+	if lacks := firstMissingLevel(c, r.Sent.Seq, want); lacks != "" {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: sendsAll,
 			Summary:     "The server withholds a log message of an enabled level.",
@@ -148,11 +148,11 @@ func logs(ctx context.Context, t *suite.T, c *client.Conversation, level string)
 	t.Kept(sendsAll)
 }
 
-// proved returns those of the levels of which the tool is certain to send a
+// provenLevels returns those of the levels of which the tool is certain to send a
 // message. A tool that is known by its name alone has to show that it logs, at
 // that very level; whoever configured one knows its levels, if it logs at all.
-func proved(c *client.Conversation, tool inventory.Known, want []string) []string {
-	shown := func(levels ...string) bool { return missing(c, 0, levels) == "" }
+func provenLevels(c *client.Conversation, tool inventory.Known, want []string) []string {
+	shown := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
 	if tool.Own {
 		if slices.ContainsFunc(known, func(level string) bool { return shown(level) }) {
 			return want
@@ -162,8 +162,8 @@ func proved(c *client.Conversation, tool inventory.Known, want []string) []strin
 	return slices.DeleteFunc(want, func(level string) bool { return !shown(level) })
 }
 
-// doubtful says why the silence of a tool shows nothing.
-func doubtful(tool inventory.Known) string {
+// whyInconclusive says why the silence of a tool shows nothing.
+func whyInconclusive(tool inventory.Known) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.Own {
 		return "the tool " + name + ", which is configured to log, was not seen to log anything"
@@ -171,9 +171,9 @@ func doubtful(tool inventory.Known) string {
 	return "the tool " + name + ", which is known by its name alone, was not seen to log at the levels at which such tools do"
 }
 
-// missing returns the first of the levels of which no message came since from,
+// firstMissingLevel returns the first of the levels of which no message came since from,
 // or "".
-func missing(c *client.Conversation, from int, want []string) string {
+func firstMissingLevel(c *client.Conversation, from int, want []string) string {
 	got := map[string]bool{}
 	for _, m := range transcript.Messages(c.Record.From(from)) {
 		if m.Method == spec.MethodMessage {
@@ -189,10 +189,10 @@ func missing(c *client.Conversation, from int, want []string) string {
 	return ""
 }
 
-func undeclared(ctx context.Context, t *suite.T) {
+func setLevelUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares("logging") {
 		t.Skip("the server declares logging")
 	}
-	set(ctx, c, "debug") // whatever it logs, it goes on with
+	setLevel(ctx, c, "debug") // whatever it logs, it goes on with
 }

@@ -15,10 +15,10 @@ import (
 
 const noSecrets = "logging.no-secrets"
 
-// secrets shows a server that wants no credentials some that were made up, has
+// findSecrets shows a server that wants no credentials some that were made up, has
 // it log, and looks for them in its messages. Of anything else nobody but its
 // owner can say that it is a secret.
-func secrets(ctx context.Context, t *suite.T) {
+func findSecrets(ctx context.Context, t *suite.T) {
 	tool, ok := t.Inventory.Logging()
 	if !ok {
 		t.Skip("no tool that is known to log may be called")
@@ -27,7 +27,7 @@ func secrets(ctx context.Context, t *suite.T) {
 	if name := suite.IdentifyingHeader(c); name != "" {
 		t.GiveUp("the requests have credentials of the user's own in the header " + name)
 	}
-	set(ctx, c, "debug")
+	setLevel(ctx, c, "debug")
 	secret := "mcp-conform-" + rand.Text()
 	x := t.Web(c).RoundTrip(ctx, suite.WebRequest{
 		Body:    c.Request(c.NewID(), spec.MethodToolsCall, tool.Params()),

@@ -29,53 +29,53 @@ func Cases() []suite.Case {
 			Title:              "Follows the cursors of every list, including repeated ones",
 			Provokes:           []string{"pagination.walk.", "pagination.next-cursor.", "pagination.cursor.accepted", "pagination.cursor.continues"},
 			SharesConversation: true,
-			Run:                each(follow),
+			Run:                forEachList(followCursors),
 		},
 		{
 			ID:                 "pagination.again",
 			Title:              "Requests the second page of every list twice, and the third before the second",
 			Provokes:           []string{"pagination.cursor.stable", "pagination.cursor.accepted"},
 			SharesConversation: true,
-			Run:                each(twice),
+			Run:                forEachList(requestPageTwice),
 		},
 		{
 			ID:                 "pagination.side-by-side",
 			Title:              "Walks through every list twice at the same time, one page of each walk in a write",
 			Provokes:           []string{"pagination.walk.complete", "pagination.cursor.stable", "pagination.cursor.accepted", "pagination.cursor.continues"},
 			SharesConversation: true,
-			Run:                each(beside),
+			Run:                forEachList(walkConcurrently),
 		},
 		{
 			ID:       "pagination.stale-cursors",
 			Title:    "Changes a list during a walk, continues with the old cursor, and walks again",
 			Provokes: []string{"pagination.cursor.invalid-handled"},
 			Needs:    []string{"tools"},
-			Run:      stale,
+			Run:      resumeAfterChange,
 		},
 		{
 			ID:                 "pagination.bad-cursors",
 			Title:              "Sends every list unknown cursors, an empty one, and values that are not strings",
 			Provokes:           []string{"pagination.cursor.invalid-handled", "pagination.cursor.invalid-code", "pagination.cursor.wrong-type"},
 			SharesConversation: true,
-			Run:                each(made),
+			Run:                forEachList(sendInventedCursors),
 		},
 		{
 			ID:                 "pagination.foreign-cursors",
 			Title:              "Sends every list the cursor of another list",
 			Provokes:           []string{"pagination.cursor.other-list"},
 			SharesConversation: true,
-			Run:                foreign,
+			Run:                sendForeignCursors,
 		},
 	}
 }
 
-// each runs f for each list of a declared capability, until one is not answered:
+// forEachList runs f for each list of a declared capability, until one is not answered:
 // the others would each cost the same wait.
-func each(f func(ctx context.Context, l *list)) func(context.Context, *suite.T) {
+func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
 		for _, known := range lists {
-			l := &list{c: c, method: known.method}
+			l := &listing{c: c, method: known.method}
 			if !c.Server().Declares(known.capability) || t.Inventory.Incomplete[known.method] == inventory.NoResult {
 				continue
 			}
@@ -86,8 +86,8 @@ func each(f func(ctx context.Context, l *list)) func(context.Context, *suite.T) 
 	}
 }
 
-// list is one that is asked for.
-type list struct {
+// listing is one that is asked for.
+type listing struct {
 	c          *client.Conversation
 	method     string
 	unanswered bool
@@ -95,18 +95,18 @@ type list struct {
 
 // page asks for a page, the first one where there is no cursor, and returns
 // the cursor of the next.
-func (l *list) page(ctx context.Context, cursor any) (next string, more bool) {
+func (l *listing) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
 	}
-	r := l.c.Do(ctx, l.method, params(cursor))
+	r := l.c.Do(ctx, l.method, pageParams(cursor))
 	l.unanswered = !r.Answered()
-	return cursorOf(r)
+	return nextCursor(r)
 }
 
-// params are those of the request for a page, the first one where there is no
+// pageParams are those of the request for a page, the first one where there is no
 // cursor.
-func params(cursor any) map[string]any {
+func pageParams(cursor any) map[string]any {
 	if cursor == nil {
 		return nil
 	}
@@ -121,9 +121,9 @@ const (
 	maxReturns = 2
 )
 
-// follow walks through a list. A cursor that came back may be legal, so it is
+// followCursors walks through a list. A cursor that came back may be legal, so it is
 // followed, too: only the pages can show that there is no end.
-func follow(ctx context.Context, l *list) {
+func followCursors(ctx context.Context, l *listing) {
 	cursor, more := l.page(ctx, nil)
 	seen := map[string]int{}
 	for n := 1; more && n < maxPages && ctx.Err() == nil; n++ {
@@ -135,9 +135,9 @@ func follow(ctx context.Context, l *list) {
 	}
 }
 
-// twice asks for the second page twice, and, where there is a third one, for
+// requestPageTwice asks for the second page twice, and, where there is a third one, for
 // that one before it.
-func twice(ctx context.Context, l *list) {
+func requestPageTwice(ctx context.Context, l *listing) {
 	second, more := l.page(ctx, nil)
 	if !more {
 		return
@@ -152,12 +152,12 @@ func twice(ctx context.Context, l *list) {
 	}
 }
 
-// made sends cursors that no server gave out, and then asks for the first page.
-func made(ctx context.Context, l *list) {
+// sendInventedCursors sends cursors that no server gave out, and then asks for the first page.
+func sendInventedCursors(ctx context.Context, l *listing) {
 	first, more := l.page(ctx, nil)
 	cursors := []any{"mcp-conform-made-up", 5, map[string]any{"page": 2}}
 	if more {
-		cursors = append(cursors, mutated(first))
+		cursors = append(cursors, mutateCursor(first))
 	}
 	if first != "" {
 		cursors = append(cursors, "") // where it was given out it is good
@@ -168,19 +168,19 @@ func made(ctx context.Context, l *list) {
 	l.page(ctx, nil)
 }
 
-// mutated returns a cursor that is like another, and not decodable in the ways
+// mutateCursor returns a cursor that is like another, and not decodable in the ways
 // that are usual.
-func mutated(cursor string) string { return cursor + "\u2301mcp-conform" }
+func mutateCursor(cursor string) string { return cursor + "\u2301mcp-conform" }
 
-// foreign sends each list a cursor of another one.
-func foreign(ctx context.Context, t *suite.T) {
+// sendForeignCursors sends each list a cursor of another one.
+func sendForeignCursors(ctx context.Context, t *suite.T) {
 	cursors := map[string]string{}
-	each(func(ctx context.Context, l *list) {
+	forEachList(func(ctx context.Context, l *listing) {
 		if cursor, more := l.page(ctx, nil); more && cursor != "" {
 			cursors[l.method] = cursor
 		}
 	})(ctx, t)
-	each(func(ctx context.Context, l *list) {
+	forEachList(func(ctx context.Context, l *listing) {
 		for _, other := range lists {
 			if cursor, more := cursors[other.method]; more && other.method != l.method && cursors[l.method] != cursor {
 				l.page(ctx, cursor)

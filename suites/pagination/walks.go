@@ -10,17 +10,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cursorOf returns the cursor of the next page in an answer.
-func cursorOf(r *client.Reply) (next string, more bool) {
+// nextCursor returns the cursor of the next page in an answer.
+func nextCursor(r *client.Reply) (next string, more bool) {
 	if !r.Succeeded() {
 		return "", false
 	}
 	return wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 }
 
-// through walks through a list, some pages at most, and reports whether it came
+// walk walks through a list, some pages at most, and reports whether it came
 // to the end.
-func (l *list) through(ctx context.Context) bool {
+func (l *listing) walk(ctx context.Context) bool {
 	cursor, more := l.page(ctx, nil)
 	for n := 1; more && n < maxPages; n++ {
 		cursor, more = l.page(ctx, cursor)
@@ -28,42 +28,42 @@ func (l *list) through(ctx context.Context) bool {
 	return !more && !l.unanswered
 }
 
-// beside has two walks go through a list at the same time, a page of each in
+// walkConcurrently has two walks go through a list at the same time, a page of each in
 // one write, between two that are alone. Longer lists are left out, as nothing
 // can be said of walks without an end.
-func beside(ctx context.Context, l *list) {
-	if _, more := l.page(ctx, nil); !more || !l.through(ctx) {
+func walkConcurrently(ctx context.Context, l *listing) {
+	if _, more := l.page(ctx, nil); !more || !l.walk(ctx) {
 		return
 	}
 	cursors := []any{nil, nil}
 	for n := 0; n < maxPages && len(cursors) > 0; n++ {
 		requests := make([][]byte, len(cursors))
 		for i, cursor := range cursors {
-			requests[i] = l.c.Request(l.c.NewID(), l.method, params(cursor))
+			requests[i] = l.c.Request(l.c.NewID(), l.method, pageParams(cursor))
 		}
 		cursors = nil
 		for _, r := range l.c.DoAll(ctx, requests) {
 			if l.unanswered = l.unanswered || !r.Answered(); l.unanswered {
 				return
 			}
-			if cursor, more := cursorOf(r); more {
+			if cursor, more := nextCursor(r); more {
 				cursors = append(cursors, cursor)
 			}
 		}
 	}
-	l.through(ctx)
+	l.walk(ctx)
 }
 
-// stale has a list change in the middle of a walk, which then goes on with a
+// resumeAfterChange has a list change in the middle of a walk, which then goes on with a
 // cursor from before. What the rest of that walk brings is the server's
 // business; the list must be served as before.
-func stale(ctx context.Context, t *suite.T) {
+func resumeAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts)
 	c := t.Conversation(ctx)
 	tried := false
 	for _, known := range lists {
 		change, ok := t.Inventory.ChangingList(known.method)
-		l := &list{c: c, method: known.method}
+		l := &listing{c: c, method: known.method}
 		if !ok || !c.Server().Declares(known.capability) {
 			continue
 		}
@@ -82,7 +82,7 @@ func stale(ctx context.Context, t *suite.T) {
 				return
 			}
 		}
-		if !l.through(ctx) {
+		if !l.walk(ctx) {
 			return
 		}
 	}

@@ -16,14 +16,14 @@ import (
 
 const burstSize = 20
 
-func burst(ctx context.Context, t *suite.T) {
-	c := listening(ctx, t)
+func pingBurst(ctx context.Context, t *suite.T) {
+	c := sharedConversation(ctx, t)
 	pings := make([][]byte, c.BurstSize(burstSize, c.Request(c.NewID(), spec.MethodPing, nil)))
 	for i := range pings {
 		pings[i] = c.Request(c.NewID(), spec.MethodPing, nil)
 	}
 	for _, r := range c.DoAll(ctx, pings) {
-		if !asked(ctx, t, c, r) {
+		if !judgePing(ctx, t, c, r) {
 			return
 		}
 	}
@@ -35,11 +35,11 @@ const (
 	busySteps = 6
 )
 
-// whileBusy pings after the tool's first progress, which shows that it runs.
-func whileBusy(ctx context.Context, t *suite.T) {
+// pingWhileBusy pings after the tool's first progress, which shows that it runs.
+func pingWhileBusy(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	slow, _ := t.Inventory.Slow(busyTime, busySteps)
-	c := listening(ctx, t)
+	c := sharedConversation(ctx, t)
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())
@@ -49,7 +49,7 @@ func whileBusy(ctx context.Context, t *suite.T) {
 	if !suite.IsRunning(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
-	asked(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
+	judgePing(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
 	// The conversation is shared: it is left with nothing in flight.
 	defer c.BeginIdle()()
 	c.AwaitResponse(wait, from, id)
@@ -61,10 +61,10 @@ const (
 	idleFactor = 20                    // how much longer than on an idle server a ping takes on a busy one: it is not the machine that is busy
 )
 
-// behindCalls pings beside one call. Where the ping is late, for which the
+// pingBehindCalls pings beside one call. Where the ping is late, for which the
 // machine may be to blame, it makes as many calls at once as keep the server busy
 // for thinkingTime if it makes one after the other, and pings behind them.
-func behindCalls(ctx context.Context, t *suite.T) {
+func pingBehindCalls(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	if last := t.Spoken; len(last) > 0 && t.Revision != slices.Max(last) {
 		t.NotObserved(responds, "judged once for all revisions, in "+string(slices.Max(last)))
@@ -73,15 +73,15 @@ func behindCalls(ctx context.Context, t *suite.T) {
 	slow, _ := t.Inventory.Slow(busyTime, busySteps)
 	c := t.Start(ctx, client.Options{})
 	alone := c.Do(ctx, spec.MethodPing, nil)
-	if !asked(ctx, t, c, alone) {
+	if !judgePing(ctx, t, c, alone) {
 		return
 	}
 	replies := c.DoAll(ctx, [][]byte{c.Request(c.NewID(), spec.MethodToolsCall, slow.Params()), c.Request(c.NewID(), spec.MethodPing, nil)})
 	call, ping := replies[0], replies[1]
-	if !asked(ctx, t, c, ping) || !call.Succeeded() || took(ping) < took(alone)+lateTime {
+	if !judgePing(ctx, t, c, ping) || !call.Succeeded() || responseTime(ping) < responseTime(alone)+lateTime {
 		return
 	}
-	n := int(thinkingTime/max(took(call), time.Millisecond)) + 2
+	n := int(thinkingTime/max(responseTime(call), time.Millisecond)) + 2
 	if n > maxCalls {
 		return // too quick to delay a ping
 	}
@@ -102,19 +102,19 @@ func behindCalls(ctx context.Context, t *suite.T) {
 			return // nobody knows how long the calls would have taken
 		}
 	}
-	if ping.Sent = c.RequestSent(from, id); !asked(ctx, t, c, ping) {
+	if ping.Sent = c.RequestSent(from, id); !judgePing(ctx, t, c, ping) {
 		return
 	}
 	alone = c.Do(ctx, spec.MethodPing, nil)
-	if !alone.Answered() || took(ping) < thinkingTime || took(ping) < idleFactor*took(alone) {
+	if !alone.Answered() || responseTime(ping) < thinkingTime || responseTime(ping) < idleFactor*responseTime(alone) {
 		return
 	}
-	d := unanswered(responds, "The server answers a ping only after earlier tool calls are done.", ping)
+	d := unansweredPing(responds, "The server answers a ping only after earlier tool calls are done.", ping)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("the answer came after %.1f s, while %d calls were in progress of %s, which takes %.1f s",
-		took(ping).Seconds(), n, wire.Excerpt(slow.Tool, 80), took(call).Seconds())
+		responseTime(ping).Seconds(), n, wire.Excerpt(slow.Tool, 80), responseTime(call).Seconds())
 	t.Deviates(c, d)
 }
 
-// took returns how long the server took for an answer.
-func took(r *client.Reply) time.Duration { return r.Event.At - r.Sent.At }
+// responseTime returns how long the server took for an answer.
+func responseTime(r *client.Reply) time.Duration { return r.Event.At - r.Sent.At }

@@ -87,9 +87,9 @@ func TestFaults(t *testing.T) {
 			}
 			return true
 		}), []string{behind}},
-		{"unanswered while the user is asked", "ping.while-asked", whileOpen(false, asking(spec.MethodElicit)), []string{partly}},
-		{"unanswered while the model is asked", "ping.while-asked", whileOpen(false, asking(spec.MethodSampling)), []string{partly}},
-		{"answered when the user has answered", "ping.while-asked", whileOpen(true, asking(spec.MethodElicit)), []string{behind}},
+		{"unanswered while the user is asked", "ping.while-asked", whileOpen(false, askingConversation(spec.MethodElicit)), []string{partly}},
+		{"unanswered while the model is asked", "ping.while-asked", whileOpen(false, askingConversation(spec.MethodSampling)), []string{partly}},
+		{"answered when the user has answered", "ping.while-asked", whileOpen(true, askingConversation(spec.MethodElicit)), []string{behind}},
 		{"answered when the client has answered, whatever it is asked", "ping.while-asked", whileOpen(true, several(1)), []string{behind}},
 		{"unanswered while two things are asked at once", "ping.while-asked", whileOpen(false, several(2)), []string{partly}},
 		{"two things are asked at once", "ping.while-asked", whileOpen(false, several(3)), nil},
@@ -212,8 +212,8 @@ func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool
 	}
 }
 
-// asking and several tell of a question for the method, and of so many at once.
-func asking(method string) func(open map[string]string) bool {
+// askingConversation and several tell of a question for the method, and of so many at once.
+func askingConversation(method string) func(open map[string]string) bool {
 	return func(open map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(open)), method) }
 }
 

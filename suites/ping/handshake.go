@@ -17,14 +17,14 @@ import (
 // comes later counts too.
 const earlyWait = 2 * time.Second
 
-func duringHandshake(ctx context.Context, t *suite.T) {
+func pingDuringHandshake(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	init := pingBeforeInitialize(ctx, t, c)
 	if !init.Succeeded() {
 		// What an early ping did to the server must not hide what it does
 		// with a ping at the proper time. Some servers tolerate no second
 		// copy of themselves, so the first ends before.
-		end(c)
+		closeConversation(c)
 		c = t.Open(ctx, client.Options{})
 		init = c.Initialize(ctx)
 	}
@@ -34,8 +34,8 @@ func duringHandshake(ctx context.Context, t *suite.T) {
 	pingBeforeInitialized(ctx, t, c)
 }
 
-// end closes a conversation; others may work while its server exits.
-func end(c *client.Conversation) {
+// closeConversation closes a conversation; others may work while its server exits.
+func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
@@ -71,7 +71,7 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 	case r.Answered():
 		t.Expect(c, r).Keeps(beforeInitialized, "The server answers a ping before initialize with an error.", suite.BeResult(), verdict.AtMostWarning)
 	case ctx.Err() == nil && r.Sent != nil && !errors.Is(r.Err, client.ErrNoFence):
-		d := unanswered(beforeInitialized, "The server does not answer a ping before initialize.", r)
+		d := unansweredPing(beforeInitialized, "The server does not answer a ping before initialize.", r)
 		d.Weight = verdict.AtMostWarning
 		t.Deviates(c, d)
 	default:
@@ -88,7 +88,7 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 	case r.Succeeded():
 		t.Kept(beforeInitialized)
 	case !r.Answered() && ctx.Err() == nil && r.Sent != nil && knowsPing(c):
-		t.Deviates(c, unanswered(beforeInitialized, "The server does not answer a ping before initialized.", r))
+		t.Deviates(c, unansweredPing(beforeInitialized, "The server does not answer a ping before initialized.", r))
 	}
 	if !r.Answered() {
 		return // without a fence nothing can be said of what does not come

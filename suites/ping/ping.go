@@ -30,7 +30,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{responds, emptyResult},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                shapes,
+			Run:                pingWithShapes,
 		},
 		{
 			ID:                 "ping.burst",
@@ -38,7 +38,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{responds, emptyResult},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                burst,
+			Run:                pingBurst,
 		},
 		{
 			ID:                 "ping.while-busy",
@@ -47,7 +47,7 @@ func Cases() []suite.Case {
 			Needs:              []string{"tools"},
 			SharesConversation: true,
 			Unchecked:          true,
-			Run:                whileBusy,
+			Run:                pingWhileBusy,
 		},
 		{
 			ID:           "ping.behind-calls",
@@ -56,7 +56,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"tools"},
 			Waits:        true,
 			OwnServer:    true, // what else the server has to do would wait
-			Run:          behindCalls,
+			Run:          pingBehindCalls,
 		},
 		{
 			ID:           "ping.while-asked",
@@ -64,7 +64,7 @@ func Cases() []suite.Case {
 			Requirements: []string{responds, emptyResult},
 			Needs:        []string{"tools"},
 			Waits:        true,
-			Run:          whileAsked,
+			Run:          pingWhileAsked,
 		},
 		{
 			ID:    "ping.during-handshake",
@@ -75,15 +75,15 @@ func Cases() []suite.Case {
 				// for a server to break them.
 				"lifecycle.initialize-first", "lifecycle.no-requests-before-initialized",
 			},
-			Run: duringHandshake,
+			Run: pingDuringHandshake,
 		},
 	}
 }
 
-// asked judges the result of one ping, and reports whether it makes sense to go on. What
+// judgePing judges the result of one ping, and reports whether it makes sense to go on. What
 // an answer holds is judged by a rule, and so is a server that answers no ping
 // at all; here it is one that answers some and leaves others.
-func asked(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
+func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
 	switch {
 	case r.Succeeded():
 		t.Kept(responds)
@@ -93,12 +93,12 @@ func asked(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Re
 	case !knowsPing(c):
 		t.NotObserved(responds, "no ping was answered in this conversation, which a rule judges")
 	default:
-		t.Deviates(c, unanswered(responds, "The server does not answer every ping.", r))
+		t.Deviates(c, unansweredPing(responds, "The server does not answer every ping.", r))
 	}
 	return r.Answered()
 }
 
-func unanswered(requirement, summary string, r *client.Reply) verdict.Deviation {
+func unansweredPing(requirement, summary string, r *client.Reply) verdict.Deviation {
 	return verdict.Deviation{
 		Requirement: requirement,
 		Summary:     summary,
@@ -115,9 +115,9 @@ func knowsPing(c *client.Conversation) bool {
 	})
 }
 
-// listening returns the shared conversation. A server that an earlier case
+// sharedConversation returns the shared conversation. A server that an earlier case
 // lost says nothing about pings.
-func listening(ctx context.Context, t *suite.T) *client.Conversation {
+func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {
 		t.GiveUp("the server had ended the connection before the first ping")
@@ -125,8 +125,8 @@ func listening(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
-func shapes(ctx context.Context, t *suite.T) {
-	c := listening(ctx, t)
+func pingWithShapes(ctx context.Context, t *suite.T) {
+	c := sharedConversation(ctx, t)
 	for _, ping := range []struct {
 		id     wire.ID
 		params map[string]any
@@ -136,7 +136,7 @@ func shapes(ctx context.Context, t *suite.T) {
 		{c.NewID(), map[string]any{"_meta": map[string]any{"com.example/ping": true}}},
 		{wire.StringID("mcp-conform-ping"), nil},
 	} {
-		if !asked(ctx, t, c, c.Do(ctx, spec.MethodPing, ping.params, client.WithID(ping.id))) {
+		if !judgePing(ctx, t, c, c.Do(ctx, spec.MethodPing, ping.params, client.WithID(ping.id))) {
 			return
 		}
 	}

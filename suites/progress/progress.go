@@ -19,7 +19,7 @@ func Cases() []suite.Case {
 		Title:              "Calls tools concurrently with progress tokens of each type and without one, including fast and failing calls",
 		Provokes:           []string{"progress."},
 		SharesConversation: true,
-		Run:                tokens,
+		Run:                callWithTokens,
 	}}
 }
 
@@ -41,7 +41,7 @@ const (
 	callTime = 3 * time.Second
 )
 
-func tokens(ctx context.Context, t *suite.T) {
+func callWithTokens(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, c.HarmlessMethod(), map[string]any{"_meta": map[string]any{"progressToken": "mcp-conform/ping"}})
 	if c.Server().Declares("tools") {

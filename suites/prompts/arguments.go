@@ -22,26 +22,26 @@ const (
 	secondValue = "mcp-conform-second"
 )
 
-// differing gets prompts twice, with different values of an argument. A result
+// compareArguments gets prompts twice, with different values of an argument. A result
 // that shows the first value to the request that named the second, and not the
 // second, was made for another request.
-func differing(ctx context.Context, t *suite.T) {
-	prompts := first(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
+func compareArguments(ctx context.Context, t *suite.T) {
+	prompts := firstPrompts(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
 	if len(prompts) == 0 {
 		t.Skip("no prompt takes arguments")
 	}
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts {
 		for _, a := range p.Arguments {
-			if !g.twice(ctx, t, p, a.Name) {
+			if !g.compareArgument(ctx, t, p, a.Name) {
 				return
 			}
 		}
 	}
 }
 
-// twice judges one argument of a prompt, and reports whether others may follow.
-func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argument string) bool {
+// compareArgument judges one argument of a prompt, and reports whether others may follow.
+func (g getter) compareArgument(ctx context.Context, t *suite.T, p inventory.Prompt, argument string) bool {
 	get := func(value string) *client.Reply {
 		values := maps.Clone(p.Values(false))
 		values[argument] = value
@@ -49,11 +49,11 @@ func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argum
 	}
 	before := get(firstValue)
 	if !before.Succeeded() || !strings.Contains(string(before.Message.Result()), firstValue) {
-		return g.more(ctx) // the prompt does not show this argument
+		return g.hasTime(ctx) // the prompt does not show this argument
 	}
 	after := get(secondValue)
 	if !after.Succeeded() {
-		return g.more(ctx)
+		return g.hasTime(ctx)
 	}
 	switch result := string(after.Message.Result()); {
 	case strings.Contains(result, secondValue):
@@ -67,5 +67,5 @@ func (g getter) twice(ctx context.Context, t *suite.T, p inventory.Prompt, argum
 			At:          transcript.Positions(before.Sent, before.Event, after.Sent, after.Event),
 		})
 	}
-	return g.more(ctx)
+	return g.hasTime(ctx)
 }

@@ -22,10 +22,10 @@ const validates = "prompts.security.validate-inputs-and-outputs"
 // one that does may well show the file.
 var meant = regexp.MustCompile(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
 
-// files hands prompts that do not speak of files what names one, and looks for
+// sendFileNames hands prompts that do not speak of files what names one, and looks for
 // what it holds in what comes back.
-func files(ctx context.Context, t *suite.T) {
-	prompts := first(t, maxProvoked, takesNoFiles)
+func sendFileNames(ctx context.Context, t *suite.T) {
+	prompts := firstPrompts(t, maxProvoked, takesNoFiles)
 	if len(prompts) == 0 {
 		t.Skip("no prompt takes arguments that can't be meant to name files")
 	}
@@ -45,7 +45,7 @@ func files(ctx context.Context, t *suite.T) {
 	g := newGetter(c)
 	for _, p := range prompts {
 		for _, name := range []string{path, suite.FileURI(path)} {
-			reply, more := g.reply(ctx, p.Name, every(p, name))
+			reply, more := g.getReply(ctx, p.Name, argumentsWith(p, name))
 			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), held) {
 				t.Deviates(c, verdict.Deviation{
 					Requirement: validates,
@@ -75,7 +75,7 @@ func takesNoFiles(p inventory.Prompt) bool {
 	return len(p.Arguments) > 0 && !meant.MatchString(said)
 }
 
-func every(p inventory.Prompt, value string) map[string]any {
+func argumentsWith(p inventory.Prompt, value string) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {
 		out[a.Name] = value
@@ -83,8 +83,8 @@ func every(p inventory.Prompt, value string) map[string]any {
 	return out
 }
 
-// reply gets a prompt, and reports whether others may be gotten after it.
-func (g getter) reply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
+// getReply gets a prompt, and reports whether others may be gotten after it.
+func (g getter) getReply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
 	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
-	return r, g.more(ctx)
+	return r, g.hasTime(ctx)
 }

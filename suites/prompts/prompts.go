@@ -37,7 +37,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"prompts.list.", "prompts.list-changed.", "prompts.name.", "content.icons.", "content.title."},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                lists,
+			Run:                walkLists,
 		},
 		{
 			ID:    "prompts.gets",
@@ -48,14 +48,14 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                gets,
+			Run:                getPrompts,
 		},
 		{
 			ID:           "prompts.arguments",
 			Title:        "Gets prompts twice, with different values of an argument",
 			Requirements: []string{ownArguments},
 			Needs:        []string{"prompts"},
-			Run:          differing, // on a server that has made no prompt yet
+			Run:          compareArguments, // on a server that has made no prompt yet
 		},
 		{
 			ID:                 "prompts.promised",
@@ -63,7 +63,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{gettable},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                promised,
+			Run:                getSimplePrompts,
 		},
 		{
 			ID:                 "prompts.unknown",
@@ -71,7 +71,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"prompts.get.unknown-name", "prompts.get.missing-name"},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                unknown,
+			Run:                getUnknown,
 		},
 		{
 			ID:                 "prompts.wrong-arguments",
@@ -79,7 +79,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"prompts.get.missing-required-argument", "prompts.get.validates-arguments"},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                wrongArguments,
+			Run:                getWithWrongArguments,
 		},
 		{
 			ID:                 "prompts.changes",
@@ -94,14 +94,14 @@ func Cases() []suite.Case {
 			Title:    "Changes the list of prompts",
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
-			Run:      suite.OnlyOver(spec.Stdio, changed), // elsewhere streamable-http.list-changes does it, alone
+			Run:      suite.OnlyOver(spec.Stdio, getAfterChange), // elsewhere streamable-http.list-changes does it, alone
 		},
 		{
 			ID:                 "prompts.undeclared",
 			Title:              "Lists and gets prompts where prompts are not declared",
 			Provokes:           []string{"prompts.capability.declared", "prompts.get.not-supported-error"},
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                useUndeclared,
 		},
 		{
 			ID:                 "prompts.files",
@@ -109,12 +109,12 @@ func Cases() []suite.Case {
 			Requirements:       []string{validates},
 			Needs:              []string{"prompts"},
 			SharesConversation: true,
-			Run:                files,
+			Run:                sendFileNames,
 		},
 	}
 }
 
-func lists(ctx context.Context, t *suite.T) {
+func walkLists(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, spec.MethodPromptsList, map[string]any{})
 	c.Do(ctx, spec.MethodPromptsList, nil)
@@ -136,7 +136,7 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 		params["arguments"] = arguments
 	}
 	g.c.Do(ctx, spec.MethodPromptsGet, params, client.Within(getTime))
-	return g.more(ctx)
+	return g.hasTime(ctx)
 }
 
 // probe sends odd requests after their control, and reports whether other
@@ -144,20 +144,20 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 	p.Limit = getTime
 	for range t.Probe(ctx, g.c, p) {
-		if !g.more(ctx) {
+		if !g.hasTime(ctx) {
 			return false
 		}
 	}
-	return g.more(ctx)
+	return g.hasTime(ctx)
 }
 
-// more reports whether others may be gotten.
-func (g getter) more(ctx context.Context) bool {
+// hasTime reports whether others may be gotten.
+func (g getter) hasTime(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
 }
 
-// first returns the first prompts, n at most, that are fit.
-func first(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Prompt {
+// firstPrompts returns the first prompts, n at most, that are fit.
+func firstPrompts(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Prompt {
 	var out []inventory.Prompt
 	for _, p := range t.Inventory.PromptEntries {
 		if len(out) < n && fit(p) {
@@ -167,8 +167,8 @@ func first(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Promp
 	return out
 }
 
-func gets(ctx context.Context, t *suite.T) {
-	prompts := first(t, maxPrompts, func(inventory.Prompt) bool { return true })
+func getPrompts(ctx context.Context, t *suite.T) {
+	prompts := firstPrompts(t, maxPrompts, func(inventory.Prompt) bool { return true })
 	if len(prompts) == 0 {
 		t.Skip("no prompt is listed")
 	}
@@ -186,8 +186,8 @@ func gets(ctx context.Context, t *suite.T) {
 	}
 }
 
-// promised gets prompts that have no reason to refuse what they get.
-func promised(ctx context.Context, t *suite.T) {
+// getSimplePrompts gets prompts that have no reason to refuse what they get.
+func getSimplePrompts(ctx context.Context, t *suite.T) {
 	prompts := t.Inventory.PromisedPrompts()
 	if len(prompts) == 0 {
 		t.GiveUp("of no prompt the author says with which values it is served")
@@ -204,21 +204,21 @@ func promised(ctx context.Context, t *suite.T) {
 				Permitted: "a result", Seen: "the prompt " + wire.Excerpt(p.Name, 60) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}
-		if !g.more(ctx) {
+		if !g.hasTime(ctx) {
 			return
 		}
 	}
 }
 
-func unknown(ctx context.Context, t *suite.T) {
+func getUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: suite.OddParams(
 		spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})})
 }
 
-func wrongArguments(ctx context.Context, t *suite.T) {
-	prompts := first(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
+func getWithWrongArguments(ctx context.Context, t *suite.T) {
+	prompts := firstPrompts(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
 	if len(prompts) == 0 {
 		t.Skip("no prompt takes arguments")
 	}
@@ -242,7 +242,7 @@ func wrongArguments(ctx context.Context, t *suite.T) {
 	}
 }
 
-func undeclared(ctx context.Context, t *suite.T) {
+func useUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares("prompts") {
 		t.Skip("the server declares prompts")
@@ -251,9 +251,9 @@ func undeclared(ctx context.Context, t *suite.T) {
 	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
 }
 
-// changed walks through the list before a call that is known to change it, and
+// getAfterChange walks through the list before a call that is known to change it, and
 // after.
-func changed(ctx context.Context, t *suite.T) {
+func getAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesPrompts)
 	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
 	c := t.Conversation(ctx)

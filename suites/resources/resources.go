@@ -35,14 +35,14 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.list.", "resources.templates.", "resources.uri.", "resources.capability.", "resources.mime.", "content.annotations.", "content.icons.", "content.mime-type.syntax"},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                lists,
+			Run:                walkLists,
 		},
 		{
 			ID:                 "resources.undeclared",
 			Title:              "Lists and reads resources where resources are not declared",
 			Provokes:           []string{"resources.capability.declared"},
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                useUndeclared,
 		},
 		{
 			ID:                 "resources.reads",
@@ -50,7 +50,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.read.", "resources.uri.", "resources.capability.", "resources.templates.mime-only-if-uniform", "content.mime-type.syntax"},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                reads,
+			Run:                readResources,
 		},
 		{
 			ID:                 "resources.promised",
@@ -58,7 +58,7 @@ func Cases() []suite.Case {
 			Requirements:       []string{readable},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                promised,
+			Run:                readSimpleResources,
 		},
 		{
 			ID:                 "resources.templates",
@@ -66,7 +66,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.templates.", "resources.read.", "resources.uri."},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                expansions,
+			Run:                readExpansions,
 		},
 		{
 			ID:                 "resources.unknown",
@@ -74,7 +74,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.read.not-found-code-2024-11-05", "resources.read.error-names-uri"},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                unknown,
+			Run:                readUnknown,
 		},
 		{
 			ID:                 "resources.bad-uris",
@@ -82,7 +82,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.read.validates-uri", "resources.read.missing-uri-param"},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                badURIs,
+			Run:                readBadURIs,
 		},
 		{
 			ID:                 "resources.subscriptions",
@@ -90,7 +90,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"resources.subscribe.", "resources.unsubscribe.", "resources.updated.", "resources.uri."},
 			Needs:              []string{"resources.subscribe"},
 			SharesConversation: true,
-			Run:                subscriptions,
+			Run:                subscribeToResources,
 		},
 		{
 			ID:                 "resources.subscribe-undeclared",
@@ -105,44 +105,44 @@ func Cases() []suite.Case {
 			Title:    "Changes a resource during and after a subscription",
 			Provokes: []string{"resources.subscribe.update-sent", "resources.unsubscribe.stops-updates", "resources.updated.", "resources.uri."},
 			Needs:    []string{"resources.subscribe"},
-			Run:      updates,
+			Run:      provokeUpdates,
 		},
 		{
 			ID:       "resources.changes",
 			Title:    "Changes the list of resources",
 			Provokes: []string{"resources.list-changed."},
 			Needs:    []string{"resources", "tools"},
-			Run:      changes,
+			Run:      provokeListChange,
 		},
 	}
 }
 
-// listing returns the shared conversation, in which both lists were asked for:
+// listedConversation returns the shared conversation, in which both lists were asked for:
 // rules judge the rest of the traffic by them. As a rule that was done when
 // stock was taken, in the same conversation; what may have changed the lists
 // since then makes them unknown.
-func listing(ctx context.Context, t *suite.T) *client.Conversation {
-	c := shared(ctx, t)
+func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
+	c := sharedConversation(ctx, t)
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
-		if !known(c.Record.From(0), method) {
-			walk(ctx, c, method)
+		if !isListKnown(c.Record.From(0), method) {
+			walkList(ctx, c, method)
 		}
 	}
 	return c
 }
 
-// known reports whether a list was walked to its end, and nothing has come up
+// isListKnown reports whether a list was walked to its end, and nothing has come up
 // since that walk began that may have changed it.
-func known(events []*transcript.Event, method string) bool {
-	since := lastOf(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
+func isListKnown(events []*transcript.Event, method string) bool {
+	since := lastPosition(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
 	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {
 		m := r.Response()
 		return r.Message.Method == method && r.Event.Seq > since && m != nil && (m.IsError() || wire.At(m.Result(), "/nextCursor") == nil)
 	})
 }
 
-// lastOf returns the position of the last message with one of the methods, -1 for none.
-func lastOf(events []*transcript.Event, methods ...string) int {
+// lastPosition returns the position of the last message with one of the methods, -1 for none.
+func lastPosition(events []*transcript.Event, methods ...string) int {
 	last := -1
 	for e, m := range transcript.Messages(events) {
 		if slices.Contains(methods, m.Method) {
@@ -152,8 +152,8 @@ func lastOf(events []*transcript.Event, methods ...string) int {
 	return last
 }
 
-// shared returns the shared conversation; the case ends where it is over.
-func shared(ctx context.Context, t *suite.T) *client.Conversation {
+// sharedConversation returns the shared conversation; the case ends where it is over.
+func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {
 		t.GiveUp("the server had ended the connection before")
@@ -163,9 +163,9 @@ func shared(ctx context.Context, t *suite.T) *client.Conversation {
 
 const listedAgain = "resources.templates.listed-again"
 
-func lists(ctx context.Context, t *suite.T) {
-	c := shared(ctx, t)
-	defer func() { templatesStay(t, c) }()
+func walkLists(ctx context.Context, t *suite.T) {
+	c := sharedConversation(ctx, t)
+	defer func() { judgeTemplates(t, c) }()
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
 		for _, params := range []map[string]any{nil, {}, {"_meta": map[string]any{"com.example/list": true}}} {
 			if !c.Do(ctx, method, params).Answered() {
@@ -175,15 +175,15 @@ func lists(ctx context.Context, t *suite.T) {
 	}
 }
 
-// templatesStay judges a list that had templates, in this conversation or when
+// judgeTemplates judges a list that had templates, in this conversation or when
 // stock was taken, and has none any more though nothing came up that may have
 // changed it. A call may have, unless the server declares to tell of that.
-func templatesStay(t *suite.T, c *client.Conversation) {
+func judgeTemplates(t *suite.T, c *client.Conversation) {
 	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
 	if !t.Inventory.Declares("resources.listChanged") {
 		changing = append(changing, spec.MethodToolsCall)
 	}
-	since := lastOf(c.Record.From(0), changing...)
+	since := lastPosition(c.Record.From(0), changing...)
 	listed := since < 0 && len(t.Inventory.Templates) > 0
 	var had *transcript.Event
 	var empty []*transcript.Event
@@ -214,21 +214,21 @@ func templatesStay(t *suite.T, c *client.Conversation) {
 	}
 }
 
-// undeclared asks a server for what it says it does not have. Most know no such
+// useUndeclared asks a server for what it says it does not have. Most know no such
 // method.
-func undeclared(ctx context.Context, t *suite.T) {
+func useUndeclared(ctx context.Context, t *suite.T) {
 	if t.Inventory.Declares("resources") {
 		t.Skip("the server declares resources")
 	}
-	c := shared(ctx, t)
+	c := sharedConversation(ctx, t)
 	odd := []suite.Request{{Method: spec.MethodResourcesList}, {Method: spec.MethodResourcesTemplates}}
 	for range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true}) { // rules judge what they get
 	}
 }
 
-func reads(ctx context.Context, t *suite.T) {
-	c := listing(ctx, t)
-	uris := first(maxReads, t.Inventory.Resources)
+func readResources(ctx context.Context, t *suite.T) {
+	c := listedConversation(ctx, t)
+	uris := firstN(maxReads, t.Inventory.Resources)
 	unanswered := 0
 	each := func(uris []string) (on bool) {
 		for _, uri := range uris {
@@ -244,18 +244,18 @@ func reads(ctx context.Context, t *suite.T) {
 	if each(uris) && len(uris) > 0 {
 		// They are listed and read again: it shows which of them change by
 		// themselves.
-		walk(ctx, c, spec.MethodResourcesList)
+		walkList(ctx, c, spec.MethodResourcesList)
 		each(uris)
 	}
 }
 
-// promised reads resources that have no reason to be refused.
-func promised(ctx context.Context, t *suite.T) {
+// readSimpleResources reads resources that have no reason to be refused.
+func readSimpleResources(ctx context.Context, t *suite.T) {
 	uris := t.Inventory.PromisedResources()
 	if len(uris) == 0 {
 		t.GiveUp("of no resource the author says that it is served")
 	}
-	c := listing(ctx, t)
+	c := listedConversation(ctx, t)
 	for _, uri := range uris {
 		switch r := read(ctx, c, uri); {
 		case !r.Answered():
@@ -276,4 +276,4 @@ func read(ctx context.Context, c *client.Conversation, uri string) *client.Reply
 	return c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
 }
 
-func first[E any](n int, list []E) []E { return list[:min(n, len(list))] }
+func firstN[E any](n int, list []E) []E { return list[:min(n, len(list))] }

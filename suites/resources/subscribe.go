@@ -12,16 +12,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func subscriptions(ctx context.Context, t *suite.T) {
-	c := listing(ctx, t)
-	uris := slices.Clone(first(maxSubscriptions, t.Inventory.Resources))
-	if uri, ok := missing(t.Inventory.Resources, t.Inventory.Templates); ok {
+func subscribeToResources(ctx context.Context, t *suite.T) {
+	c := listedConversation(ctx, t)
+	uris := slices.Clone(firstN(maxSubscriptions, t.Inventory.Resources))
+	if uri, ok := missingURI(t.Inventory.Resources, t.Inventory.Templates); ok {
 		uris = append(uris, uri)
 	}
 	for _, uri := range uris {
-		r := subscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+		r := sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
 		if r.Succeeded() {
-			subscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
+			sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
 		} else if !r.Answered() {
 			return
 		}
@@ -32,23 +32,23 @@ func subscribeUndeclared(ctx context.Context, t *suite.T) {
 	if t.Inventory.Declares("resources.subscribe") {
 		t.Skip("the server declares subscriptions")
 	}
-	uris := first(1, t.Inventory.Resources)
+	uris := firstN(1, t.Inventory.Resources)
 	if len(uris) == 0 {
 		t.GiveUp("the server lists no resource to subscribe to")
 	}
-	c := shared(ctx, t)
-	if subscription(ctx, c, spec.MethodResourcesSubscribe, uris[0]).Succeeded() {
-		subscription(ctx, c, spec.MethodResourcesUnsubscribe, uris[0])
+	c := sharedConversation(ctx, t)
+	if sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uris[0]).Succeeded() {
+		sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uris[0])
 	}
 }
 
-func subscription(ctx context.Context, c *client.Conversation, method, uri string) *client.Reply {
+func sendSubscription(ctx context.Context, c *client.Conversation, method, uri string) *client.Reply {
 	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
-// updates changes a resource while it is subscribed to, once more when other
+// provokeUpdates changes a resource while it is subscribed to, once more when other
 // things have ended, after its own end, and when it is subscribed to again, twice.
-func updates(ctx context.Context, t *suite.T) {
+func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.Changing()
 	c := t.Conversation(ctx)
@@ -69,33 +69,33 @@ func updates(ctx context.Context, t *suite.T) {
 		read(ctx, c, uri)
 		return t.AwaitNotification(ctx, c, from, spec.MethodResourcesUpdated)
 	}
-	others := subscribeBeside(ctx, c, uri, t.Inventory.Resources)
+	others := subscribeConcurrently(ctx, c, uri, t.Inventory.Resources)
 	if !told() {
 		return
 	}
 	// The subscription outlives another one, a refusal, and a cancellation.
 	if len(others) > 0 {
-		subscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
+		sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, others[0])
 	}
 	c.Do(ctx, "com.example.mcp-conform/none", nil)
 	_ = c.Cancel(ctx, c.NewID(), "nothing has this id")
 	if !told() {
 		return
 	}
-	subscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
+	sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
 	_ = c.Quiet(ctx) // what was in flight has come
 	call()
 	for range 2 {
-		subscription(ctx, c, spec.MethodResourcesSubscribe, uri)
+		sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
 		if !told() {
 			return
 		}
 	}
 }
 
-// subscribeBeside subscribes to a resource and to others in one write, as no
+// subscribeConcurrently subscribes to a resource and to others in one write, as no
 // subscription must end another. It returns the others.
-func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
+func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
 	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
 	for _, other := range listed {
 		// Updates of what is below may name what is above.
@@ -108,17 +108,17 @@ func subscribeBeside(ctx context.Context, c *client.Conversation, uri string, li
 	return others
 }
 
-// changes walks the list before and after it changed.
-func changes(ctx context.Context, t *suite.T) {
+// provokeListChange walks the list before and after it changed.
+func provokeListChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResources)
 	change, _ := t.Inventory.ChangingList(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
-	walk(ctx, c, spec.MethodResourcesList)
+	walkList(ctx, c, spec.MethodResourcesList)
 	for range 2 { // what a call adds the next one may remove
 		from := c.Record.Len()
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the notification may come a little later
-		walk(ctx, c, spec.MethodResourcesList)
+		walkList(ctx, c, spec.MethodResourcesList)
 		if !t.Inventory.Declares("resources.listChanged") || !t.AwaitNotification(ctx, c, from, spec.MethodResourcesChanged) {
 			return
 		}
@@ -128,8 +128,8 @@ func changes(ctx context.Context, t *suite.T) {
 // maxPages bounds a walk.
 const maxPages = 50
 
-// walk goes through a list to its end.
-func walk(ctx context.Context, c *client.Conversation, method string) {
+// walkList goes through a list to its end.
+func walkList(ctx context.Context, c *client.Conversation, method string) {
 	var params map[string]any
 	for range maxPages {
 		r := c.Do(ctx, method, params)

@@ -15,13 +15,13 @@ import (
 // there is no such resource is no failure.
 const anyValue = "1"
 
-// expansions reads what templates make of the values that the user told of, and
+// readExpansions reads what templates make of the values that the user told of, and
 // those of one variable of the values that the server completes: of those it
 // can be held to know that they are good.
-func expansions(ctx context.Context, t *suite.T) {
+func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
-	c := listing(ctx, t)
-	if !malformedEscapes(ctx, t, c) {
+	c := listedConversation(ctx, t)
+	if !readMalformedEscapes(ctx, t, c) {
 		return
 	}
 	tried := 0
@@ -42,12 +42,12 @@ func expansions(ctx context.Context, t *suite.T) {
 		tried++
 		var values []string
 		if completes {
-			values, completes = complete(ctx, c, template) // what completes nothing once does so always
+			values, completes = completeVariable(ctx, c, template) // what completes nothing once does so always
 		}
 		if len(values) == 0 {
 			values = []string{anyValue}
 		}
-		for _, value := range first(maxExpansions, values) {
+		for _, value := range firstN(maxExpansions, values) {
 			expanded, ok := template.Expand(map[string]string{template.Variables[0]: value})
 			if ok && !read(ctx, c, expanded).Answered() {
 				return
@@ -56,11 +56,11 @@ func expansions(ctx context.Context, t *suite.T) {
 	}
 }
 
-// malformedEscapes reads what the first template that can be expanded makes of
+// readMalformedEscapes reads what the first template that can be expanded makes of
 // values that are no right percent escapes. A server may refuse or repair them;
 // decoders fail in ways of their own, of which the error must not tell by being
 // none. It reports whether the server responded.
-func malformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	for _, text := range t.Inventory.Templates {
 		template, values := uri.Parse(text), map[string]string{}
 		for _, name := range template.Variables {
@@ -83,8 +83,8 @@ func malformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) b
 // beginnings are what is completed, one after the other until there are values.
 var beginnings = []string{"", "1"}
 
-// complete asks for the values of the template's one variable.
-func complete(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
+// completeVariable asks for the values of the template's one variable.
+func completeVariable(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
 	for _, beginning := range beginnings {
 		r := c.Do(ctx, spec.MethodComplete, map[string]any{
 			"ref":      map[string]any{"type": "ref/resource", "uri": template.Text},

@@ -11,19 +11,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-func unknown(ctx context.Context, t *suite.T) {
+func readUnknown(ctx context.Context, t *suite.T) {
 	if len(t.Inventory.Incomplete) > 0 {
 		t.GiveUp("a list could not be walked to its end, so it is not known what exists")
 	}
-	nowhere, ok := missing(t.Inventory.Resources, t.Inventory.Templates)
+	nowhere, ok := missingURI(t.Inventory.Resources, t.Inventory.Templates)
 	if !ok {
 		t.GiveUp("every URI that could be thought of matches a template")
 	}
-	probe(ctx, t, listing(ctx, t), map[string]any{"uri": nowhere})
+	probeInvalid(ctx, t, listedConversation(ctx, t), map[string]any{"uri": nowhere})
 }
 
-// probe reads what can't be read, after a resource that can.
-func probe(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
+// probeInvalid reads what can't be read, after a resource that can.
+func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
 	for r := range t.Probe(ctx, c, suite.Probe{
 		Control: t.Ordinary(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,
 	}) {
@@ -33,10 +33,10 @@ func probe(ctx context.Context, t *suite.T, c *client.Conversation, params ...ma
 	}
 }
 
-// missing returns a well-formed URI that names no resource: like those that
+// missingURI returns a well-formed URI that names no resource: like those that
 // the server has, so that it is not refused for its scheme, and matching no
 // template.
-func missing(resources, templates []string) (string, bool) {
+func missingURI(resources, templates []string) (string, bool) {
 	var candidates []string
 	for _, known := range append(append([]string{}, resources...), templates...) {
 		literal, _, _ := strings.Cut(known, "{")
@@ -57,10 +57,10 @@ func missing(resources, templates []string) (string, bool) {
 	return "", false
 }
 
-// badURIs asks for what is no URI, each for another reason, and like nothing
+// readBadURIs asks for what is no URI, each for another reason, and like nothing
 // that exists.
-func badURIs(ctx context.Context, t *suite.T) {
-	probe(ctx, t, listing(ctx, t), []map[string]any{
+func readBadURIs(ctx context.Context, t *suite.T) {
+	probeInvalid(ctx, t, listedConversation(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,
 		{"uri": "mcp-conform:\x00\n" + uri.Nowhere}, // which has ended sessions, so it comes last
 	}...)

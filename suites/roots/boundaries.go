@@ -22,16 +22,16 @@ const (
 	pathsValidated = "roots.paths.validated"
 )
 
-// ground is a folder that is the client's only root, beside one that is none,
+// rootFolders is a folder that is the client's only root, beside one that is none,
 // with a file in each.
-type ground struct {
+type rootFolders struct {
 	folder, root    string
 	inside, outside string // the files
 	within, beyond  string // what they hold
 }
 
-// newGround makes the folders in a temporary one.
-func newGround() (*ground, error) {
+// newRootFolders makes the folders in a temporary one.
+func newRootFolders() (*rootFolders, error) {
 	folder, err := os.MkdirTemp("", "mcp-conform-")
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func newGround() (*ground, error) {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
 	}
-	g := &ground{folder: folder, root: filepath.Join(folder, "root"), within: "mcp-conform-" + rand.Text(), beyond: "mcp-conform-" + rand.Text()}
+	g := &rootFolders{folder: folder, root: filepath.Join(folder, "root"), within: "mcp-conform-" + rand.Text(), beyond: "mcp-conform-" + rand.Text()}
 	g.inside, g.outside = filepath.Join(g.root, "inside.txt"), filepath.Join(folder, "beside", "outside.txt")
 	err = errors.Join(os.Mkdir(g.root, 0o700), os.Mkdir(filepath.Dir(g.outside), 0o700),
 		os.WriteFile(g.inside, []byte(g.within), 0o600), os.WriteFile(g.outside, []byte(g.beyond), 0o600))
@@ -50,35 +50,35 @@ func newGround() (*ground, error) {
 	return g, nil
 }
 
-func (g *ground) remove() { _ = os.RemoveAll(g.folder) }
+func (g *rootFolders) remove() { _ = os.RemoveAll(g.folder) }
 
 // roots are those of the client.
-func (g *ground) roots() object {
+func (g *rootFolders) roots() object {
 	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
 }
 
-// dotted is the path of the file outside by way of the root.
-func (g *ground) dotted() string {
+// dottedPath is the path of the file outside by way of the root.
+func (g *rootFolders) dottedPath() string {
 	return g.root + "/../beside/" + filepath.Base(g.outside)
 }
 
-// reader asks for a file by its path.
-type reader struct {
+// fileReader asks for a file by its path.
+type fileReader struct {
 	method string
 	params func(path string) object
 }
 
-// readers are the ways to ask this server for files: its resources, and tools
+// fileReaders are the ways to ask this server for files: its resources, and tools
 // that are known to read what a path names.
-func readers(t *suite.T) []reader {
-	var out []reader
+func fileReaders(t *suite.T) []fileReader {
+	var out []fileReader
 	if t.Inventory.Declares("resources") {
-		out = append(out, reader{spec.MethodResourcesRead, func(path string) object { return object{"uri": suite.FileURI(path)} }})
+		out = append(out, fileReader{spec.MethodResourcesRead, func(path string) object { return object{"uri": suite.FileURI(path)} }})
 	}
 	for _, name := range []string{"read_text_file", "read_file"} {
 		tool, ok := t.Inventory.Tool(name)
 		if kind, _ := wire.Text(wire.At(tool.Raw, "/inputSchema/properties/path/type")); ok && kind == "string" {
-			out = append(out, reader{spec.MethodToolsCall, func(path string) object {
+			out = append(out, fileReader{spec.MethodToolsCall, func(path string) object {
 				return object{"name": name, "arguments": object{"path": path}}
 			}})
 			break
@@ -87,17 +87,17 @@ func readers(t *suite.T) []reader {
 	return out
 }
 
-// boundaries asks a server that has asked for the roots for files outside of
+// checkBoundaries asks a server that has asked for the roots for files outside of
 // them.
-func boundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *ground) {
-	ways := readers(t)
+func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *rootFolders) {
+	ways := fileReaders(t)
 	switch {
 	case g == nil:
 	case len(ways) == 0:
 		notApplicable(t, "the server reads no files by their names, as far as is known")
 	case !suite.IsOnSameMachine(c):
 		notApplicable(t, "the server may run on another machine, so that there are no files to show it")
-	case !asks(ctx, c, 0, time.Millisecond):
+	case !awaitRootsRequest(ctx, c, 0, time.Millisecond):
 		notApplicable(t, "the server did not ask for the roots")
 	case c.Quiet(ctx) == nil: // by now it knows them
 		for _, way := range ways {
@@ -113,7 +113,7 @@ func notApplicable(t *suite.T, reason string) {
 
 // judge asks for a file within the root, too: where that can't be had, a
 // refusal of the others says nothing.
-func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, way reader) {
+func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversation, way fileReader) {
 	shows := func(path, held string) (*client.Reply, bool) {
 		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))
 		return r, r.Answered() && strings.Contains(string(r.Message.Raw), held)
@@ -121,7 +121,7 @@ func (g *ground) judge(ctx context.Context, t *suite.T, c *client.Conversation, 
 	_, reads := shows(g.inside, g.within)
 	for _, o := range []struct{ requirement, path, summary string }{
 		{withinRoots, g.outside, "The server reads a file outside the client's roots."},
-		{pathsValidated, g.dotted(), "The server follows a path with .. out of the client's roots."},
+		{pathsValidated, g.dottedPath(), "The server follows a path with .. out of the client's roots."},
 	} {
 		r, shown := shows(o.path, g.beyond)
 		switch {

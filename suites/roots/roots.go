@@ -31,7 +31,7 @@ func Cases() []suite.Case {
 			Requirements: []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
 			Provokes:     []string{"roots."},
 			Waits:        true,
-			Run:          change,
+			Run:          changeRoots,
 		},
 	}
 }
@@ -71,52 +71,52 @@ var unavailable = []struct {
 	},
 }
 
-func change(ctx context.Context, t *suite.T) {
+func changeRoots(ctx context.Context, t *suite.T) {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
-	g, err := newGround()
+	g, err := newRootFolders()
 	if err == nil {
 		defer g.remove()
 		script.Set(spec.MethodRootsList, func(m *wire.Message) []byte { return wire.NewResult(m.ID, g.roots()) })
 	}
 	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
-	keeps := keepsRoots(ctx, t, c)
-	if !changes(ctx, t, c, keeps) {
+	keeps := requestsRoots(ctx, t, c)
+	if !announceChange(ctx, t, c, keeps) {
 		return
 	}
 	var tools []inventory.Tool
 	if all := t.Inventory.Askers(inventory.AsksRoots); len(all) > 0 {
 		tools = all[:min(len(all), maxAskers)]
 	}
-	took := callable(ctx, c, tools)
+	took := callTools(ctx, c, tools)
 	for _, tool := range tools {
-		if took[tool.Name] > 0 && !remembers(ctx, t, c, tool) {
+		if took[tool.Name] > 0 && !judgeRememberedRoots(ctx, t, c, tool) {
 			return
 		}
 	}
-	boundaries(ctx, t, c, g)
+	checkBoundaries(ctx, t, c, g)
 	for _, u := range unavailable {
 		script.Set(spec.MethodRootsList, u.answer)
-		if keeps && !gone(ctx, t, c, u.summary) {
+		if keeps && !removeRoots(ctx, t, c, u.summary) {
 			return
 		}
 		for _, tool := range tools {
-			if limit := took[tool.Name]; limit > 0 && !goneDuring(ctx, t, c, tool, limit, u.summary) {
+			if limit := took[tool.Name]; limit > 0 && !removeRootsDuringCall(ctx, t, c, tool, limit, u.summary) {
 				return
 			}
 		}
 	}
 }
 
-// keepsRoots reports whether the server asks for the roots by itself, as one
+// requestsRoots reports whether the server asks for the roots by itself, as one
 // does that keeps them. Beyond what absence takes to be believed it is waited
 // for that only as long as others work anyway.
-func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func requestsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
 	}
 	defer c.BeginIdle()()
-	if asks(ctx, c, 0, c.Grace()) {
+	if awaitRootsRequest(ctx, c, 0, c.Grace()) {
 		return true
 	}
 	if t.Idle == nil {
@@ -131,11 +131,11 @@ func keepsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 		case <-ctx.Done():
 		}
 	}()
-	return asks(ctx, c, 0, firstTime)
+	return awaitRootsRequest(ctx, c, 0, firstTime)
 }
 
-// asks reports whether the server asks for the roots at position from or later.
-func asks(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
+// awaitRootsRequest reports whether the server asks for the roots at position from or later.
+func awaitRootsRequest(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	_, err := c.Await(ctx, from, isRootsList)
@@ -148,9 +148,9 @@ func isRootsList(e *transcript.Event) bool {
 	})
 }
 
-// changes says that the roots changed, and reports whether the server is there
+// announceChange says that the roots changed, and reports whether the server is there
 // afterwards.
-func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
+func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil {
 		return false
@@ -185,14 +185,14 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 		t.NotObserved(asksAgain, "the server did not ask for the roots by itself before")
 		return true
 	}
-	if asks(ctx, c, from, c.Grace()) {
+	if awaitRootsRequest(ctx, c, from, c.Grace()) {
 		t.Kept(asksAgain)
 		return true
 	}
 	if err := c.Quiet(ctx); err != nil {
 		return false
 	}
-	if asks(ctx, c, from, time.Millisecond) {
+	if awaitRootsRequest(ctx, c, from, time.Millisecond) {
 		t.Kept(asksAgain)
 		return true
 	}
@@ -209,29 +209,29 @@ func changes(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool
 	return true
 }
 
-// gone says that the roots changed, to have the server ask for what is no
+// removeRoots says that the roots changed, to have the server ask for what is no
 // more there, and reports whether it survives that.
-func gone(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
+func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
-	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !asks(ctx, c, from, againTime) {
+	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !awaitRootsRequest(ctx, c, from, againTime) {
 		return err == nil
 	}
-	told(ctx, c, from) // else the fence could be read before the answer
+	awaitReply(ctx, c, from) // else the fence could be read before the answer
 	switch err := c.Fence(ctx); {
 	case err == nil:
 		t.Kept(unavailableHandled)
 		return true
 	case errors.Is(err, client.ErrEnded):
-		return lost(t, c, from, "the server ended", summary)
+		return reportUnresponsive(t, c, from, "the server ended", summary)
 	case errors.Is(err, client.ErrUnanswered):
-		return lost(t, c, from, "the server answers nothing any more", summary)
+		return reportUnresponsive(t, c, from, "the server answers nothing any more", summary)
 	default:
 		return false
 	}
 }
 
-// told waits until the server's question at position from or later is answered.
-func told(ctx context.Context, c *client.Conversation, from int) {
+// awaitReply waits until the server's question at position from or later is answered.
+func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	ctx, cancel := context.WithTimeout(ctx, againTime)
 	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
@@ -239,9 +239,9 @@ func told(ctx context.Context, c *client.Conversation, from int) {
 	})
 }
 
-// callable calls each tool once as it should go, and returns what it gets when
+// callTools calls each tool once as it should go, and returns what it gets when
 // the roots are gone: nothing where it does not ask for them.
-func callable(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
+func callTools(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
 	limits := map[string]time.Duration{}
 	for _, tool := range tools {
 		if n := suite.Call(ctx, c, tool, callTime); n != nil && n.Answered() && n.HasRequest(spec.MethodRootsList) {
@@ -251,10 +251,10 @@ func callable(ctx context.Context, c *client.Conversation, tools []inventory.Too
 	return limits
 }
 
-// remembers calls a tool again that asked for the roots. Where it has them from
+// judgeRememberedRoots calls a tool again that asked for the roots. Where it has them from
 // before, it is told that they changed and called once more: what it has is out
 // of date. It reports whether others may follow.
-func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
+func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
 	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {
 		return n.Answered()
@@ -265,9 +265,9 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 	}
 	again := suite.Call(ctx, c, tool, callTime)
 	switch {
-	case asks(ctx, c, from, c.Grace()):
+	case awaitRootsRequest(ctx, c, from, c.Grace()):
 		t.Kept(asksAgain)
-	case again.Answered() && !again.Failed() && c.Quiet(ctx) == nil && !asks(ctx, c, from, time.Millisecond):
+	case again.Answered() && !again.Failed() && c.Quiet(ctx) == nil && !awaitRootsRequest(ctx, c, from, time.Millisecond):
 		t.Deviates(c, verdict.Deviation{
 			Requirement: asksAgain,
 			Summary:     "The server's tool uses the old roots after they change.",
@@ -279,8 +279,8 @@ func remembers(ctx context.Context, t *suite.T, c *client.Conversation, tool inv
 	return again.Answered()
 }
 
-// goneDuring calls a tool that asks for the roots.
-func goneDuring(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
+// removeRootsDuringCall calls a tool that asks for the roots.
+func removeRootsDuringCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
 	from := c.Record.Len()
 	n := suite.Call(ctx, c, tool, limit)
 	if !n.HasRequest(spec.MethodRootsList) {
@@ -292,13 +292,13 @@ func goneDuring(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 		t.Kept(unavailableHandled)
 		return true
 	case errors.Is(n.Err, client.ErrUnanswered) && err == nil, errors.Is(n.Err, client.ErrEnded), errors.Is(err, client.ErrEnded):
-		return lost(t, c, from, suite.Describe(n.Reply), summary)
+		return reportUnresponsive(t, c, from, suite.Describe(n.Reply), summary)
 	default:
 		return false
 	}
 }
 
-func lost(t *suite.T, c *client.Conversation, from int, seen, summary string) bool {
+func reportUnresponsive(t *suite.T, c *client.Conversation, from int, seen, summary string) bool {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: unavailableHandled,
 		Summary:     summary,

@@ -24,37 +24,37 @@ const (
 
 type object = map[string]any
 
-// reply is what a model says, changed in one place.
-func reply(change func(result object)) func(m *wire.Message) []byte {
+// changedReply is what a model says, changed in one place.
+func changedReply(change func(result object)) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		r := object{
 			"role": "assistant", "content": object{"type": "text", "text": "mcp-conform"},
-			"model": hinted(m), "stopReason": "endTurn",
+			"model": hintedModel(m), "stopReason": "endTurn",
 		}
 		change(r)
 		return wire.NewResult(m.ID, r)
 	}
 }
 
-// hinted returns the model that the server would like best.
-func hinted(m *wire.Message) string {
+// hintedModel returns the model that the server would like best.
+func hintedModel(m *wire.Message) string {
 	if name, ok := wire.Text(wire.At(m.Params(), "/modelPreferences/hints/0/name")); ok && name != "" {
 		return name
 	}
 	return "mcp-conform"
 }
 
-func as(member string, value any) func(m *wire.Message) []byte {
-	return reply(func(r object) { r[member] = value })
+func setMember(member string, value any) func(m *wire.Message) []byte {
+	return changedReply(func(r object) { r[member] = value })
 }
 
-func without(member string) func(m *wire.Message) []byte {
-	return reply(func(r object) { delete(r, member) })
+func removeMember(member string) func(m *wire.Message) []byte {
+	return changedReply(func(r object) { delete(r, member) })
 }
 
-// variation is one way to answer, and what is to be said of a server that does
+// responseVariation is one way to answer, and what is to be said of a server that does
 // not cope with it.
-type variation struct {
+type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
 	// legal: a tool that succeeds with the plain answer has to succeed with
@@ -66,22 +66,22 @@ type variation struct {
 	notedAs string
 }
 
-func variations(r spec.Revision) []variation {
+func responseVariations(r spec.Revision) []responseVariation {
 	array := []any{object{"type": "text", "text": "mcp-conform"}}
-	out := []variation{
-		{anyModel, as("model", "some-other-model-of-our-own"), true, "The server's tool fails if another model answers.", nil, ""},
-		{anyStopReason, as("stopReason", "somethingElse"), true, "The server's tool fails at an unknown stopReason.", nil, ""},
-		{anyStopReason, without("stopReason"), true, "The server's tool fails if there is no stopReason.", nil, ""},
+	out := []responseVariation{
+		{anyModel, setMember("model", "some-other-model-of-our-own"), true, "The server's tool fails if another model answers.", nil, ""},
+		{anyStopReason, setMember("stopReason", "somethingElse"), true, "The server's tool fails at an unknown stopReason.", nil, ""},
+		{anyStopReason, removeMember("stopReason"), true, "The server's tool fails if there is no stopReason.", nil, ""},
 		{rejectionHandled, func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected sampling request", nil) }, false,
 			"The server does not answer a call after the user rejects sampling.", nil, ""},
-		{contentValidated, without("content"), false, "The server does not answer a call after sampling without content.", nil, ""},
-		{contentValidated, as("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
+		{contentValidated, removeMember("content"), false, "The server does not answer a call after sampling without content.", nil, ""},
+		{contentValidated, setMember("content", object{"type": "image", "data": "%%%", "mimeType": "image/png"}), false,
 			"The server does not answer a call after an image without base64.", nil, ""},
 	}
 	if r.AtLeast(spec.V20251125) {
 		// Many servers read an array only where they offered tools.
 		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
-		out = append(out, variation{anyContent, as("content", array), true, "The server's tool fails if sampled content with tools is an array.",
+		out = append(out, responseVariation{anyContent, setMember("content", array), true, "The server's tool fails if sampled content with tools is an array.",
 			toolless, "The server's tool fails if sampled content is an array."})
 	}
 	return out
@@ -94,14 +94,14 @@ const (
 	maxMissed = 2
 )
 
-// answers compares each way to answer with the plain one, by which the tool is
+// compareResponses compares each way to answer with the plain one, by which the tool is
 // known to come to its end.
-func answers(ctx context.Context, t *suite.T) {
-	tools := askers(t)
-	script := client.NewAnswers(full(t.Revision))
-	plainly := reply(func(object) {})
+func compareResponses(ctx context.Context, t *suite.T) {
+	tools := samplingTools(t)
+	script := client.NewAnswers(fullCapabilities(t.Revision))
+	plainly := changedReply(func(object) {})
 	script.Set(spec.MethodSampling, plainly)
-	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: script.Answer})
+	c := t.Start(ctx, client.Options{Capabilities: fullCapabilities(t.Revision), Answer: script.Answer})
 	missed := 0
 	for _, tool := range tools {
 		script.Set(spec.MethodSampling, plainly)
@@ -109,7 +109,7 @@ func answers(ctx context.Context, t *suite.T) {
 		if plain == nil || !plain.Answered() || !plain.HasRequest(spec.MethodSampling) {
 			continue
 		}
-		for _, v := range variations(t.Revision) {
+		for _, v := range responseVariations(t.Revision) {
 			script.Set(spec.MethodSampling, v.answer)
 			n := suite.Call(ctx, c, tool, max(leastTime, 20*plain.Took))
 			if errors.Is(n.Err, client.ErrUnanswered) {
@@ -123,7 +123,7 @@ func answers(ctx context.Context, t *suite.T) {
 }
 
 // judge judges the effect of the variation, and whether the server still responds.
-func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
+func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
 	if !n.HasRequest(spec.MethodSampling) {
 		return n.Answered() // this time it did not ask, and nobody knows why
 	}
@@ -161,15 +161,15 @@ func (v variation) judge(ctx context.Context, t *suite.T, c *client.Conversation
 // maxRounds is a little more than what a rule takes for no limit.
 const maxRounds = 53
 
-// toolLoop has a model that calls two tools at once, and then one that never
+// runToolLoop has a model that calls two tools at once, and then one that never
 // ends.
-func toolLoop(ctx context.Context, t *suite.T) {
+func runToolLoop(ctx context.Context, t *suite.T) {
 	if !t.Revision.AtLeast(spec.V20251125) {
 		t.Skip("the revision has no tools in sampling")
 	}
-	tools := askers(t)
-	script := client.NewAnswers(full(t.Revision))
-	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: script.Answer})
+	tools := samplingTools(t)
+	script := client.NewAnswers(fullCapabilities(t.Revision))
+	c := t.Start(ctx, client.Options{Capabilities: fullCapabilities(t.Revision), Answer: script.Answer})
 	for _, tool := range tools {
 		m := &model{rounds: 1}
 		script.Set(spec.MethodSampling, m.answer)
@@ -193,16 +193,16 @@ func (m *model) answer(request *wire.Message) []byte {
 	offered := wire.Elements(wire.At(request.Params(), "/tools"))
 	mode, _ := wire.Text(wire.At(request.Params(), "/toolChoice/mode"))
 	if len(offered) == 0 || mode == "none" || m.called.Add(1) > m.rounds {
-		return reply(func(object) {})(request)
+		return changedReply(func(object) {})(request)
 	}
-	return reply(func(r object) {
+	return changedReply(func(r object) {
 		r["stopReason"] = "toolUse"
-		r["content"] = []any{use(request, offered[0], "a"), use(request, offered[len(offered)-1], "b")}
+		r["content"] = []any{toolUse(request, offered[0], "a"), toolUse(request, offered[len(offered)-1], "b")}
 	})(request)
 }
 
-// use calls a tool with the least arguments that it takes.
-func use(request *wire.Message, tool []byte, suffix string) object {
+// toolUse calls a tool with the least arguments that it takes.
+func toolUse(request *wire.Message, tool []byte, suffix string) object {
 	name, _ := wire.Text(wire.At(tool, "/name"))
 	input, err := generate.Arguments(wire.At(tool, "/inputSchema"))
 	if err != nil {

@@ -21,19 +21,19 @@ const (
 	toSecond = "mcp-conform-walnut"
 )
 
-// otherOrder makes two calls at the same time during which the server asks the
+// answerInOtherOrder makes two calls at the same time during which the server asks the
 // model, and answers the later question first. Twice, for the tool may depend on
 // something else.
-func otherOrder(ctx context.Context, t *suite.T) {
-	for _, tool := range askers(t) {
-		var seen *crossed
+func answerInOtherOrder(ctx context.Context, t *suite.T) {
+	for _, tool := range samplingTools(t) {
+		var seen *crossedCall
 		for range 2 {
-			p := askTwice(ctx, t, tool)
+			p := callTwice(ctx, t, tool)
 			if p == nil {
 				break
 			}
 			if seen = p.crossed(); seen == nil {
-				if p.told() {
+				if p.showOwnReplies() {
 					t.Kept(matchedByID)
 					return
 				}
@@ -61,21 +61,21 @@ type twoCalls struct {
 	first, second *client.Reply
 }
 
-// crossed is the call that got what the model said to the other.
-type crossed struct {
+// crossedCall is the call that got what the model said to the other.
+type crossedCall struct {
 	c    *client.Conversation
 	text string
 	at   []int
 }
 
-// askTwice makes the calls, the second one when the question of the first has
+// callTwice makes the calls, the second one when the question of the first has
 // come. It returns nil where no two questions are open at once.
-func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
+func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 	arguments, err := tool.Arguments()
 	if err != nil {
 		return nil
 	}
-	c := t.Start(ctx, client.Options{Capabilities: full(t.Revision), Answer: func(m *wire.Message) []byte {
+	c := t.Start(ctx, client.Options{Capabilities: fullCapabilities(t.Revision), Answer: func(m *wire.Message) []byte {
 		switch m.Method {
 		case spec.MethodPing:
 			return wire.NewResult(m.ID, object{})
@@ -94,7 +94,7 @@ func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		}
 		waiting, cancel := context.WithTimeoutCause(ctx, callTime, client.ErrUnanswered)
 		_, err := c.Await(waiting, from, func(*transcript.Event) bool {
-			questions = questionsIn(c.Record.From(from))
+			questions = samplingRequestIDs(c.Record.From(from))
 			return len(questions) == n
 		})
 		cancel()
@@ -106,15 +106,15 @@ func askTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		return nil
 	}
 	for i, text := range []string{toSecond, toFirst} {
-		if c.Send(ctx, as("content", object{"type": "text", "text": text})(&wire.Message{ID: questions[1-i]})) != nil {
+		if c.Send(ctx, setMember("content", object{"type": "text", "text": text})(&wire.Message{ID: questions[1-i]})) != nil {
 			return nil
 		}
 	}
 	return &twoCalls{c: c, first: c.AwaitResponse(ctx, from, calls[0], client.Within(callTime)), second: c.AwaitResponse(ctx, from, calls[1], client.Within(callTime))}
 }
 
-// questionsIn returns the ids of the requests for the model among the events.
-func questionsIn(events []*transcript.Event) []wire.ID {
+// samplingRequestIDs returns the ids of the requests for the model among the events.
+func samplingRequestIDs(events []*transcript.Event) []wire.ID {
 	var ids []wire.ID
 	for _, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Request && m.Method == spec.MethodSampling {
@@ -124,21 +124,23 @@ func questionsIn(events []*transcript.Event) []wire.ID {
 	return ids
 }
 
-func shows(r *client.Reply, text string) bool {
+func hasText(r *client.Reply, text string) bool {
 	return r.Succeeded() && strings.Contains(string(r.Message.Result()), text)
 }
 
-// told reports whether each call shows what the model said to its own question.
-func (p *twoCalls) told() bool { return shows(p.first, toFirst) && shows(p.second, toSecond) }
+// showOwnReplies reports whether each call shows what the model said to its own question.
+func (p *twoCalls) showOwnReplies() bool {
+	return hasText(p.first, toFirst) && hasText(p.second, toSecond)
+}
 
-// crossed returns a call that shows what the model said to the other question,
+// crossedCall returns a call that shows what the model said to the other question,
 // and not what it said to its own; nil for none.
-func (p *twoCalls) crossed() *crossed {
+func (p *twoCalls) crossed() *crossedCall {
 	switch {
-	case shows(p.first, toSecond) && !shows(p.first, toFirst):
-		return &crossed{p.c, string(p.first.Message.Result()), p.first.Positions()}
-	case shows(p.second, toFirst) && !shows(p.second, toSecond):
-		return &crossed{p.c, string(p.second.Message.Result()), p.second.Positions()}
+	case hasText(p.first, toSecond) && !hasText(p.first, toFirst):
+		return &crossedCall{p.c, string(p.first.Message.Result()), p.first.Positions()}
+	case hasText(p.second, toFirst) && !hasText(p.second, toSecond):
+		return &crossedCall{p.c, string(p.second.Message.Result()), p.second.Positions()}
 	}
 	return nil
 }

@@ -24,7 +24,7 @@ func Cases() []suite.Case {
 				"elicitation.requires-client-capability-2025-06-18", "elicitation.mode.supported-only",
 				"roots.requires-client-capability-2024-11-05", "roots.requires-client-capability-2025-06-18",
 			},
-			Run: nothingDeclared,
+			Run: callWithoutCapability,
 		},
 		{
 			ID:                 "sampling.asked",
@@ -32,14 +32,14 @@ func Cases() []suite.Case {
 			Provokes:           []string{"sampling."},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                asked,
+			Run:                callSamplingTools,
 		},
 		{
 			ID:           "sampling.answers",
 			Title:        "Returns unusual, refused and invalid results to sampling requests",
 			Requirements: []string{anyModel, anyStopReason, anyContent, rejectionHandled, contentValidated},
 			Needs:        []string{"tools"},
-			Run:          answers,
+			Run:          compareResponses,
 		},
 		{
 			ID:           "sampling.other-order",
@@ -47,14 +47,14 @@ func Cases() []suite.Case {
 			Requirements: []string{matchedByID},
 			Needs:        []string{"tools"},
 			Waits:        true,
-			Run:          otherOrder,
+			Run:          answerInOtherOrder,
 		},
 		{
 			ID:       "sampling.tool-loop",
 			Title:    "Returns tool calls to sampling requests: two at once, and without end",
 			Provokes: []string{"sampling.tool-use.", "sampling.tool-result.", "sampling.tools.", "sampling.tool-choice.", "sampling.include-context."},
 			Needs:    []string{"tools"},
-			Run:      toolLoop,
+			Run:      runToolLoop,
 		},
 	}
 }
@@ -68,9 +68,9 @@ const (
 	allTime   = 15 * time.Second
 )
 
-// nothingDeclared calls those tools first that seem to ask. Without tools it
+// callWithoutCapability calls those tools first that seem to ask. Without tools it
 // is still seen whether anything is asked unprompted.
-func nothingDeclared(ctx context.Context, t *suite.T) {
+func callWithoutCapability(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
 	limit, cancel := context.WithTimeoutCause(ctx, allTime, client.ErrUnanswered)
 	defer cancel()
@@ -110,17 +110,17 @@ func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
 	return out
 }
 
-func askers(t *suite.T) []inventory.Tool {
+func samplingTools(t *suite.T) []inventory.Tool {
 	return suite.AskingTools(t, inventory.AsksSampling, maxAskers)
 }
 
-func asked(ctx context.Context, t *suite.T) {
-	tools := askers(t)
+func callSamplingTools(ctx context.Context, t *suite.T) {
+	tools := samplingTools(t)
 	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
-// full are the capabilities of a client that takes tools and gives context.
-func full(r spec.Revision) map[string]any {
+// fullCapabilities are the capabilities of a client that takes tools and gives context.
+func fullCapabilities(r spec.Revision) map[string]any {
 	caps := client.AllCapabilities(r)
 	if r.AtLeast(spec.V20251125) {
 		caps["sampling"] = map[string]any{"tools": map[string]any{}, "context": map[string]any{}}

@@ -9,7 +9,7 @@ import (
 
 const bindLocalhost = "sse.bind-localhost"
 
-func bound() suite.Case {
+func boundCase() suite.Case {
 	return suite.Case{
 		ID:                 "sse.bound",
 		Title:              "Checks on which addresses the started server listens",

@@ -22,15 +22,15 @@ const (
 // Cases returns the cases of the area sse.
 func Cases() []suite.Case {
 	return []suite.Case{
-		streams(),
-		sideBySide(),
-		origin(),
-		bodies(),
-		bound(),
+		streamCase(),
+		sideBySideCase(),
+		originCase(),
+		bodyCase(),
+		boundCase(),
 	}
 }
 
-func streams() suite.Case {
+func streamCase() suite.Case {
 	return suite.Case{
 		ID:    "sse.streams",
 		Title: "Opens a second stream, uses its endpoint, closes it, and uses its endpoint again",
@@ -40,8 +40,8 @@ func streams() suite.Case {
 		},
 		Run: suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
-			other := open(ctx, t, w)
-			endpoint := announced(ctx, w, other)
+			other := openStream(ctx, t, w)
+			endpoint := announcedEndpoint(ctx, w, other)
 			if endpoint == "" {
 				other.Drop()
 				w.SendHarmless(ctx)
@@ -56,7 +56,7 @@ func streams() suite.Case {
 			cancel()
 			_ = w.C.Fence(ctx) // on whichever stream the answer comes, it has to come before one is closed
 			other.Drop()
-			settle(ctx, w)
+			waitForClose(ctx, w)
 			to(w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil))
 			t.Fence(ctx, w.C)
 		}),
@@ -70,8 +70,8 @@ const (
 	settleTime = 1100 * time.Millisecond
 )
 
-// settle waits until a server had the time to notice that a stream was closed.
-func settle(ctx context.Context, w *suite.Web) {
+// waitForClose waits until a server had the time to notice that a stream was closed.
+func waitForClose(ctx context.Context, w *suite.Web) {
 	resume := w.C.BeginIdle()
 	defer resume()
 	select {
@@ -80,8 +80,8 @@ func settle(ctx context.Context, w *suite.Web) {
 	}
 }
 
-// open opens a further stream.
-func open(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
+// openStream opens a further stream.
+func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
 	s := w.Begin(suite.WebRequest{Method: "GET", Target: streamTarget(w), Headers: h})
 	if !s.Opened(ctx) {
 		s.Drop()
@@ -100,9 +100,9 @@ func streamTarget(w *suite.Web) string {
 	return ""
 }
 
-// announced returns the endpoint that a stream announces, "" for none, or for
+// announcedEndpoint returns the endpoint that a stream announces, "" for none, or for
 // one on another host.
-func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
+func announcedEndpoint(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 	var data string
 	s.Until(ctx, answerTime, func(x *transcript.Exchange) bool {
 		for _, e := range x.Body {
@@ -115,7 +115,7 @@ func announced(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 	return w.SameHost(streamTarget(w), data)
 }
 
-func sideBySide() suite.Case {
+func sideBySideCase() suite.Case {
 	return suite.Case{
 		ID:           "sse.side-by-side",
 		Title:        "Uses three streams at once, with equal ids, slow calls, subscriptions, cancellations, log levels and requests to the client, and ends one",
@@ -127,7 +127,7 @@ func sideBySide() suite.Case {
 	}
 }
 
-func origin() suite.Case {
+func originCase() suite.Case {
 	return suite.Case{
 		ID:           "sse.origin",
 		Title:        "Sends requests with foreign, local and rebound Origin headers",
@@ -136,12 +136,12 @@ func origin() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			t.CheckOrigins(ctx, originValidated, w)
-			open(ctx, t, w, suite.WithHeader("Origin", suite.ForeignOrigin)).Drop()
+			openStream(ctx, t, w, suite.WithHeader("Origin", suite.ForeignOrigin)).Drop()
 		},
 	}
 }
 
-func bodies() suite.Case {
+func bodyCase() suite.Case {
 	return suite.Case{
 		ID:           "sse.bodies",
 		Title:        "Posts requests that are long, chunked or slow, with header names in any case, and on a reused connection",

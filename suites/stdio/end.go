@@ -27,7 +27,7 @@ var leastExit = 3 * time.Second
 // "reasonable" or "promptly"; clients kill much sooner.
 func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 
-func closedStdin() suite.Case {
+func closedStdinCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.closed-stdin",
 		Title:        "Closes stdin of an idle and of a busy server, and waits for the exit",
@@ -38,11 +38,11 @@ func closedStdin() suite.Case {
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails where the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
-				exitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
-				busy(ctx, t)
+				judgeExitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
+				closeWhileBusy(ctx, t)
 				return
 			}
-			afterClosing(ctx, t, idle)
+			terminateAfterClosing(ctx, t, idle)
 			t.NotObserved(inFlight, "the server does not exit when its stdin is closed")
 		},
 	}
@@ -58,10 +58,10 @@ const (
 	workTime = time.Second
 )
 
-// work has the server do what conversations consist of: what a tool or a
+// doWork has the server do what conversations consist of: what a tool or a
 // subscription has started must not outlive the input. It reports whether
 // everything was answered, so that nothing is at work any more.
-func work(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if t.Inventory.Declares("tools") && !c.Do(ctx, spec.MethodToolsList, nil, client.Within(0)).Answered() {
 		return false
 	}
@@ -87,11 +87,11 @@ func work(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return true
 }
 
-// busy closes stdin right behind requests, at the end of a conversation in which
+// closeWhileBusy closes stdin right behind requests, at the end of a conversation in which
 // the server has worked.
-func busy(ctx context.Context, t *suite.T) {
+func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: nothing})
-	if !work(ctx, t, c) {
+	if !doWork(ctx, t, c) {
 		t.NotObserved(inFlight, "a call was not answered in a moment, and may be at work still")
 		return
 	}
@@ -144,14 +144,14 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 			Summary:     summary,
 			Permitted:   "the exit of the process, promptly",
 			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-			At:          last(c, transcript.InputClosed),
+			At:          lastPosition(c, transcript.InputClosed),
 		})
 	}
 	return false
 }
 
-// afterClosing sends SIGTERM to a server that closing stdin did not end.
-func afterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
+// terminateAfterClosing sends SIGTERM to a server that closing stdin did not end.
+func terminateAfterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Signal("TERM") {
 		t.NotApplicable(exitOnTerm, "there is no SIGTERM here")
 		return
@@ -171,12 +171,12 @@ func judgeTerm(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 			Summary:     summary,
 			Permitted:   "the exit of the process, within a reasonable time",
 			Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-			At:          last(c, transcript.Signalled),
+			At:          lastPosition(c, transcript.Signalled),
 		})
 	}
 }
 
-func signals() suite.Case {
+func signalCase() suite.Case {
 	return suite.Case{
 		ID:           "stdio.signals",
 		Title:        "Sends SIGTERM to one idle server and SIGINT to another, and waits for the exit",
@@ -189,15 +189,15 @@ func signals() suite.Case {
 				t.Skip("there is no SIGTERM here")
 			}
 			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
-			exitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)
-			interrupt(ctx, t)
+			judgeExitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)
+			sendInterrupt(ctx, t)
 		},
 	}
 }
 
-// interrupt sends what a terminal sends on ^C, of which the specification
+// sendInterrupt sends what a terminal sends on ^C, of which the specification
 // says nothing.
-func interrupt(ctx context.Context, t *suite.T) {
+func sendInterrupt(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{})
 	if c.Fence(ctx) != nil || !c.Signal("INT") {
 		return
@@ -210,7 +210,7 @@ func interrupt(ctx context.Context, t *suite.T) {
 		Summary:     "The server does not exit on SIGINT.",
 		Permitted:   "anything; users who press Ctrl-C expect the exit",
 		Seen:        fmt.Sprintf("the process was alive %v later", exitTime(c)),
-		At:          last(c, transcript.Signalled),
+		At:          lastPosition(c, transcript.Signalled),
 		Weight:      verdict.OnlyNote,
 	})
 }
@@ -220,8 +220,8 @@ func awaitExit(ctx context.Context, c *client.Conversation) bool {
 	return suite.AwaitExit(ctx, c, exitTime(c))
 }
 
-// last returns the position of the last event of a kind.
-func last(c *client.Conversation, kind transcript.Kind) []int {
+// lastPosition returns the position of the last event of a kind.
+func lastPosition(c *client.Conversation, kind transcript.Kind) []int {
 	events := c.Record.From(0)
 	for _, e := range slices.Backward(events) {
 		if e.Kind == kind {

@@ -12,10 +12,10 @@ import (
 // afterTerm is the code by which a program says that SIGTERM ended it.
 const afterTerm = 143
 
-// exitCode notes that a process which ended as it was asked to has a code that
+// judgeExitCode notes that a process which ended as it was asked to has a code that
 // says it failed. The specification names no code; who starts servers looks at
 // it. That a signal ended it is no code.
-func exitCode(t *suite.T, c *client.Conversation, requirement, summary string, permitted ...int) {
+func judgeExitCode(t *suite.T, c *client.Conversation, requirement, summary string, permitted ...int) {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Exited && e.ExitCode > 0 && !slices.Contains(permitted, e.ExitCode) {
 			t.Deviates(c, verdict.Deviation{

@@ -24,7 +24,7 @@ const (
 // reads of a small buffer.
 const burstSize = 64
 
-func framing() suite.Case {
+func framingCase() suite.Case {
 	return suite.Case{
 		ID:    "stdio.framing",
 		Title: "Sends many requests in one write, requests byte by byte, and a line that ends in CR LF",
@@ -33,10 +33,10 @@ func framing() suite.Case {
 		},
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
-			steps := []step{pieces, multiByte, carriageReturn}
-			if !burst(ctx, t, c) {
+			steps := []step{sendInPieces, sendSplitCharacters, sendCarriageReturn}
+			if !sendBurst(ctx, t, c) {
 				t.NotObserved(partialUTF8, "what arrives together with a message is lost, so it can't be sent in pieces of known size")
-				steps = []step{carriageReturn}
+				steps = []step{sendCarriageReturn}
 			}
 			for _, step := range steps {
 				if ctx.Err() != nil {
@@ -53,8 +53,8 @@ func framing() suite.Case {
 
 type step func(context.Context, *suite.T, *client.Conversation)
 
-// burst sends many messages in one write, and reports whether all were read.
-func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+// sendBurst sends many messages in one write, and reports whether all were read.
+func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var requests [][]byte
 	for range c.BurstSize(burstSize, c.Request(c.NewID(), c.HarmlessMethod(), nil)) {
 		requests = append(requests, c.Request(c.NewID(), c.HarmlessMethod(), nil))
@@ -62,7 +62,7 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	var missed *client.Reply
 	from := c.Record.Len()
 	for i, r := range c.DoAll(ctx, requests) {
-		if !r.Answered() && missed == nil && !owed(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
+		if !r.Answered() && missed == nil && !awaitOwed(ctx, c, from, wire.Parse(requests[i]).Messages[0].ID).Answered() {
 			missed = r
 		}
 	}
@@ -84,21 +84,21 @@ func burst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return false
 }
 
-// pieces sends one message in pieces.
-func pieces(ctx context.Context, t *suite.T, c *client.Conversation) {
+// sendInPieces sends one message in pieces.
+func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	request := c.Request(id, c.HarmlessMethod(), nil)
-	judgePieces(ctx, t, c, askInPieces(ctx, c, id, request, len(request)/2), verdict.Deviation{
+	judgePieces(ctx, t, c, requestInPieces(ctx, c, id, request, len(request)/2), verdict.Deviation{
 		Requirement: delimited,
 		Summary:     "The server does not read a message that arrives in chunks.",
 		Permitted:   "the response to the request",
 	})
 }
 
-// multiByte does the same inside of characters of two, three and four bytes,
+// sendSplitCharacters does the same inside of characters of two, three and four bytes,
 // at each place where they can be cut. They stand in the id, since an answer
 // has to bring it back, which shows what the server read.
-func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "a request whose id is not ASCII is not answered in one piece either")
 		return
@@ -107,7 +107,7 @@ func multiByte(ctx context.Context, t *suite.T, c *client.Conversation) {
 	for cut := range len("é鍵🗝") - 1 {
 		id := wire.StringID("é鍵🗝" + strconv.Itoa(cut))
 		request := c.Request(id, c.HarmlessMethod(), nil)
-		r = askInPieces(ctx, c, id, request, bytes.Index(request, []byte("é"))+1+cut)
+		r = requestInPieces(ctx, c, id, request, bytes.Index(request, []byte("é"))+1+cut)
 		if !r.Answered() {
 			break
 		}
@@ -129,9 +129,9 @@ func judgePieces(ctx context.Context, t *suite.T, c *client.Conversation, r *cli
 	}
 }
 
-// carriageReturn ends a line as Windows does. To JSON the carriage return is
+// sendCarriageReturn ends a line as Windows does. To JSON the carriage return is
 // white space, so most servers take it; none is obliged to.
-func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
+func sendCarriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	from := c.Record.Len()
 	if err := c.Send(ctx, append(c.Request(id, c.HarmlessMethod(), nil), '\r')); err != nil {
@@ -151,11 +151,11 @@ func carriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	})
 }
 
-// askInPieces sends a request in two writes, cut before the byte at cut. The
+// requestInPieces sends a request in two writes, cut before the byte at cut. The
 // first follows another request in the same write: once that is answered, the
 // server has read the first piece without the second. What is left goes byte
 // by byte, to be read in as many pieces as the system likes.
-func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
+func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
 	before := c.NewID()
 	first := slices.Concat(c.Request(before, c.HarmlessMethod(), nil), []byte("\n"), request[:cut])
 	release := sync.OnceFunc(c.HoldReplies())
@@ -164,7 +164,7 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
 	}
-	_ = owed(ctx, c, from, before) // a server that mistook the first write has failed, which its last answer shows
+	_ = awaitOwed(ctx, c, from, before) // a server that mistook the first write has failed, which its last answer shows
 	var rest [][]byte
 	for _, b := range append(slices.Clone(request[cut:]), '\n') {
 		rest = append(rest, []byte{b})
@@ -173,14 +173,14 @@ func askInPieces(ctx context.Context, c *client.Conversation, id wire.ID, reques
 		return &client.Reply{Err: err}
 	}
 	release()
-	r := owed(ctx, c, from, id)
+	r := awaitOwed(ctx, c, from, id)
 	r.Sent = c.RequestSent(from, id)
 	return r
 }
 
-// owed waits for the answer to a request that any server owes, as long as it may
+// awaitOwed waits for the answer to a request that any server owes, as long as it may
 // take: what is behind it tells nothing, for answers come in any order.
-func owed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
+func awaitOwed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 

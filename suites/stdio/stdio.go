@@ -7,8 +7,8 @@ import "github.com/mcp-conform/mcp-conform/internal/suite"
 // Cases returns the cases of the area stdio.
 func Cases() []suite.Case {
 	return []suite.Case{
-		framing(),
-		closedStdin(),
-		signals(),
+		framingCase(),
+		closedStdinCase(),
+		signalCase(),
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func bodies() suite.Case {
+func bodyCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.bodies",
 		Title:        "Posts invalid JSON, notifications, and requests that are long, chunked or slow, with header names in any case, and on a reused connection",

@@ -9,7 +9,7 @@ import (
 
 const bindLocalhost = "streamable-http.bind-localhost"
 
-func bound() suite.Case {
+func boundCase() suite.Case {
 	return suite.Case{
 		ID:                 "streamable-http.bound",
 		Title:              "Checks on which addresses the started server listens",

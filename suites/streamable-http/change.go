@@ -15,18 +15,18 @@ import (
 
 const noBroadcast = "streamable-http.no-broadcast"
 
-// oneChange makes the same call again and again, with several streams open and
+// oneChangeCase makes the same call again and again, with several streams open and
 // with one less. How many changes a call makes only the server knows, and it may
 // tell of each on another stream; so certain is only that with fewer streams open
 // as many notifications come on each, and fewer in all.
-func oneChange() suite.Case {
+func oneChangeCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
 		Title:        "Changes something while two further streams are open, and again without them if both deliver the notification",
 		Requirements: []string{noBroadcast},
 		Exclusive:    true, // a change that another session makes may be told, too
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
-			call, uri, ok := changing(t)
+			call, uri, ok := changingCall(t)
 			if !ok {
 				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
 				t.GiveUp("the resource that changes can't be subscribed to")
@@ -44,15 +44,15 @@ func oneChange() suite.Case {
 					t.GiveUp("the server opens no two streams at once")
 				}
 			}
-			change := func() int { return changed(ctx, t, c, call) }
-			told(t, c, streams, change)
+			change := func() int { return makeChange(ctx, t, c, call) }
+			judgeBroadcast(t, c, streams, change)
 		}),
 	}
 }
 
-// changed makes the call that changes something, and returns the position from
+// makeChange makes the call that changes something, and returns the position from
 // which on that may be told.
-func changed(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
+func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
 	t.Quiet(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
@@ -73,9 +73,9 @@ var changeable = []struct{ method, member, changed string }{
 	{spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
 }
 
-// listChanges changes all lists that can be, each walked through before and
+// listChangeCase changes all lists that can be, each walked through before and
 // after, for the rules to see whether that is told.
-func listChanges() suite.Case {
+func listChangeCase() suite.Case {
 	return suite.Case{
 		ID:        "streamable-http.list-changes",
 		Title:     "Changes lists, and walks through them before and after",
@@ -115,9 +115,9 @@ func listChanges() suite.Case {
 	}
 }
 
-// changing returns a call that makes one change, and the URI of what is to be
+// changingCall returns a call that makes one change, and the URI of what is to be
 // subscribed to before, if anything is.
-func changing(t *suite.T) (k inventory.Known, uri string, ok bool) {
+func changingCall(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	if k, uri, ok = t.Inventory.Changing(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
 	}
@@ -129,11 +129,11 @@ func changing(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	return k, "", false
 }
 
-// told judges what comes on the two streams with a change, and then with another
+// judgeBroadcast judges what comes on the two streams with a change, and then with another
 // one. Where one was closed, as by a server that lets a new one take over, nothing
 // is said. Where both tell the same both times, two calls without these streams
 // show how much a call has to tell: two, as every other call may have less.
-func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
+func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
 	var same []string
 	var at []int
 	for range 2 {
@@ -150,11 +150,11 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 		case len(one) == 0 || len(other) == 0:
 			t.Kept(noBroadcast)
 			return
-		case !slices.Equal(texts(one), texts(other)), same != nil && len(same) != len(one):
+		case !slices.Equal(messageTexts(one), messageTexts(other)), same != nil && len(same) != len(one):
 			t.NotObserved(noBroadcast, "both streams told of changes, and not of the same ones")
 			return
 		}
-		same = texts(one)
+		same = messageTexts(one)
 		at = transcript.Positions(first.Request, second.Request, one[0], other[0])
 	}
 	for _, s := range streams {
@@ -175,9 +175,9 @@ func told(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change f
 	})
 }
 
-// texts are those of the messages, in an order that does not depend on theirs:
+// messageTexts are those of the messages, in an order that does not depend on theirs:
 // the events around them may have ids.
-func texts(events []*transcript.Event) []string {
+func messageTexts(events []*transcript.Event) []string {
 	var out []string
 	for _, m := range transcript.Messages(events) {
 		out = append(out, string(m.Raw))

@@ -15,9 +15,9 @@ const (
 	acceptsPost = "sse.accepts-post"
 )
 
-// spelling is a way to write the headers Accept and Content-Type, which have
+// headerSpelling is a way to write the headers Accept and Content-Type, which have
 // many for the same thing.
-type spelling struct {
+type headerSpelling struct {
 	summary string // of the finding where it is not understood
 	headers []suite.Header
 	// kin is what it has in common with others: who does not understand the
@@ -28,65 +28,65 @@ type spelling struct {
 // accepts say the same: that both types are taken (RFC 9110, 12.5.1). What is a
 // list may have empty elements and blank space (5.6.1), what is in quotes is one
 // text (5.6.4).
-var accepts = []spelling{
-	{"The server refuses an Accept with both types in another order.", one("Accept", "text/event-stream, application/json"), ""},
-	{"The server refuses an Accept in two header lines.", one("Accept", "application/json", "text/event-stream"), ""},
-	{"The server refuses an Accept without a space after the comma.", one("Accept", "application/json,text/event-stream"), ""},
-	{"The server refuses an Accept with types in capitals.", one("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
-	{"The server refuses an Accept with q values.", one("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
-	{"The server refuses an Accept with q values of three digits.", one("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
-	{"The server refuses an Accept with further types.", one("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
-	{"The server refuses an Accept with a quoted parameter.", one("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
-	{"The server refuses an Accept with spaces and tabs.", one("Accept", "  application/json\t,\ttext/event-stream  "), ""},
-	{"The server refuses an Accept with empty list elements.", one("Accept", ", application/json, , text/event-stream,"), ""},
-	{"The server refuses an Accept header in lower case.", one("accept", "application/json, text/event-stream"), ""},
+var accepts = []headerSpelling{
+	{"The server refuses an Accept with both types in another order.", headersWith("Accept", "text/event-stream, application/json"), ""},
+	{"The server refuses an Accept in two header lines.", headersWith("Accept", "application/json", "text/event-stream"), ""},
+	{"The server refuses an Accept without a space after the comma.", headersWith("Accept", "application/json,text/event-stream"), ""},
+	{"The server refuses an Accept with types in capitals.", headersWith("Accept", "Application/JSON, TEXT/EVENT-STREAM"), ""},
+	{"The server refuses an Accept with q values.", headersWith("Accept", "application/json;q=0.5, text/event-stream ; q=0.9"), "weight"},
+	{"The server refuses an Accept with q values of three digits.", headersWith("Accept", "application/json;q=1.000, text/event-stream;q=0.875"), "weight"},
+	{"The server refuses an Accept with further types.", headersWith("Accept", "text/html, application/json, text/event-stream, */*;q=0.1"), ""},
+	{"The server refuses an Accept with a quoted parameter.", headersWith("Accept", `application/json, text/event-stream, text/html;level="a, b"`), ""},
+	{"The server refuses an Accept with spaces and tabs.", headersWith("Accept", "  application/json\t,\ttext/event-stream  "), ""},
+	{"The server refuses an Accept with empty list elements.", headersWith("Accept", ", application/json, , text/event-stream,"), ""},
+	{"The server refuses an Accept header in lower case.", headersWith("accept", "application/json, text/event-stream"), ""},
 }
 
 // ranges take both types, and list neither: what becomes of them is recorded.
-var ranges = []spelling{
-	{"The server refuses Accept: */*.", one("Accept", "*/*"), ""},
-	{"The server refuses Accept: */* with a q value.", one("Accept", "*/*;q=0.8"), ""},
-	{"The server refuses an Accept of application/* and text/*.", one("Accept", "application/*, text/*"), ""},
+var ranges = []headerSpelling{
+	{"The server refuses Accept: */*.", headersWith("Accept", "*/*"), ""},
+	{"The server refuses Accept: */* with a q value.", headersWith("Accept", "*/*;q=0.8"), ""},
+	{"The server refuses an Accept of application/* and text/*.", headersWith("Accept", "application/*, text/*"), ""},
 }
 
 // unaccepted do not take both types. Whether they are served is the server's
 // choice; what comes then, rules judge.
 var unaccepted = [][]suite.Header{
-	one("Accept", "application/json"),
-	one("Accept", "text/event-stream"),
-	one("Accept", "application/json;q=0, text/event-stream;q=0"),
-	one("Accept", "text/html"),
-	one("Accept", "this is no list of types"),
-	one("Accept", ""),
-	one("Accept"),
+	headersWith("Accept", "application/json"),
+	headersWith("Accept", "text/event-stream"),
+	headersWith("Accept", "application/json;q=0, text/event-stream;q=0"),
+	headersWith("Accept", "text/html"),
+	headersWith("Accept", "this is no list of types"),
+	headersWith("Accept", ""),
+	headersWith("Accept"),
 }
 
 // types say that the body is JSON (RFC 9110, 8.3.1).
-var contentTypes = []spelling{
-	{"The server refuses a content type with a charset.", one("Content-Type", "application/json; charset=utf-8"), "parameter"},
-	{"The server refuses a content type with a quoted charset.", one("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
-	{"The server refuses a content type in capitals.", one("Content-Type", "Application/JSON"), ""},
-	{"The server refuses a content type with CHARSET in capitals.", one("Content-Type", "application/json; Charset=UTF-8"), "parameter"},
-	{"The server refuses a content type with spaces around its semicolon.", one("Content-Type", "application/json ;  charset=utf-8 "), "parameter"},
-	{"The server refuses a content type whose header is in lower case.", one("content-type", "application/json"), ""},
+var contentTypes = []headerSpelling{
+	{"The server refuses a content type with a charset.", headersWith("Content-Type", "application/json; charset=utf-8"), "parameter"},
+	{"The server refuses a content type with a quoted charset.", headersWith("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
+	{"The server refuses a content type in capitals.", headersWith("Content-Type", "Application/JSON"), ""},
+	{"The server refuses a content type with CHARSET in capitals.", headersWith("Content-Type", "application/json; Charset=UTF-8"), "parameter"},
+	{"The server refuses a content type with spaces around its semicolon.", headersWith("Content-Type", "application/json ;  charset=utf-8 "), "parameter"},
+	{"The server refuses a content type whose header is in lower case.", headersWith("content-type", "application/json"), ""},
 }
 
 // otherTypes do not say that the body is JSON. Nothing is said of what a server
 // does then.
 var otherTypes = [][]suite.Header{
-	one("Content-Type", "text/plain"),
-	one("Content-Type", "application/x-www-form-urlencoded"),
-	one("Content-Type", "application/jsonx"),
-	one("Content-Type", "json"),
-	one("Content-Type", ""),
-	one("Content-Type"),
+	headersWith("Content-Type", "text/plain"),
+	headersWith("Content-Type", "application/x-www-form-urlencoded"),
+	headersWith("Content-Type", "application/jsonx"),
+	headersWith("Content-Type", "json"),
+	headersWith("Content-Type", ""),
+	headersWith("Content-Type"),
 }
 
-func one(name string, values ...string) []suite.Header {
+func headersWith(name string, values ...string) []suite.Header {
 	return []suite.Header{suite.WithHeader(name, values...)}
 }
 
-func accept() suite.Case {
+func acceptCase() suite.Case {
 	return suite.Case{
 		ID:                 "content-types.accept",
 		Title:              "Sends Accept headers in every valid form",
@@ -95,14 +95,14 @@ func accept() suite.Case {
 		SharesConversation: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Conversation(ctx))
-			spell(ctx, t, w, acceptBoth, accepts)
-			record(ctx, t, w, acceptBoth, ranges)
-			failing(ctx, t, w, acceptBoth, "The server fails on a request whose Accept lacks one type.", unaccepted)
+			sendSpellings(ctx, t, w, acceptBoth, accepts)
+			recordRefusals(ctx, t, w, acceptBoth, ranges)
+			noteServerErrors(ctx, t, w, acceptBoth, "The server fails on a request whose Accept lacks one type.", unaccepted)
 		},
 	}
 }
 
-func types() suite.Case {
+func contentTypeCase() suite.Case {
 	return suite.Case{
 		ID:                 "content-types.content-type",
 		Title:              "Sends Content-Type headers for JSON in every valid form",
@@ -115,57 +115,57 @@ func types() suite.Case {
 				requirement = acceptsPost
 			}
 			w := t.Web(t.Conversation(ctx))
-			spell(ctx, t, w, requirement, contentTypes)
-			failing(ctx, t, w, requirement, "The server fails on a request whose content type is not JSON.", otherTypes)
+			sendSpellings(ctx, t, w, requirement, contentTypes)
+			noteServerErrors(ctx, t, w, requirement, "The server fails on a request whose content type is not JSON.", otherTypes)
 		},
 	}
 }
 
-// spell sends a request in each spelling, and judges those that are refused
+// sendSpellings sends a request in each spelling, and judges those that are refused
 // while the plain one is served.
-func spell(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
-	if !served(w.SendHarmless(ctx)) {
+func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
+	if !isServed(w.SendHarmless(ctx)) {
 		t.GiveUp("the server does not serve the request in its plain form")
 	}
 	told := map[string]bool{}
 	for _, s := range spellings {
 		x := w.SendHarmless(ctx, s.headers...)
-		if x == nil || x.Response == nil || elsewhere(t, x) {
+		if x == nil || x.Response == nil || isJudgedElsewhere(t, x) {
 			continue
 		}
-		if served(x) {
+		if isServed(x) {
 			t.Kept(requirement)
 			continue
 		}
-		if told[s.kin] || !served(w.SendHarmless(ctx)) || served(w.SendHarmless(ctx, s.headers...)) {
+		if told[s.kin] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
 			continue // told, or refused for what has nothing to do with it
 		}
 		told[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 	}
 }
 
-// record notes which spellings are refused that need not be understood.
-func record(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []spelling) {
+// recordRefusals notes which spellings are refused that need not be understood.
+func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	for _, s := range spellings {
 		x := w.SendHarmless(ctx, s.headers...)
-		if x == nil || x.Response == nil || served(x) {
+		if x == nil || x.Response == nil || isServed(x) {
 			continue
 		}
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, as HTTP defines, or a refusal, because a client has to list both types",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 	}
 }
 
-// failing notes, once, that the server itself fails where it may well refuse.
-func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
+// noteServerErrors notes, once, that the server itself fails where it may well refuse.
+func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
 	for _, change := range illegal {
 		x := w.SendHarmless(ctx, change...)
 		if x == nil || x.Status() != 500 {
@@ -174,15 +174,15 @@ func failing(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: summary, Weight: verdict.OnlyNote,
 			Permitted: "a response, or a status for what is wrong with the request",
-			Seen:      x.RequestHead().Describe(header(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: header(requirement),
+			Seen:      x.RequestHead().Describe(headerName(requirement)) + ": " + suite.DescribeExchange(x), At: suite.PositionsOf(x), Header: headerName(requirement),
 		})
 		return
 	}
 }
 
-// served reports whether the server took the request; over HTTP+SSE the answer
+// isServed reports whether the server took the request; over HTTP+SSE the answer
 // comes elsewhere.
-func served(x *transcript.Exchange) bool {
+func isServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false
 	}
@@ -194,9 +194,9 @@ func served(x *transcript.Exchange) bool {
 	return true
 }
 
-// elsewhere reports whether a rule judges the refusal, or it may have reasons that
+// isJudgedElsewhere reports whether a rule judges the refusal, or it may have reasons that
 // lie in something between.
-func elsewhere(t *suite.T, x *transcript.Exchange) bool {
+func isJudgedElsewhere(t *suite.T, x *transcript.Exchange) bool {
 	switch status := x.Status(); {
 	case t.Transport == spec.SSE, status == 406:
 		return x.Refused()
@@ -205,8 +205,8 @@ func elsewhere(t *suite.T, x *transcript.Exchange) bool {
 	}
 }
 
-// header is the name of the header that a requirement is about.
-func header(requirement string) string {
+// headerName is the name of the header that a requirement is about.
+func headerName(requirement string) string {
 	if requirement == acceptBoth {
 		return "Accept"
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-func listening() suite.Case {
+func listeningCase() suite.Case {
 	return suite.Case{
 		ID:    "streamable-http.listening",
 		Title: "Opens two streams by GET, sends requests meanwhile, closes both, and goes on",
@@ -35,10 +35,10 @@ func listening() suite.Case {
 					break
 				}
 			}
-			busy(ctx, t, c)
-			toItsEnd(ctx, t, w)
+			callVerboseTools(ctx, t, c)
+			callUntilStreamEnd(ctx, t, w)
 			w.SendHarmless(ctx)
-			if last := streams[len(streams)-1]; succeeded(last) && !slices.ContainsFunc(streams, open) {
+			if last := streams[len(streams)-1]; isStream(last) && !slices.ContainsFunc(streams, isOpen) {
 				again := w.Begin(suite.WebRequest{Method: "GET"}) // so that the client closes one, and not only the server
 				again.Opened(ctx)
 				streams = append(streams, again)
@@ -52,10 +52,10 @@ func listening() suite.Case {
 	}
 }
 
-// open reports whether a stream that the server granted is not over.
-func open(s *suite.Stream) bool { return succeeded(s) && s.Exchange().End == nil }
+// isOpen reports whether a stream that the server granted is not over.
+func isOpen(s *suite.Stream) bool { return isStream(s) && s.Exchange().End == nil }
 
-func succeeded(s *suite.Stream) bool {
+func isStream(s *suite.Stream) bool {
 	x := s.Exchange()
 	return x != nil && x.Succeeded() && x.IsStream()
 }
@@ -66,9 +66,9 @@ const callTime = 3 * time.Second
 // endTime is longer than a stream may stay open behind the response.
 const endTime = 6 * time.Second
 
-// toItsEnd makes a call and waits until its stream ends, which it does at once
+// callUntilStreamEnd makes a call and waits until its stream ends, which it does at once
 // unless something is wrong.
-func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
+func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	if !t.KnowsTool(inventory.Slow) {
 		return
 	}
@@ -78,8 +78,8 @@ func toItsEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	s.Drop()
 }
 
-// busy calls the tools that are known to say more than their result.
-func busy(ctx context.Context, t *suite.T, c *client.Conversation) {
+// callVerboseTools calls the tools that are known to say more than their result.
+func callVerboseTools(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.KnowsTool(inventory.Logging) {
 		k, _ := t.Inventory.Logging()
 		c.Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(callTime))

@@ -10,9 +10,9 @@ import (
 
 const legalServed = "base.http-legal-request-served"
 
-// methods sends what browsers, load balancers and monitors send to any URL. A
+// methodCase sends what browsers, load balancers and monitors send to any URL. A
 // server may refuse all of it, and has to go on.
-func methods() suite.Case {
+func methodCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.other-methods",
 		Title:        "Sends HEAD, OPTIONS and PUT to the endpoint, and goes on after each",

@@ -9,7 +9,7 @@ import (
 
 const originValidated = "streamable-http.origin-validated"
 
-func origin() suite.Case {
+func originCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.origin",
 		Title:        "Sends requests with foreign, local and rebound Origin headers",
@@ -23,8 +23,8 @@ func origin() suite.Case {
 			evil := suite.WithHeader("Origin", suite.ForeignOrigin)
 			w.SendNotification(ctx, evil)
 			w.Get(ctx, evil)
-			if id := opened(ctx, w, evil); id != "" {
-				end(ctx, w, id)
+			if id := openSession(ctx, w, evil); id != "" {
+				endSession(ctx, w, id)
 			}
 			w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{evil}})
 		},

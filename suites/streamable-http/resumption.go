@@ -26,7 +26,7 @@ const (
 	steps   = 3
 )
 
-func resumption() suite.Case {
+func resumptionCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.resumption",
 		Title:        "Cuts the streams of slow calls after their first events, and resumes them, one of them in another session",
@@ -40,7 +40,7 @@ func resumption() suite.Case {
 			t.Needs(inventory.Slow)
 			tool, _ := t.Inventory.Slow(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
-			calls, other, further := []*cutCall{begin(w, tool), begin(w, tool)}, begin(w, tool), begin(w, tool)
+			calls, other, further := []*cutCall{beginCall(w, tool), beginCall(w, tool)}, beginCall(w, tool), beginCall(w, tool)
 			further.behind = true
 			for _, k := range append(calls, other, further) { // the last one has to wait the longest
 				k.cut(ctx)
@@ -52,10 +52,10 @@ func resumption() suite.Case {
 			for _, k := range calls {
 				k.resume(ctx, w)
 			}
-			if calls[0].goesOn() { // else there is nothing to wait for
+			if calls[0].isResumed() { // else there is nothing to wait for
 				further.resume(ctx, w)
 			}
-			judge(ctx, t, w, tool, append(calls, further))
+			judgeResumption(ctx, t, w, tool, append(calls, further))
 			other.resumeElsewhere(ctx, w)
 		}),
 	}
@@ -72,7 +72,7 @@ type cutCall struct {
 	behind bool // it is cut behind a message, where the others are cut behind what may bring none
 }
 
-func begin(w *suite.Web, tool inventory.Known) *cutCall {
+func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
 	k := &cutCall{id: w.C.NewID()}
 	k.token = "mcp-conform/cut-" + k.id.Raw()
 	k.stream = w.Begin(suite.WebRequest{Body: w.C.Request(k.id, spec.MethodToolsCall, tool.WithToken(k.token))})
@@ -83,9 +83,9 @@ func begin(w *suite.Web, tool inventory.Known) *cutCall {
 // connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
-		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || answer(x, k.id) != nil
+		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || responseTo(x, k.id) != nil
 	})
-	k.early = x != nil && answer(x, k.id) != nil
+	k.early = x != nil && responseTo(x, k.id) != nil
 	k.stream.Drop()
 	k.lastID = k.stream.LastID()
 }
@@ -97,14 +97,14 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 		return
 	}
 	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader("Last-Event-ID", k.lastID)}})
-	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
+	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return responseTo(x, k.id) != nil })
 	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // what may follow
 	k.again.Drop()
 }
 
-// goesOn reports whether the answer came when the stream was taken up again.
-func (k *cutCall) goesOn() bool {
-	return k.again != nil && k.again.Exchange() != nil && answer(k.again.Exchange(), k.id) != nil
+// isResumed reports whether the answer came when the stream was taken up again.
+func (k *cutCall) isResumed() bool {
+	return k.again != nil && k.again.Exchange() != nil && responseTo(k.again.Exchange(), k.id) != nil
 }
 
 // resumeElsewhere asks for the stream in another session, which has nothing to do
@@ -113,23 +113,23 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" || !hasSession(w) {
 		return
 	}
-	id := opened(ctx, w)
-	if id == "" || k.shares(w) {
+	id := openSession(ctx, w)
+	if id == "" || k.sharesLastID(w) {
 		return
 	}
 	of := suite.WithHeader(sessionHeader, id)
 	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
 	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.WithHeader("Last-Event-ID", k.lastID)}})
 	if again.Opened(ctx) {
-		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return answer(x, k.id) != nil })
+		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return responseTo(x, k.id) != nil })
 	}
 	again.Drop()
-	end(ctx, w, id)
+	endSession(ctx, w, id)
 }
 
-// shares reports whether the id of the last event came on another stream, too: it
+// sharesLastID reports whether the id of the last event came on another stream, too: it
 // names no stream then.
-func (k *cutCall) shares(w *suite.Web) bool {
+func (k *cutCall) sharesLastID(w *suite.Web) bool {
 	for _, x := range transcript.ExchangesOf(w.C.Record.From(0)).All() {
 		for _, e := range x.Body {
 			if says := e.StreamEvent(); says != nil && says.ID == k.lastID && x.Number != k.stream.Exchange().Number {
@@ -140,8 +140,8 @@ func (k *cutCall) shares(w *suite.Web) bool {
 	return false
 }
 
-// answer returns the response to a request that came in an exchange, or nil.
-func answer(x *transcript.Exchange, id wire.ID) *wire.Message {
+// responseTo returns the response to a request that came in an exchange, or nil.
+func responseTo(x *transcript.Exchange, id wire.ID) *wire.Message {
 	messages := x.Messages()
 	for i := range messages {
 		if m := &messages[i]; m.Kind == wire.Response && m.ID.Same(id) {
@@ -151,23 +151,23 @@ func answer(x *transcript.Exchange, id wire.ID) *wire.Message {
 	return nil
 }
 
-// judge says what became of the calls: whether they went on without their
+// judgeResumption says what became of the calls: whether they went on without their
 // connections, and whether what was missed was told again. That a stream may
 // not be taken up again at all is the server's choice.
-func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
+func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
 	for _, k := range calls {
 		if k.again == nil || k.again.Exchange() == nil {
 			continue
 		}
 		x := k.again.Exchange()
-		m := answer(x, k.id)
+		m := responseTo(x, k.id)
 		switch {
 		case m == nil && k.behind: // the others show what becomes of a request
 		case m == nil:
 			t.NotObserved(notCancel, "the answer did not come on the stream that was taken up again, which may have other reasons")
 		case !m.IsError():
 			t.Kept(notCancel)
-			k.lost(t, w, x)
+			k.judgeLostProgress(t, w, x)
 		case w.C.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(slowFor+callTime)).Succeeded():
 			t.Deviates(w.C, verdict.Deviation{
 				Requirement: notCancel,
@@ -179,8 +179,8 @@ func judge(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, 
 	}
 }
 
-// lost judges whether all progress came, on one connection or the other.
-func (k *cutCall) lost(t *suite.T, w *suite.Web, x *transcript.Exchange) {
+// judgeLostProgress judges whether all progress came, on one connection or the other.
+func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 	told := map[string]bool{}
 	for _, part := range []*transcript.Exchange{k.stream.Exchange(), x} {
 		for _, m := range part.Messages() {

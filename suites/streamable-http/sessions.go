@@ -19,7 +19,7 @@ const (
 // otherSessions is how many sessions are opened beside that of the conversation.
 const otherSessions = 3
 
-func sessions() suite.Case {
+func sessionCase() suite.Case {
 	return suite.Case{
 		ID:    "streamable-http.sessions",
 		Title: "Opens and ends several sessions; sends requests without a session, with an unknown one and with an ended one",
@@ -36,17 +36,17 @@ func sessions() suite.Case {
 			}
 			var ids []string
 			for range otherSessions {
-				if id := opened(ctx, w); id != "" {
+				if id := openSession(ctx, w); id != "" {
 					ids = append(ids, id)
 				}
 			}
 			w.SendHarmless(ctx, suite.WithHeader(sessionHeader))
 			w.SendNotification(ctx, suite.WithHeader(sessionHeader))
-			listen(ctx, w)
+			getWithoutSession(ctx, w)
 			w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 			w.SendHarmless(ctx, suite.WithHeader(sessionHeader, unknown))
 			w.SendNotification(ctx, suite.WithHeader(sessionHeader, unknown))
-			afterTheEnd(ctx, w, ids)
+			useEndedSessions(ctx, w, ids)
 		},
 	}
 }
@@ -54,9 +54,9 @@ func sessions() suite.Case {
 // patience is how long a stream of HTTP+SSE may take to announce its endpoint.
 const patience = 3 * time.Second
 
-// listen sends a GET without a session id. Its stream shows by its first event
+// getWithoutSession sends a GET without a session id. Its stream shows by its first event
 // whether it is one of HTTP+SSE, which knows no session ids.
-func listen(ctx context.Context, w *suite.Web) {
+func getWithoutSession(ctx context.Context, w *suite.Web) {
 	s := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 	if s.Opened(ctx) {
 		s.Until(ctx, patience+50*time.Millisecond, func(x *transcript.Exchange) bool {
@@ -73,9 +73,9 @@ func listen(ctx context.Context, w *suite.Web) {
 const unknown = "mcp-conform-5f3e1c9a-0000-4000-8000-000000000000"
 
 // hasSession reports whether the server assigned a session id.
-func hasSession(w *suite.Web) bool { return sessionOf(w) != "" }
+func hasSession(w *suite.Web) bool { return sessionID(w) != "" }
 
-func sessionOf(w *suite.Web) string {
+func sessionID(w *suite.Web) string {
 	for _, f := range w.C.Web().Headers("POST") {
 		if f.Name == sessionHeader {
 			return f.Value
@@ -84,8 +84,8 @@ func sessionOf(w *suite.Web) string {
 	return ""
 }
 
-// opened opens a further session and returns its id.
-func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
+// openSession opens a further session and returns its id.
+func openSession(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 	x := w.RoundTrip(ctx, suite.WebRequest{
 		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, w.C.InitializeParams()),
 		Headers: append([]suite.Header{suite.WithHeader(sessionHeader), suite.WithHeader(versionName)}, h...),
@@ -96,17 +96,17 @@ func opened(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 	return x.ResponseHead().Get(sessionHeader)
 }
 
-// end ends a session.
-func end(ctx context.Context, w *suite.Web, id string, also ...suite.Header) (ended bool) {
+// endSession ends a session.
+func endSession(ctx context.Context, w *suite.Web, id string, also ...suite.Header) (ended bool) {
 	x := w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE", Headers: append(also, suite.WithHeader(sessionHeader, id))})
 	return x != nil && x.Succeeded()
 }
 
-// afterTheEnd ends sessions, comes back to the first of them, and opens another.
-func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
+// useEndedSessions ends sessions, comes back to the first of them, and opens another.
+func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
 		of := suite.WithHeader(sessionHeader, id)
-		ended := end(ctx, w, id)
+		ended := endSession(ctx, w, id)
 		if i > 0 {
 			continue
 		}
@@ -117,10 +117,10 @@ func afterTheEnd(ctx context.Context, w *suite.Web, ids []string) {
 		w.SendHarmless(ctx, of)
 		w.SendNotification(ctx, of)
 		w.Get(ctx, of)
-		end(ctx, w, id)
+		endSession(ctx, w, id)
 	}
-	if id := opened(ctx, w); id != "" {
-		end(ctx, w, id)
+	if id := openSession(ctx, w); id != "" {
+		endSession(ctx, w, id)
 	}
 	w.SendHarmless(ctx) // that of the conversation goes on
 }

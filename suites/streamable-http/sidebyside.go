@@ -16,7 +16,7 @@ const (
 	uniqueSession   = "streamable-http.session-id-unique-secure"
 )
 
-func sideBySide() suite.Case {
+func sideBySideCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.side-by-side",
 		Title:        "Uses three sessions at once, with equal ids, slow calls, subscriptions, cancellations, log levels, revisions and requests to the client, and ends one",
@@ -31,21 +31,21 @@ func sideBySide() suite.Case {
 				crowd.Work(ctx)
 				return
 			}
-			unlike(t, crowd)
+			judgeSessionIDs(t, crowd)
 			crowd.Work(ctx)
 			// This ends sessions, which would hide from the crowd that the end of
 			// one session ends the others.
-			agreed(ctx, t, t.Web(t.Start(ctx, client.Options{})))
+			judgeNegotiatedLists(ctx, t, t.Web(t.Start(ctx, client.Options{})))
 		}),
 	}
 }
 
-// unlike judges the session ids of several clients.
-func unlike(t *suite.T, crowd *suite.Crowd) {
+// judgeSessionIDs judges the session ids of several clients.
+func judgeSessionIDs(t *suite.T, crowd *suite.Crowd) {
 	holder := map[string]bool{}
 	for _, c := range crowd.All() {
 		w := t.Web(c)
-		id := sessionOf(w)
+		id := sessionID(w)
 		if !holder[id] || id == "" {
 			holder[id] = true
 			continue
@@ -61,27 +61,27 @@ func unlike(t *suite.T, crowd *suite.Crowd) {
 	t.Kept(uniqueSession)
 }
 
-// agreed has further sessions negotiate another revision and that of the
+// judgeNegotiatedLists has further sessions negotiate another revision and that of the
 // conversation in turn, and judges whether the lists of the conversation depend
 // on what the others negotiate. What changes by itself does not come back.
-func agreed(ctx context.Context, t *suite.T, w *suite.Web) {
+func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 	another := anotherRevision(ctx, t, w)
 	if another == "" {
 		return
 	}
-	own, ok := listed(ctx, t, w)
-	if again, same := listed(ctx, t, w); !ok || !same || again.text != own.text {
+	own, ok := getLists(ctx, t, w)
+	if again, same := getLists(ctx, t, w); !ok || !same || again.text != own.text {
 		return
 	}
-	var other *listing
+	var other *sessionLists
 	for range 2 {
 		for _, r := range []spec.Revision{another, t.Revision} {
-			id := openedIn(ctx, w, r)
+			id := openSessionIn(ctx, w, r)
 			if id == "" {
 				return
 			}
-			now, ok := listed(ctx, t, w)
-			end(ctx, w, id, suite.WithHeader(versionName, string(r)))
+			now, ok := getLists(ctx, t, w)
+			endSession(ctx, w, id, suite.WithHeader(versionName, string(r)))
 			switch {
 			case !ok || r == t.Revision && now.text != own.text:
 				return
@@ -111,10 +111,10 @@ func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revisio
 		if r == t.Revision || !spec.StreamableHTTP.DefinedIn(r) {
 			continue
 		}
-		if id := openedIn(ctx, w, r); id != "" {
-			end(ctx, w, id, suite.WithHeader(versionName, string(r)))
-			if id = openedIn(ctx, w, t.Revision); id != "" {
-				end(ctx, w, id)
+		if id := openSessionIn(ctx, w, r); id != "" {
+			endSession(ctx, w, id, suite.WithHeader(versionName, string(r)))
+			if id = openSessionIn(ctx, w, t.Revision); id != "" {
+				endSession(ctx, w, id)
 				return r
 			}
 		}
@@ -122,16 +122,16 @@ func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revisio
 	return ""
 }
 
-// listing is what the lists of a session hold.
-type listing struct {
+// sessionLists is what the lists of a session hold.
+type sessionLists struct {
 	text string
 	at   []int
 }
 
-// listed returns the first pages of all lists that the server declares; false
+// getLists returns the first pages of all lists that the server declares; false
 // where one is refused.
-func listed(ctx context.Context, t *suite.T, w *suite.Web) (*listing, bool) {
-	l := &listing{}
+func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, bool) {
+	l := &sessionLists{}
 	for _, each := range changeable {
 		if !t.Inventory.Declares(each.member) {
 			continue
@@ -146,9 +146,9 @@ func listed(ctx context.Context, t *suite.T, w *suite.Web) (*listing, bool) {
 	return l, l.text != ""
 }
 
-// openedIn opens a further session in a revision and returns its id, "" where the
+// openSessionIn opens a further session in a revision and returns its id, "" where the
 // server chose another one.
-func openedIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
+func openSessionIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
 	params := w.C.InitializeParams()
 	params["protocolVersion"] = string(r)
 	x := w.RoundTrip(ctx, suite.WebRequest{

@@ -8,16 +8,16 @@ import "github.com/mcp-conform/mcp-conform/internal/suite"
 // Cases returns the cases of the area streamable-http.
 func Cases() []suite.Case {
 	return []suite.Case{
-		resumption(),
-		listening(),
-		listChanges(), oneChange(),
-		sideBySide(),
-		sessions(),
-		bodies(),
-		methods(),
-		versionHeader(),
-		origin(),
-		bound(),
-		accept(), types(),
+		resumptionCase(),
+		listeningCase(),
+		listChangeCase(), oneChangeCase(),
+		sideBySideCase(),
+		sessionCase(),
+		bodyCase(),
+		methodCase(),
+		versionHeaderCase(),
+		originCase(),
+		boundCase(),
+		acceptCase(), contentTypeCase(),
 	}
 }

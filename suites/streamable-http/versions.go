@@ -10,7 +10,7 @@ import (
 
 const mismatch = "streamable-http.version-header-mismatch"
 
-func versionHeader() suite.Case {
+func versionHeaderCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.version-header",
 		Title:        "Sends requests without a version header, with an invalid one, and with another revision's",
@@ -24,15 +24,15 @@ func versionHeader() suite.Case {
 			}
 			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
-			otherVersion(ctx, t, w)
+			recordOtherVersion(ctx, t, w)
 			w.SendHarmless(ctx) // that the session goes on shows that it was the header
 		},
 	}
 }
 
-// otherVersion records what becomes of a version that the server speaks, and
+// recordOtherVersion records what becomes of a version that the server speaks, and
 // that the session did not agree on: nothing is said of it.
-func otherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
+func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 	for _, r := range t.Spoken {
 		if r == t.Revision {
 			continue

@@ -11,9 +11,9 @@ import (
 // maxAskers is how many tools are called that may ask something.
 const maxAskers = 2
 
-// asClient declares that the client has tasks, and nothing of what can be one:
+// declareClientTasks declares that the client has tasks, and nothing of what can be one:
 // what the server asks must not ask for a task then.
-func asClient(ctx context.Context, t *suite.T) {
+func declareClientTasks(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
 	for _, topic := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {
 		askers := t.Inventory.Askers(topic)

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-func lives(ctx context.Context, t *suite.T) {
-	run, refuse, require, optional := supports(t)
+func runTaskLives(ctx context.Context, t *suite.T) {
+	run, refuse, require, optional := toolsByTaskSupport(t)
 	if len(run)+len(refuse) == 0 {
 		t.Skip("no tool may be called that arguments can be made for")
 	}
@@ -33,31 +33,31 @@ func lives(ctx context.Context, t *suite.T) {
 	if len(run) == 0 {
 		return
 	}
-	both := first(optionals(run, optional), maxPlain)
-	r.plainly(ctx, both)
+	both := firstN(withOptionalTasks(run, optional), maxPlain)
+	r.callWithoutTask(ctx, both)
 	ids := r.createHeld(ctx, run)
 	if len(ids) == 0 {
 		return
 	}
 	r.results(ctx, ids)
-	r.odd(ctx, t, ids)
-	r.plainly(ctx, both)
+	r.requestUnusually(ctx, t, ids)
+	r.callWithoutTask(ctx, both)
 	r.cancelAtOnce(ctx, run[len(run)-1])
-	r.forGenerations(ctx, run[0])
+	r.createWithHugeTTL(ctx, run[0])
 }
 
-// forGenerations wants a task for a hundred years, of a server that ends with
+// createWithHugeTTL wants a task for a hundred years, of a server that ends with
 // the run: another one might keep it.
-func (r *runner) forGenerations(ctx context.Context, call inventory.Known) {
+func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.Known) {
 	if !suite.IsStartedByRun(r.c) {
 		return
 	}
 	for _, id := range r.create(ctx, asTask(call, "for-generations", object{"ttl": int64(generations)})) {
-		r.about(ctx, spec.MethodTasksCancel, id)
+		r.request(ctx, spec.MethodTasksCancel, id)
 	}
 }
 
-func optionals(run []inventory.Known, optional map[string]bool) []inventory.Known {
+func withOptionalTasks(run []inventory.Known, optional map[string]bool) []inventory.Known {
 	var out []inventory.Known
 	for _, call := range run {
 		if optional[call.Tool] {
@@ -67,8 +67,8 @@ func optionals(run []inventory.Known, optional map[string]bool) []inventory.Know
 	return out
 }
 
-// plainly makes the calls without a task, all at once.
-func (r *runner) plainly(ctx context.Context, calls []inventory.Known) {
+// callWithoutTask makes the calls without a task, all at once.
+func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
 	var frames [][]byte
 	for _, call := range calls {
 		frames = append(frames, r.c.Request(r.c.NewID(), spec.MethodToolsCall, call.Params()))
@@ -143,7 +143,7 @@ func (r *runner) results(ctx context.Context, ids []string) {
 		if time.Now().After(until) {
 			return
 		}
-		if !r.about(ctx, spec.MethodTasksResult, id).Answered() {
+		if !r.request(ctx, spec.MethodTasksResult, id).Answered() {
 			continue
 		}
 		if r.get(ctx, id) == "input_required" {
@@ -151,18 +151,18 @@ func (r *runner) results(ctx context.Context, ids []string) {
 			r.get(ctx, id)
 		}
 		if i == 0 {
-			r.about(ctx, spec.MethodTasksResult, id)
+			r.request(ctx, spec.MethodTasksResult, id)
 		}
 	}
 }
 
-// odd asks for the tasks in less usual ways, and lists them.
-func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
+// requestUnusually asks for the tasks in less usual ways, and lists them.
+func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string) {
 	if len(ids) > 1 {
-		r.mixed(ctx, t, ids[0], ids[1])
+		r.mixMetadata(ctx, t, ids[0], ids[1])
 	}
 	if t.Inventory.Declares("tasks.cancel") {
-		r.about(ctx, spec.MethodTasksCancel, ids[0])
+		r.request(ctx, spec.MethodTasksCancel, ids[0])
 	}
 	if t.Inventory.Declares("tasks.list") {
 		inventory.Walk(ctx, r.c, spec.MethodTasksList, "tasks", maxPages)
@@ -172,10 +172,10 @@ func (r *runner) odd(ctx context.Context, t *suite.T, ids []string) {
 	}
 }
 
-// mixed asks for a task with metadata of another one. Which task is shown is
+// mixMetadata asks for a task with metadata of another one. Which task is shown is
 // judged by a rule; that nothing comes, where it does without the metadata, is
 // known here.
-func (r *runner) mixed(ctx context.Context, t *suite.T, id, other string) {
+func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) {
 	related := object{"io.modelcontextprotocol/related-task": object{"taskId": other}}
 	for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
 		reply := r.c.Do(ctx, method, object{"taskId": id, "_meta": related}, client.Within(callTime))
@@ -200,7 +200,7 @@ func (r *runner) mixed(ctx context.Context, t *suite.T, id, other string) {
 // that is not declared, the rules want to see it refused.
 func (r *runner) cancelAtOnce(ctx context.Context, call inventory.Known) {
 	for _, id := range r.create(ctx, asTask(call, "cancelled", object{"ttl": ttl})) {
-		r.about(ctx, spec.MethodTasksCancel, id)
+		r.request(ctx, spec.MethodTasksCancel, id)
 		r.get(ctx, id)
 	}
 }

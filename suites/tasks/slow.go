@@ -23,15 +23,15 @@ const (
 	longer   = 2 // times
 )
 
-// slow has the plain call and both tasks run at the same time, so that they
+// runSlowTask has the plain call and both tasks run at the same time, so that they
 // take no longer than one.
 //
 // The task that is cancelled would go on for longer, so that a slow machine
 // gets to its cancellation while it is at work. It is asked for once more when
 // it would have ended: the same call without a task shows when that is.
-func slow(ctx context.Context, t *suite.T) {
+func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
-	call, ok := slowTask(t)
+	call, ok := findSlowTask(t)
 	if !ok {
 		t.Skip("the tool that is known to be slow does not run as a task and without")
 	}
@@ -51,7 +51,7 @@ func slow(ctx context.Context, t *suite.T) {
 	}
 	long, _ := t.Inventory.Slow(longer*duration, longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
-	if r.answered(from, result) {
+	if r.isAnswered(from, result) {
 		r.get(ctx, ids[0]) // at once, so that it is seen whether the result came before the work was done
 	}
 	if len(ids) < 2 {
@@ -73,16 +73,16 @@ func slow(ctx context.Context, t *suite.T) {
 	}
 }
 
-// answered reports whether the answer to a request has come.
-func (r *runner) answered(from int, id wire.ID) bool {
+// isAnswered reports whether the answer to a request has come.
+func (r *runner) isAnswered(from int, id wire.ID) bool {
 	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && suite.HasMessage(e, suite.MatchResponse(id))
 	})
 }
 
-// slowTask returns the call of a tool known to be slow that runs as a task and
+// findSlowTask returns the call of a tool known to be slow that runs as a task and
 // without.
-func slowTask(t *suite.T) (inventory.Known, bool) {
+func findSlowTask(t *suite.T) (inventory.Known, bool) {
 	call, ok := t.Inventory.Slow(duration, steps)
 	if !ok {
 		return call, false
@@ -95,7 +95,7 @@ func slowTask(t *suite.T) (inventory.Known, bool) {
 // cancel tries to cancel a task by a notification, which is not the way, then
 // by tasks/cancel, twice.
 func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
-	if request := r.requestOf(id); request != "" {
+	if request := r.creatingRequest(id); request != "" {
 		_ = r.c.Notify(ctx, spec.MethodCancelled, object{"requestId": json.RawMessage(request), "reason": "tasks are cancelled otherwise"})
 		t.Fence(ctx, r.c)
 		r.get(ctx, id)
@@ -104,15 +104,15 @@ func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 		t.NotApplicable(resultAfterCancel, "the server does not declare tasks.cancel")
 		return
 	}
-	if r.about(ctx, spec.MethodTasksCancel, id).Succeeded() {
+	if r.request(ctx, spec.MethodTasksCancel, id).Succeeded() {
 		r.get(ctx, id)
 		r.afterCancel(ctx, t, id)
 	}
-	r.about(ctx, spec.MethodTasksCancel, id)
+	r.request(ctx, spec.MethodTasksCancel, id)
 }
 
-// requestOf returns the id of the request that created the task.
-func (r *runner) requestOf(id string) string {
+// creatingRequest returns the id of the request that created the task.
+func (r *runner) creatingRequest(id string) string {
 	for _, m := range transcript.Messages(r.c.Record.From(0), transcript.Received) {
 		if found, ok := wire.Text(wire.At(m.Result(), "/task/taskId")); ok && found == id {
 			return m.ID.Raw()
@@ -124,7 +124,7 @@ func (r *runner) requestOf(id string) string {
 // afterCancel asks for the result of a cancelled task: whatever the answer is,
 // there is nothing to wait for.
 func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
-	reply := r.about(ctx, spec.MethodTasksResult, id)
+	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {
 	case reply.Answered():
 		t.Kept(resultAfterCancel)

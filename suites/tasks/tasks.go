@@ -51,7 +51,7 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"tasks"},
 			SharesConversation: true,
-			Run:                unknown,
+			Run:                useUnknownTasks,
 		},
 		{
 			ID:                 "tasks.undeclared",
@@ -59,7 +59,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"tasks.capability-declared", "tasks.undeclared-ignored"},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                useUndeclared,
 		},
 		{
 			ID:           "tasks.lives",
@@ -67,7 +67,7 @@ func Cases() []suite.Case {
 			Requirements: []string{relatedIgnored},
 			Provokes:     []string{"tasks.", "progress.task-token-continues", "progress.task-stops-at-terminal"},
 			Needs:        []string{toolCalls},
-			Run:          lives,
+			Run:          runTaskLives,
 		},
 		{
 			ID:           "tasks.slow",
@@ -80,16 +80,16 @@ func Cases() []suite.Case {
 			},
 			Needs: []string{toolCalls},
 			Waits: true,
-			Run:   slow,
+			Run:   runSlowTask,
 		},
 		{
 			ID:       "tasks.client",
 			Title:    "Makes the server send a request to a client that declares tasks without any request type",
 			Provokes: []string{"tasks.server-respects-client-capability"},
 			Needs:    []string{"tools"},
-			Run:      asClient,
+			Run:      declareClientTasks,
 		},
-		overHTTP(),
+		httpCase(),
 	}
 }
 
@@ -139,15 +139,15 @@ func (r *runner) wait() {
 	}
 }
 
-// about asks something about the task.
-func (r *runner) about(ctx context.Context, method, id string) *client.Reply {
+// request asks something about the task.
+func (r *runner) request(ctx context.Context, method, id string) *client.Reply {
 	return r.c.Do(ctx, method, object{"taskId": id}, client.Within(callTime))
 }
 
 // get asks for the task's status; "" where there is none. It notes how long
 // the server wants it to be before it is asked again.
 func (r *runner) get(ctx context.Context, id string) string {
-	reply := r.about(ctx, spec.MethodTasksGet, id)
+	reply := r.request(ctx, spec.MethodTasksGet, id)
 	if !reply.Succeeded() {
 		return ""
 	}
@@ -185,9 +185,9 @@ func asTask(call inventory.Known, token string, task object) object {
 	return params
 }
 
-// supports are the tools that may be called, with arguments, by what they say
+// toolsByTaskSupport are the tools that may be called, with arguments, by what they say
 // of tasks.
-func supports(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
+func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
 	optional = map[string]bool{}
 	quick, _ := t.Inventory.Slow(40*time.Millisecond, 2)
 	for _, tool := range t.Inventory.Callable() {
@@ -209,7 +209,7 @@ func supports(t *suite.T) (run, refuse, require []inventory.Known, optional map[
 			refuse = append(refuse, call)
 		}
 	}
-	return first(run, maxTools), first(refuse, maxWrong), first(require, maxWrong), optional
+	return firstN(run, maxTools), firstN(refuse, maxWrong), firstN(require, maxWrong), optional
 }
 
-func first(calls []inventory.Known, n int) []inventory.Known { return calls[:min(n, len(calls))] }
+func firstN(calls []inventory.Known, n int) []inventory.Known { return calls[:min(n, len(calls))] }

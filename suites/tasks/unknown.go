@@ -15,7 +15,7 @@ import (
 // madeUp is the id of no task, and the cursor of no page.
 const madeUp = "mcp-conform-no-such-task"
 
-func unknown(ctx context.Context, t *suite.T) {
+func useUnknownTasks(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	methods := []string{spec.MethodTasksGet, spec.MethodTasksResult}
 	if c.Server().Declares("tasks.cancel") {
@@ -70,8 +70,8 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 	}
 }
 
-// undeclared calls the first tools that may be called and can be.
-func undeclared(ctx context.Context, t *suite.T) {
+// useUndeclared calls the first tools that may be called and can be.
+func useUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares(toolCalls) {
 		t.Skip("the server declares " + toolCalls)
@@ -89,7 +89,7 @@ func undeclared(ctx context.Context, t *suite.T) {
 		t.Skip("no tool may be called that arguments can be made for")
 	}
 	for _, call := range calls {
-		for _, params := range []object{call.Params(), with(call.Params(), "task", object{"ttl": ttl}), call.Params()} {
+		for _, params := range []object{call.Params(), withMember(call.Params(), "task", object{"ttl": ttl}), call.Params()} {
 			if !c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime)).Answered() {
 				return
 			}
@@ -97,7 +97,7 @@ func undeclared(ctx context.Context, t *suite.T) {
 	}
 }
 
-func with(params object, name string, value any) object {
+func withMember(params object, name string, value any) object {
 	params[name] = value
 	return params
 }

@@ -19,7 +19,7 @@ const (
 	noListForAll        = "tasks.no-list-without-identity"
 )
 
-func overHTTP() suite.Case {
+func httpCase() suite.Case {
 	return suite.Case{
 		ID:           "tasks.over-http",
 		Title:        "Breaks the connection while waiting for a task's result, and lists tasks in another session",
@@ -27,7 +27,7 @@ func overHTTP() suite.Case {
 		Provokes:     []string{"tasks.no-sse-for-get"},
 		Needs:        []string{toolCalls},
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
-			call, ok := slowTask(t)
+			call, ok := findSlowTask(t)
 			if !ok {
 				t.Skip("no tool that is known to be slow may be called as a task")
 			}
@@ -37,27 +37,27 @@ func overHTTP() suite.Case {
 				t.GiveUp("the tool did not become a task")
 			}
 			r.get(ctx, ids[0])
-			stream := r.leave(ctx, t, ids[0])
-			listed(ctx, t, ids)
-			r.returns(ctx, t, stream, ids)
+			stream := r.disconnect(ctx, t, ids[0])
+			listInNewSession(ctx, t, ids)
+			r.requestAgain(ctx, t, stream, ids)
 		}),
 	}
 }
 
-// leave asks for the result of a task that is at work, and breaks the
+// disconnect asks for the result of a task that is at work, and breaks the
 // connection when the server must have read that.
-func (r *runner) leave(ctx context.Context, t *suite.T, id string) *suite.Stream {
+func (r *runner) disconnect(ctx context.Context, t *suite.T, id string) *suite.Stream {
 	stream := t.Web(r.c).Begin(suite.WebRequest{Body: r.c.Request(r.c.NewID(), spec.MethodTasksResult, object{"taskId": id})})
 	t.Fence(ctx, r.c)
 	stream.Drop()
 	return stream
 }
 
-// returns asks once more for the result of the task that was left, and holds
+// requestAgain asks once more for the result of the task that was left, and holds
 // it against that of another, on which nothing was broken.
-func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
-	stayed := r.about(ctx, spec.MethodTasksResult, ids[1])
-	again := r.about(ctx, spec.MethodTasksResult, ids[0])
+func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
+	stayed := r.request(ctx, spec.MethodTasksResult, ids[1])
+	again := r.request(ctx, spec.MethodTasksResult, ids[0])
 	r.get(ctx, ids[0])
 	x := left.Exchange()
 	switch {
@@ -78,8 +78,8 @@ func (r *runner) returns(ctx context.Context, t *suite.T, left *suite.Stream, id
 	}
 }
 
-// listed lists tasks in a session of its own, in which there are none.
-func listed(ctx context.Context, t *suite.T, others []string) {
+// listInNewSession lists tasks in a session of its own, in which there are none.
+func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	if !t.Inventory.Declares("tasks.list") {
 		t.NotApplicable(noListForAll, "the server does not declare tasks.list")
 		return

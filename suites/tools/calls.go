@@ -14,18 +14,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ready are tools that may be called, with the least arguments that they take.
-type ready struct {
+// readyTool are tools that may be called, with the least arguments that they take.
+type readyTool struct {
 	inventory.Tool
 	arguments map[string]any
 }
 
 // readyTools returns the first tools for which arguments can be made; it ends
 // the case where there is none.
-func readyTools(t *suite.T) []ready {
+func readyTools(t *suite.T) []readyTool {
 	t.NeedsCallable()
 	callable := t.Inventory.Callable()
-	var out []ready
+	var out []readyTool
 	for _, tool := range callable {
 		if len(out) == maxTools {
 			break
@@ -34,7 +34,7 @@ func readyTools(t *suite.T) []ready {
 			continue
 		}
 		if arguments, err := tool.Arguments(); err == nil {
-			out = append(out, ready{tool, arguments})
+			out = append(out, readyTool{tool, arguments})
 		}
 	}
 	if len(out) == 0 {
@@ -43,11 +43,11 @@ func readyTools(t *suite.T) []ready {
 	return out
 }
 
-// calls calls each tool; the first that needs no arguments without them, too.
-func calls(ctx context.Context, t *suite.T) {
+// callTools calls each tool; the first that needs no arguments without them, too.
+func callTools(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
-	bare := slices.IndexFunc(tools, func(r ready) bool { return len(r.arguments) == 0 })
+	bare := slices.IndexFunc(tools, func(r readyTool) bool { return len(r.arguments) == 0 })
 	if bare >= 0 && !k.call(ctx, map[string]any{"name": tools[bare].Name}) {
 		return
 	}
@@ -70,10 +70,10 @@ func calls(ctx context.Context, t *suite.T) {
 	}
 }
 
-// callsAgain calls the tools that respond soon with more arguments than they
+// callToolsAgain calls the tools that respond soon with more arguments than they
 // require, and with others of the values that their schemas name. That is a case
 // of its own, for a second call may undo what the first one changed in a list.
-func callsAgain(ctx context.Context, t *suite.T) {
+func callToolsAgain(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
 	for _, r := range tools {
@@ -97,10 +97,10 @@ func callsAgain(ctx context.Context, t *suite.T) {
 // longer than the line or the buffer that some are made for.
 const longText = 20_000
 
-// longCalls call a tool that does not exist by a long name, and tools that may be
+// callWithLongText call a tool that does not exist by a long name, and tools that may be
 // called with a long text. Whether that is refused is the server's choice; what
 // comes, the rules judge.
-func longCalls(ctx context.Context, t *suite.T) {
+func callWithLongText(ctx context.Context, t *suite.T) {
 	k := newCaller(t.Conversation(ctx))
 	long := strings.Repeat("sixteen-letters-", longText/16)
 	if !k.call(ctx, map[string]any{"name": unknownName + "-" + long, "arguments": map[string]any{}}) {
@@ -138,7 +138,7 @@ func resourceLinks(r *client.Reply) []string {
 	return out
 }
 
-func unknown(ctx context.Context, t *suite.T) {
+func callUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.WalkUnlessNotified(ctx, spec.MethodToolsList, "tools", maxPages)
 	control, odd := t.Ordinary(spec.MethodToolsCall), suite.OddParams(spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
@@ -167,9 +167,9 @@ func otherCase(name string) string {
 	return name[:i] + letter + name[i+1:]
 }
 
-// malformed has a tool's name in calls only where the tool may be called, as a
+// sendMalformedCalls has a tool's name in calls only where the tool may be called, as a
 // lenient server might call it.
-func malformed(ctx context.Context, t *suite.T) {
+func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	control := t.Ordinary(spec.MethodToolsCall)
 	params := []map[string]any{{"arguments": map[string]any{}}, {"name": 5, "arguments": map[string]any{}}}
@@ -184,16 +184,16 @@ func malformed(ctx context.Context, t *suite.T) {
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodToolsCall, params...), ByName: true})
 }
 
-// wrongArguments calls only tools that may be called, as a lenient tool runs,
+// callWithWrongArguments calls only tools that may be called, as a lenient tool runs,
 // those first whose arguments can be wrong in most ways. Tools that fail with valid arguments show nothing, so others are tried, too.
-func wrongArguments(ctx context.Context, t *suite.T) {
-	var tools []ready
+func callWithWrongArguments(ctx context.Context, t *suite.T) {
+	var tools []readyTool
 	for _, r := range readyTools(t) {
 		if len(r.WrongArguments()) > 0 && len(tools) < maxTools {
 			tools = append(tools, r)
 		}
 	}
-	slices.SortStableFunc(tools, func(a, b ready) int { return len(b.WrongArguments()) - len(a.WrongArguments()) })
+	slices.SortStableFunc(tools, func(a, b readyTool) int { return len(b.WrongArguments()) - len(a.WrongArguments()) })
 	if len(tools) == 0 {
 		t.Skip("no tool that may be called has arguments that could be wrong")
 	}

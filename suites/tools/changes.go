@@ -43,7 +43,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 	var out []promisedChange
 	for _, c := range changes {
 		all := t.Inventory.Known(c.role)
-		if len(all) == 0 || !all[0].Own || !takes(t, all[0]) || !t.Inventory.Declares(c.needs) {
+		if len(all) == 0 || !all[0].Own || !acceptsArguments(t, all[0]) || !t.Inventory.Declares(c.needs) {
 			continue
 		}
 		p := promisedChange{change: c, call: func(number int) inventory.Known { return t.Inventory.Numbered(c.role, number) }}
@@ -118,7 +118,7 @@ func (p promisedChange) read(ctx context.Context, k caller) (jsontext.Value, boo
 	from := k.c.Record.Len()
 	inventory.Walk(ctx, k.c, p.method, p.member, maxPages)
 	all, whole := []jsontext.Value{}, false
-	for _, m := range receivedIn(k.c.Record.From(from)) {
+	for _, m := range receivedMessages(k.c.Record.From(from)) {
 		if list := wire.At(m.Result(), "/"+p.member); list.Kind() == '[' {
 			all, whole = append(all, wire.Elements(list)...), wire.At(m.Result(), "/nextCursor") == nil
 		}

@@ -11,9 +11,9 @@ import (
 
 const description = "tools.description.optional"
 
-// described notes tools of which a model learns nothing but the name, which
+// noteDescriptions notes tools of which a model learns nothing but the name, which
 // they may have.
-func described(t *suite.T, c *client.Conversation, r *client.Reply) {
+func noteDescriptions(t *suite.T, c *client.Conversation, r *client.Reply) {
 	if !r.Succeeded() {
 		return
 	}

@@ -68,7 +68,7 @@ func tokenIn(m *wire.Message) string {
 // knownCalls makes the calls whose effects are known, by the configuration or
 // by the names of the official suite's tools, and looks for these effects.
 func knownCalls(ctx context.Context, t *suite.T) {
-	if !slices.ContainsFunc(effects(), func(e effect) bool { return len(promised(t, e)) > 0 }) {
+	if !slices.ContainsFunc(effects(), func(e effect) bool { return len(promisedCalls(t, e)) > 0 }) {
 		t.GiveUp("of no tool that may be called the author says what it does")
 	}
 	c := t.Start(ctx, client.Options{})
@@ -81,7 +81,7 @@ func knownCalls(ctx context.Context, t *suite.T) {
 		if e.role == inventory.Logging && !c.Server().Declares("logging") {
 			continue
 		}
-		for i, known := range promised(t, e) {
+		for i, known := range promisedCalls(t, e) {
 			if !e.judge(ctx, t, k, known, fmt.Sprintf("mcp-conform-%s-%d", e.role, i)) {
 				return
 			}
@@ -89,17 +89,17 @@ func knownCalls(ctx context.Context, t *suite.T) {
 	}
 }
 
-// promised returns the calls of which the server's author says that they have
+// promisedCalls returns the calls of which the server's author says that they have
 // the effect, where the revision has it.
-func promised(t *suite.T, e effect) []inventory.Known {
+func promisedCalls(t *suite.T, e effect) []inventory.Known {
 	if !t.Revision.AtLeast(e.since) {
 		return nil
 	}
-	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !takes(t, k) })
+	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !acceptsArguments(t, k) })
 }
 
-// takes reports whether the arguments of the call are those of its tool.
-func takes(t *suite.T, known inventory.Known) bool {
+// acceptsArguments reports whether the arguments of the call are those of its tool.
+func acceptsArguments(t *suite.T, known inventory.Known) bool {
 	tool, _ := t.Inventory.Tool(known.Tool)
 	return !generate.NewSchema(wire.At(tool.Raw, "/inputSchema"), t.Revision).Refuses(known.Arguments)
 }
@@ -118,7 +118,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	case r.Busy():
 		return more
 	case !r.Answered():
-		e.stuck(ctx, t, k.c, known, r, from)
+		e.judgeStuckCall(ctx, t, k.c, known, r, from)
 		return more // another missing response is judged elsewhere
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
@@ -127,7 +127,7 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		}
 	}
 	seen := func() bool {
-		return e.seen(r.Message, receivedIn(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
+		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
 	}
 	if !seen() {
 		t.Quiet(ctx, k.c) // it may come behind the response
@@ -143,9 +143,9 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	return more
 }
 
-// stuck judges a call that asked the client, got the response to that, and none
+// judgeStuckCall judges a call that asked the client, got the response to that, and none
 // of its own: a tool that is known for nothing else has no more to wait for.
-func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
+func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
 	var question *transcript.Request
 	for _, q := range c.Record.Dialogue().ServerRequests() {
 		if q.Event.Seq >= from && inventory.Asks(q.Message.Method) == e.role {
@@ -167,8 +167,8 @@ func (e effect) stuck(ctx context.Context, t *suite.T, c *client.Conversation, k
 	})
 }
 
-// receivedIn returns the messages of the server.
-func receivedIn(events []*transcript.Event) []*wire.Message {
+// receivedMessages returns the messages of the server.
+func receivedMessages(events []*transcript.Event) []*wire.Message {
 	var out []*wire.Message
 	for _, m := range transcript.Messages(events, transcript.Received) {
 		out = append(out, m)

@@ -41,7 +41,7 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                lists,
+			Run:                walkList,
 		},
 		{
 			ID:                 "tools.unknown",
@@ -49,7 +49,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive"},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                unknown,
+			Run:                callUnknown,
 		},
 		{
 			ID:                 "tools.malformed-calls",
@@ -57,7 +57,7 @@ func Cases() []suite.Case {
 			Provokes:           []string{"tools.call.malformed-request-error"},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                malformed,
+			Run:                sendMalformedCalls,
 		},
 		{
 			ID:    "tools.calls",
@@ -68,7 +68,7 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                calls,
+			Run:                callTools,
 		},
 		{
 			ID:           "tools.known-calls",
@@ -98,7 +98,7 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                wrongArguments,
+			Run:                callWithWrongArguments,
 		},
 		{
 			ID:                 "tools.changes",
@@ -117,7 +117,7 @@ func Cases() []suite.Case {
 			},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                callsAgain,
+			Run:                callToolsAgain,
 		},
 		{
 			ID:                 "tools.long-calls",
@@ -125,27 +125,27 @@ func Cases() []suite.Case {
 			Provokes:           []string{"stdio.no-embedded-newlines", "stdio.newline-delimited", "stdio.stdout-only-messages", "base.response-id-echo"},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
-			Run:                longCalls,
+			Run:                callWithLongText,
 		},
 		{
 			ID:                 "tools.undeclared",
 			Title:              "Lists and calls tools where tools are not declared",
 			Provokes:           []string{"tools.capability.declared", "tools.call.not-supported-error"},
 			SharesConversation: true,
-			Run:                undeclared,
+			Run:                callUndeclared,
 		},
 	}
 }
 
-func lists(ctx context.Context, t *suite.T) {
+func walkList(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	c.Do(ctx, spec.MethodToolsList, map[string]any{})
-	described(t, c, c.Do(ctx, spec.MethodToolsList, nil))
+	noteDescriptions(t, c, c.Do(ctx, spec.MethodToolsList, nil))
 }
 
-// undeclared calls a tool that can't exist: what an undeclared tool does
+// callUndeclared calls a tool that can't exist: what an undeclared tool does
 // nobody knows.
-func undeclared(ctx context.Context, t *suite.T) {
+func callUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares("tools") {
 		t.Skip("the server declares tools")
@@ -174,7 +174,7 @@ func (k caller) call(ctx context.Context, params map[string]any) bool {
 func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	from := k.c.Record.Len()
 	r = k.c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime))
-	if slices.ContainsFunc(receivedIn(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
+	if slices.ContainsFunc(receivedMessages(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
 		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
 	}
 	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls

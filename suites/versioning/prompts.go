@@ -11,9 +11,9 @@ import (
 // maxPrompts bounds the prompts that are got.
 const maxPrompts = 20
 
-// prompts gets what a server offers without arguments, so that the rules see
+// promptCase gets what a server offers without arguments, so that the rules see
 // whether its content is of the negotiated revision.
-func prompts() suite.Case {
+func promptCase() suite.Case {
 	return suite.Case{
 		ID:                 "versioning.prompts",
 		Title:              "Gets prompts without arguments, and checks for content newer than the revision",

@@ -12,22 +12,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// repeated asks one process for the same revision in two sessions. Whether the
+// repeatedCase asks one process for the same revision in two sessions. Whether the
 // server supports it can't change from one client to the next.
-func repeated() suite.Case {
+func repeatedCase() suite.Case {
 	return suite.Case{
 		ID:           "versioning.repeated",
 		Title:        "Requests each older revision in two sessions of one process",
 		Requirements: []string{sameVersion},
 		OwnServer:    true,
-		Run:          suite.OnlyOver(spec.StreamableHTTP, askTwice),
+		Run:          suite.OnlyOver(spec.StreamableHTTP, negotiateTwice),
 	}
 }
 
-// askTwice begins with the revisions that the server seems not to speak: it may
+// negotiateTwice begins with the revisions that the server seems not to speak: it may
 // have been another client's turn when they were asked for.
-func askTwice(ctx context.Context, t *suite.T) {
-	if last := newest(t.Spoken); last != "" && t.Revision != last {
+func negotiateTwice(ctx context.Context, t *suite.T) {
+	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
 		t.NotObserved(sameVersion, "judged once for all revisions, in "+string(last))
 		return
 	}
@@ -42,11 +42,11 @@ func askTwice(ctx context.Context, t *suite.T) {
 		}
 	}
 	for _, version := range append(others, spoken...) {
-		first := answerTo(ctx, t, version)
+		first := initializeWith(ctx, t, version)
 		if first.chose != version {
 			continue
 		}
-		second := answerTo(ctx, t, version)
+		second := initializeWith(ctx, t, version)
 		switch second.chose {
 		case "":
 		case version:
@@ -64,16 +64,16 @@ func askTwice(ctx context.Context, t *suite.T) {
 	}
 }
 
-// answer is the outcome of an initialize.
-type answer struct {
+// initializeOutcome is the outcome of an initialize.
+type initializeOutcome struct {
 	c     *client.Conversation
 	r     *client.Reply
 	chose string // "" where there was no result
 }
 
-func answerTo(ctx context.Context, t *suite.T, version string) answer {
-	a := answer{c: t.Open(ctx, client.Options{Version: version})}
-	defer end(a.c)
+func initializeWith(ctx context.Context, t *suite.T, version string) initializeOutcome {
+	a := initializeOutcome{c: t.Open(ctx, client.Options{Version: version})}
+	defer closeConversation(a.c)
 	if a.r = a.c.Initialize(ctx); a.r.Succeeded() {
 		a.chose = a.c.Server().ProtocolVersion
 	}

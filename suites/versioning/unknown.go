@@ -29,7 +29,7 @@ var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 // a request for a version that no one knows is the same in all of them, and
 // each one costs a server.
 func unknownVersion(ctx context.Context, t *suite.T) {
-	if last := newest(t.Spoken); last != "" && t.Revision != last {
+	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
 			t.NotObserved(id, "judged once for all revisions, in "+string(last))
 		}
@@ -40,7 +40,7 @@ func unknownVersion(ctx context.Context, t *suite.T) {
 		n.accepted[string(r)] = true
 	}
 	for _, version := range unknownVersions {
-		n.ask(ctx, version)
+		n.request(ctx, version)
 	}
 }
 
@@ -55,17 +55,17 @@ type negotiation struct {
 	refusedDate bool
 }
 
-func (n *negotiation) ask(ctx context.Context, version string) {
+func (n *negotiation) request(ctx context.Context, version string) {
 	t := n.t
 	c := t.Open(ctx, client.Options{Version: version})
 	r := c.Initialize(ctx)
 	switch {
 	case r.Succeeded():
 		t.Kept(errorsPrepared)
-		n.offered(ctx, c, r, version)
+		n.judgeOffer(ctx, c, r, version)
 	case r.Answered():
 		t.Kept(errorsPrepared)
-		n.refused(c, r, version)
+		n.judgeRefusal(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("initialize could not be sent and waited for")
 	default: // it is known to answer initialize with a version it speaks
@@ -79,19 +79,19 @@ func (n *negotiation) ask(ctx context.Context, version string) {
 			})
 		}
 	}
-	end(c)
+	closeConversation(c)
 }
 
-// end closes a conversation before the next is opened: some servers tolerate
+// closeConversation closes a conversation before the next is opened: some servers tolerate
 // no second copy of themselves. Others may work while this one exits.
-func end(c *client.Conversation) {
+func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
 
-// offered judges a result, which has to name a version that the server
+// judgeOffer judges a result, which has to name a version that the server
 // accepts when it is asked for.
-func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
+func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
 	if !ok {
@@ -99,22 +99,22 @@ func (n *negotiation) offered(ctx context.Context, c *client.Conversation, r *cl
 		return
 	}
 	if offer == asked {
-		n.deviates(c, r, otherVersion, "The server accepts a version that does not exist.", "another version, one that the server supports")
+		n.reportDeviation(c, r, otherVersion, "The server accepts a version that does not exist.", "another version, one that the server supports")
 		return
 	}
-	end(c)
+	closeConversation(c)
 	accepted, err := n.accepts(ctx, offer)
 	if err != nil {
 		t.NotObserved(otherVersion, "the version that the server offered could not be asked for: "+err.Error())
 		return
 	}
 	if !accepted {
-		n.deviates(c, r, otherVersion, "The server offers a version that it then refuses.", "a version that the server supports")
+		n.reportDeviation(c, r, otherVersion, "The server offers a version that it then refuses.", "a version that the server supports")
 		return
 	}
 	t.Kept(otherVersion)
 	if asked == ancient {
-		n.latest(c, r, offer)
+		n.judgeLatest(c, r, offer)
 	}
 }
 
@@ -125,7 +125,7 @@ func (n *negotiation) accepts(ctx context.Context, version string) (bool, error)
 		return known, nil
 	}
 	c := n.t.Open(ctx, client.Options{Version: version})
-	defer end(c)
+	defer closeConversation(c)
 	r := c.Initialize(ctx)
 	if !r.Answered() {
 		return false, r.Err
@@ -134,10 +134,10 @@ func (n *negotiation) accepts(ctx context.Context, version string) (bool, error)
 	return n.accepted[version], nil
 }
 
-// latest judges whether the offer is the newest that can be agreed on by a
+// judgeLatest judges whether the offer is the newest that can be agreed on by a
 // handshake.
-func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer string) {
-	last := string(newest(n.t.Spoken))
+func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer string) {
+	last := string(newestRevision(n.t.Spoken))
 	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
 	switch {
 	case last == "":
@@ -145,20 +145,20 @@ func (n *negotiation) latest(c *client.Conversation, r *client.Reply, offer stri
 	case offer == last:
 		n.t.Kept(latestVersion)
 	case !handshake && spec.Revision(offer).Published():
-		n.deviates(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
+		n.reportDeviation(c, r, latestVersion, "The server offers a revision that has no handshake.", "the newest version that the server supports with a handshake, "+last)
 	case offer < last:
-		n.deviates(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
+		n.reportDeviation(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
 	default:
 		n.t.NotObserved(latestVersion, "the server supports more versions than were looked for")
 	}
 }
 
-// refused judges an error. The page demands a counter-offer and shows an
+// judgeRefusal judges an error. The page demands a counter-offer and shows an
 // error as its example, so that error passes and no other does.
 //
 // What is no date can't be a version at all, so that a server may call it an
 // invalid param.
-func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked string) {
+func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, asked string) {
 	_, notDate := time.Parse(time.DateOnly, asked)
 	code, _ := r.Message.ErrorCode()
 	switch {
@@ -178,7 +178,7 @@ func (n *negotiation) refused(c *client.Conversation, r *client.Reply, asked str
 		return
 	default:
 		n.refusedDate = n.refusedDate || notDate == nil
-		n.deviates(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
+		n.reportDeviation(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
 		return
 	}
 	n.t.NotObserved(otherVersion, "the server refused with the error that the page shows as its example")
@@ -206,7 +206,7 @@ func isExampleError(m *wire.Message) bool {
 	})
 }
 
-func (n *negotiation) deviates(c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
+func (n *negotiation) reportDeviation(c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
 	seen := suite.Describe(r)
 	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok {
 		seen = fmt.Sprintf("the version %q", wire.Excerpt(strings.ToValidUTF8(version, "\uFFFD"), 80))

@@ -29,11 +29,11 @@ func Cases() []suite.Case {
 			"versioning.initialize-known-version", // judged by a rule
 		},
 		Run: unknownVersion,
-	}, prompts(), repeated()}
+	}, promptCase(), repeatedCase()}
 }
 
-// newest returns the newest of the revisions spoken, or "".
-func newest(spoken []spec.Revision) spec.Revision {
+// newestRevision returns the newest of the revisions spoken, or "".
+func newestRevision(spoken []spec.Revision) spec.Revision {
 	if len(spoken) == 0 {
 		return ""
 	}
