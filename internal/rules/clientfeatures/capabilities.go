@@ -26,54 +26,54 @@ func declaredRules() []rules.Rule {
 			ID:           "rule.sampling-declared",
 			Title:        "sampling requests go only to a client that declared sampling",
 			Requirements: []string{samplingDeclared24, samplingDeclared25},
-			Start:        onlyDeclared(spec.MethodSampling, "sampling", "The server sends a sampling request to a client without sampling.", samplingDeclared24, samplingDeclared25),
+			Start:        requiresDeclaration(spec.MethodSampling, "sampling", "The server sends a sampling request to a client without sampling.", samplingDeclared24, samplingDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-declared",
 			Title:        "elicitation requests go only to a client that declared elicitation",
 			Requirements: []string{elicitationDeclared},
-			Start:        onlyDeclared(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client without elicitation.", elicitationDeclared),
+			Start:        requiresDeclaration(spec.MethodElicit, "elicitation", "The server sends an elicitation to a client without elicitation.", elicitationDeclared),
 		},
 		{
 			ID:           "rule.roots-declared",
 			Title:        "roots/list goes only to a client that declared roots",
 			Requirements: []string{rootsDeclared24, rootsDeclared25},
-			Start:        onlyDeclared(spec.MethodRootsList, "roots", "The server sends roots/list to a client without roots.", rootsDeclared24, rootsDeclared25),
+			Start:        requiresDeclaration(spec.MethodRootsList, "roots", "The server sends roots/list to a client without roots.", rootsDeclared24, rootsDeclared25),
 		},
 		{
 			ID:           "rule.elicitation-modes",
 			Title:        "elicitation requests use only modes that the client declared",
 			Requirements: []string{modeDeclared},
 			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
-				rules.ServerRequest(spec.MethodElicit): modes,
-				rules.ErrorTo(""):                      modeOfError,
+				rules.ServerRequest(spec.MethodElicit): judgeMode,
+				rules.ErrorTo(""):                      judgeErrorMode,
 			}}),
 		},
 		{
 			ID:           "rule.sampling-tools-declared",
 			Title:        "sampling requests have tools only if the client declared sampling.tools",
 			Requirements: []string{toolsDeclared, toolChoiceDeclared},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): samplingTools}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeSamplingTools}}),
 		},
 		{
 			ID:           "rule.sampling-context",
 			Title:        "includeContext is avoided, and not used where the client has not declared sampling.context",
 			Requirements: []string{includeContextAvoided, contextDeclared},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): includeContext}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeIncludeContext}}),
 		},
 	}
 }
 
-// began reports whether it is known what the client declared. What a server asks
+// isHandshakeKnown reports whether it is known what the client declared. What a server asks
 // before that is the matter of the handshake's own rules.
-func began(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshake }
+func isHandshakeKnown(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshake }
 
-// onlyDeclared finds requests of a method to a client without the capability.
+// requiresDeclaration finds requests of a method to a client without the capability.
 // Of the ids, each exists in revisions of its own.
-func onlyDeclared(method, capability, summary string, ids ...string) func() rules.Fold {
+func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !began(s) {
+			if !isHandshakeKnown(s) {
 				return
 			}
 			for _, id := range ids {
@@ -93,8 +93,8 @@ func onlyDeclared(method, capability, summary string, ids ...string) func() rule
 	}})
 }
 
-// mode returns the mode of an elicitation, which is form where it has none.
-func mode(params []byte) string {
+// elicitationMode returns the mode of an elicitation, which is form where it has none.
+func elicitationMode(params []byte) string {
 	m := wire.At(params, "/mode")
 	if m == nil {
 		return "form"
@@ -103,9 +103,9 @@ func mode(params []byte) string {
 	return text
 }
 
-// takes reports whether the client takes elicitation in a mode. One that names
+// acceptsMode reports whether the client takes elicitation in a mode. One that names
 // no mode takes forms, the only kind there was at first.
-func takes(s *rules.Session, mode string) bool {
+func acceptsMode(s *rules.Session, mode string) bool {
 	if !s.ClientDeclared("elicitation") {
 		return false
 	}
@@ -116,12 +116,12 @@ func takes(s *rules.Session, mode string) bool {
 	return !url || s.ClientDeclared("elicitation.form")
 }
 
-func modes(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	wanted := mode(obs.Message.Params())
-	if !began(s) || !s.ClientDeclared("elicitation") || wanted != "form" && wanted != "url" {
+func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	wanted := elicitationMode(obs.Message.Params())
+	if !isHandshakeKnown(s) || !s.ClientDeclared("elicitation") || wanted != "form" && wanted != "url" {
 		return
 	}
-	if takes(s, wanted) {
+	if acceptsMode(s, wanted) {
 		out.CameUp(modeDeclared)
 		return
 	}
@@ -134,14 +134,14 @@ func modes(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	})
 }
 
-// modeOfError judges the error by which a request asks for a visit to a page.
+// judgeErrorMode judges the error by which a request asks for a visit to a page.
 // It is no elicitation request in the letter, so that it weighs less.
-func modeOfError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	listed := required(obs)
-	if !began(s) || len(listed) == 0 {
+func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	listed := requiredElicitations(obs)
+	if !isHandshakeKnown(s) || len(listed) == 0 {
 		return
 	}
-	if takes(s, "url") {
+	if acceptsMode(s, "url") {
 		out.CameUp(modeDeclared)
 		return
 	}
@@ -155,10 +155,10 @@ func modeOfError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 	})
 }
 
-// samplingTools leaves a request to a client that declared no sampling at all
+// judgeSamplingTools leaves a request to a client that declared no sampling at all
 // to the rule on that.
-func samplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !began(s) || !s.ClientDeclared("sampling") {
+func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isHandshakeKnown(s) || !s.ClientDeclared("sampling") {
 		return
 	}
 	offered := len(wire.Elements(wire.At(obs.Message.Params(), "/tools"))) > 0
@@ -190,10 +190,10 @@ func samplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 }
 
-// includeContext gives one finding: that the client did not declare it weighs
+// judgeIncludeContext gives one finding: that the client did not declare it weighs
 // more than that it is better avoided.
-func includeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !began(s) || !s.ClientDeclared("sampling") {
+func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isHandshakeKnown(s) || !s.ClientDeclared("sampling") {
 		return
 	}
 	value, _ := wire.Text(wire.At(obs.Message.Params(), "/includeContext"))

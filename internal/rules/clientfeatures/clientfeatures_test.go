@@ -31,7 +31,7 @@ func TestLinks(t *testing.T) {
 		"acme.com":                                       "",
 		"":                                               "",
 	} {
-		if got := linked(text); got != want {
+		if got := firstLink(text); got != want {
 			t.Errorf("in %q %q is taken for a link, not %q", text, got, want)
 		}
 	}
@@ -43,7 +43,7 @@ func TestDevelopment(t *testing.T) {
 		"printer.local": true, "app.localhost": true, "App.LocalHost.": true, "host.docker.internal": true, "build": true, "a.test": true,
 		"acme.com": false, "172.32.0.1": false, "8.8.8.8": false, "2001:db8::1": false, "localhost.acme.com": false, "local.com": false,
 	} {
-		if got := development(host); got != want {
+		if got := isDevelopmentHost(host); got != want {
 			t.Errorf("%s is taken for a machine of the developer's own: %v", host, got)
 		}
 	}
@@ -54,7 +54,7 @@ func TestSecretNames(t *testing.T) {
 		"password": true, "Password": true, "api_key": true, "API-Key": true, "accessToken": true, "credit card number": true, "cvv": true,
 		"passwordHint": false, "token": false, "key": false, "username": false, "pin": false, "apikeys": false, "secret": false,
 	} {
-		if got := slices.Contains(secretNames, plain(name)); got != want {
+		if got := slices.Contains(secretNames, normalizeName(name)); got != want {
 			t.Errorf("%s is taken for the name of a secret: %v", name, got)
 		}
 	}

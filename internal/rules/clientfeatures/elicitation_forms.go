@@ -26,13 +26,13 @@ func formRules() []rules.Rule {
 			ID:           "rule.elicitation-secrets",
 			Title:        "no form has a field for a password, a key or a card number",
 			Requirements: []string{noSensitive, noCredentials},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): secrets}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeSecretFields}}),
 		},
 		{
 			ID:           "rule.elicitation-links",
 			Title:        "no form has a link to click",
 			Requirements: []string{noLinks},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): links}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeLinks}}),
 		},
 	}
 }
@@ -45,10 +45,10 @@ var secretNames = []string{
 	"secretkey", "secretaccesskey", "clientsecret", "privatekey", "creditcard", "creditcardnumber", "cardnumber", "cvv", "cvc",
 }
 
-// secrets judges by the names of text fields alone. A name is no proof, so
+// judgeSecretFields judges by the names of text fields alone. A name is no proof, so
 // that nothing is broken by it.
-func secrets(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	fields, ok := form(obs)
+func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	fields, ok := formFields(obs)
 	if !ok {
 		return
 	}
@@ -56,7 +56,7 @@ func secrets(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		found := false
 		for _, f := range fields {
 			kind, _ := wire.Text(wire.At(f.schema, "/type"))
-			if kind != "string" || !slices.Contains(secretNames, plain(f.name)) || wire.At(f.schema, "/enum") != nil {
+			if kind != "string" || !slices.Contains(secretNames, normalizeName(f.name)) || wire.At(f.schema, "/enum") != nil {
 				continue
 			}
 			found = true
@@ -75,8 +75,8 @@ func secrets(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// plain returns a name without capitals and separators.
-func plain(name string) string {
+// normalizeName returns a name without capitals and separators.
+func normalizeName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
 			return -1
@@ -91,9 +91,9 @@ type field struct {
 	schema jsontext.Value
 }
 
-// form returns the fields of an elicitation by form; false where it is none.
-func form(obs *rules.Observation) ([]field, bool) {
-	if mode(obs.Message.Params()) != "form" {
+// formFields returns the fields of an elicitation by form; false where it is none.
+func formFields(obs *rules.Observation) ([]field, bool) {
+	if elicitationMode(obs.Message.Params()) != "form" {
 		return nil, false
 	}
 	names, schemas := wire.Members(wire.At(obs.Message.Params(), "/requestedSchema/properties"))
@@ -109,17 +109,17 @@ var webAddress = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 // inviting are the words by which a text sends its reader to what follows.
 var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
-// links takes an address to which the message sends the user for one to click.
+// judgeLinks takes an address to which the message sends the user for one to click.
 // Any other may name what the form is about, or be an example of what to enter,
 // and is only noted; so is nothing where the field itself is a URI.
-func links(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	fields, ok := form(obs)
+func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	fields, ok := formFields(obs)
 	if !ok {
 		return
 	}
 	message, _ := wire.Text(wire.At(obs.Message.Params(), "/message"))
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(obs.Event)}
-	if link := linked(message); link != "" {
+	if link := firstLink(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)
 		if before, _, _ := strings.Cut(message, link); !inviting.MatchString(before) {
 			d.Summary, d.Weight = "The server's form message contains a web address.", verdict.OnlyNote
@@ -131,8 +131,8 @@ func links(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if format, _ := wire.Text(wire.At(f.schema, "/format")); format == "uri" {
 			continue
 		}
-		for _, text := range texts(f.schema) {
-			if link := linked(text); link != "" {
+		for _, text := range shownTexts(f.schema) {
+			if link := firstLink(text); link != "" {
 				d.Summary, d.Seen = "The server's form has a field with a web address in its text.", "in the field "+rules.Excerpt(wire.Quote(f.name))+": "+rules.Excerpt(link)
 				d.Weight = verdict.OnlyNote
 				out.Deviates(d)
@@ -143,8 +143,8 @@ func links(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	out.CameUp(noLinks)
 }
 
-// texts returns what a user is shown of a field.
-func texts(schema jsontext.Value) []string {
+// shownTexts returns what a user is shown of a field.
+func shownTexts(schema jsontext.Value) []string {
 	values := []jsontext.Value{wire.At(schema, "/title"), wire.At(schema, "/description")}
 	for _, list := range []string{"/oneOf", "/items/anyOf"} {
 		for _, option := range wire.Elements(wire.At(schema, list)) {
@@ -160,12 +160,12 @@ func texts(schema jsontext.Value) []string {
 	return out
 }
 
-// linked returns the first web address in a text that leads somewhere: hosts
+// firstLink returns the first web address in a text that leads somewhere: hosts
 // that are kept for examples do not.
-func linked(text string) string {
+func firstLink(text string) string {
 	for _, link := range webAddress.FindAllString(text, 20) {
 		u, err := url.Parse(link)
-		if err != nil || !strings.Contains(u.Hostname(), ".") || development(u.Hostname()) {
+		if err != nil || !strings.Contains(u.Hostname(), ".") || isDevelopmentHost(u.Hostname()) {
 			continue
 		}
 		host := "." + strings.ToLower(u.Hostname())

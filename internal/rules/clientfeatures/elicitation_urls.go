@@ -31,13 +31,13 @@ func urlRules() []rules.Rule {
 			Requirements: []string{urlHTTPS, urlNoSecrets},
 			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-					if mode(obs.Message.Params()) == "url" {
-						address(wire.At(obs.Message.Params(), "/url"), obs, out)
+					if elicitationMode(obs.Message.Params()) == "url" {
+						judgeURL(wire.At(obs.Message.Params(), "/url"), obs, out)
 					}
 				},
 				rules.ErrorTo(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-					for _, e := range required(obs) {
-						address(wire.At(e, "/url"), obs, out)
+					for _, e := range requiredElicitations(obs) {
+						judgeURL(wire.At(e, "/url"), obs, out)
 					}
 				},
 			}}),
@@ -51,18 +51,18 @@ func urlRules() []rules.Rule {
 	}
 }
 
-// required returns the elicitations that an error says have to come first; nil
+// requiredElicitations returns the elicitations that an error says have to come first; nil
 // where it is no such error.
-func required(obs *rules.Observation) []jsontext.Value {
+func requiredElicitations(obs *rules.Observation) []jsontext.Value {
 	if code, ok := obs.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeURLElicitation {
 		return nil
 	}
 	return wire.Elements(wire.At(obs.Message.Member("error"), "/data/elicitations"))
 }
 
-// address judges the URL of an elicitation; that it is one at all is judged
+// judgeURL judges the URL of an elicitation; that it is one at all is judged
 // elsewhere.
-func address(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	text, _ := wire.Text(v)
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme == "" {
@@ -72,7 +72,7 @@ func address(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "https":
 		out.CameUp(urlHTTPS)
-	case scheme == "http" && development(u.Hostname()):
+	case scheme == "http" && isDevelopmentHost(u.Hostname()):
 	default:
 		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
 		d.Permitted = "https; http only in development"
@@ -87,8 +87,8 @@ func address(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	out.CameUp(urlNoSecrets)
 }
 
-// development reports whether a host is most likely no public one.
-func development(host string) bool {
+// isDevelopmentHost reports whether a host is most likely no public one.
+func isDevelopmentHost(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
 	}
@@ -98,23 +98,23 @@ func development(host string) bool {
 	})
 }
 
-// visit is an elicitation by URL.
-type visit struct {
+// urlElicitation is an elicitation by URL.
+type urlElicitation struct {
 	url   string
 	event *transcript.Event
 }
 
-// unannounced is the end of a visit that was told before anything of the visit was.
-type unannounced struct {
+// earlyCompletion is the end of a visit that was told before anything of the visit was.
+type earlyCompletion struct {
 	id    string
 	found verdict.Deviation
 	event *transcript.Event
 }
 
-// withheld returns the position of the first request whose answer the client may
+// countUnknownElicitations returns the position of the first request whose answer the client may
 // not have been given: none comes for one that was cancelled, and that of a task
 // may never be fetched. It may have been the error that asks for a visit.
-func withheld(s *rules.Session) int {
+func countUnknownElicitations(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.Cancelled || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
 			return req.Event.Seq
@@ -124,11 +124,11 @@ func withheld(s *rules.Session) int {
 }
 
 func elicitationIDs() rules.Fold {
-	given := map[string]visit{} // by request
+	given := map[string]urlElicitation{} // by request
 	// known are those given by request or by error, with the exchange in which
 	// they first were.
 	known := map[string]int{}
-	var early []unannounced
+	var early []earlyCompletion
 	learn := func(e jsontext.Value, at *transcript.Event) (id string, ok bool) {
 		if id, ok = wire.Text(wire.At(e, "/elicitationId")); ok {
 			if _, before := known[id]; !before {
@@ -139,12 +139,12 @@ func elicitationIDs() rules.Fold {
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ErrorTo(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			for _, e := range required(obs) {
+			for _, e := range requiredElicitations(obs) {
 				learn(e, obs.Event)
 			}
 		},
 		rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if mode(obs.Message.Params()) != "url" {
+			if elicitationMode(obs.Message.Params()) != "url" {
 				return
 			}
 			id, ok := learn(obs.Message.Params(), obs.Event)
@@ -163,7 +163,7 @@ func elicitationIDs() rules.Fold {
 				})
 				return
 			}
-			given[id] = visit{text, obs.Event}
+			given[id] = urlElicitation{text, obs.Event}
 			if len(given) > 1 && !again {
 				out.CameUp(idUnique)
 			}
@@ -172,11 +172,11 @@ func elicitationIDs() rules.Fold {
 			id, ok := wire.Text(wire.At(obs.Message.Params(), "/elicitationId"))
 			_, before := known[id]
 			switch {
-			case !began(s) || !ok:
+			case !isHandshakeKnown(s) || !ok:
 			case before:
 				out.CameUp(completeKnownID)
 			default:
-				early = append(early, unannounced{id, verdict.Deviation{
+				early = append(early, earlyCompletion{id, verdict.Deviation{
 					Requirement: completeKnownID,
 					Summary:     "The server completes an elicitation that it never requested.",
 					Permitted:   "the elicitationId of an earlier elicitation/create or error -32042",
@@ -186,7 +186,7 @@ func elicitationIDs() rules.Fold {
 			}
 		},
 	}, AtEnd: func(s *rules.Session, out *rules.Reporter) {
-		first := withheld(s)
+		first := countUnknownElicitations(s)
 		for _, e := range early {
 			exchange, later := known[e.id]
 			switch {

@@ -14,22 +14,22 @@ import (
 // comes to an end. No number is given anywhere; this many is no limit.
 const maxRounds = 50
 
-// round is a reply of the client in which the model wants to call tools.
-type round struct {
-	uses   []use
+// toolUseRound is a reply of the client in which the model wants to call tools.
+type toolUseRound struct {
+	uses   []toolUse
 	number int // in its loop, from 1
 	asked  *transcript.Event
 	event  *transcript.Event
 }
 
-// loops follows the rounds. A server that answers none of them has ended the
+// toolLoops follows the rounds. A server that answers none of them has ended the
 // loop, as it may; one that answers some of them has to answer all.
-func loops() rules.Fold {
-	var open []round
+func toolLoops() rules.Fold {
+	var open []toolUseRound
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			reason, _ := wire.Text(wire.At(obs.Message.Result(), "/stopReason"))
-			uses := read("assistant", wire.At(obs.Message.Result(), "/content")).uses
+			uses := readContent("assistant", wire.At(obs.Message.Result(), "/content")).uses
 			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclared("sampling.tools") {
 				return
 			}
@@ -39,30 +39,30 @@ func loops() rules.Fold {
 					number = r.number + 1
 				}
 			}
-			open = append(open, round{uses: uses, number: number, asked: obs.ServerRequest.Event, event: obs.Event})
+			open = append(open, toolUseRound{uses: uses, number: number, asked: obs.ServerRequest.Event, event: obs.Event})
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			messages := conversation(obs.Message.Params())
+			messages := samplingMessages(obs.Message.Params())
 			for i := range open {
-				if r := &open[i]; r.uses != nil && mentioned(messages, r.uses) {
-					replied(*r, messages, obs, out)
-					limited(*r, obs, out)
+				if r := &open[i]; r.uses != nil && hasToolUses(messages, r.uses) {
+					judgeReply(*r, messages, obs, out)
+					judgeLength(*r, obs, out)
 					r.uses, r.event = nil, obs.Event // what comes back is the next round
 				}
 			}
 		},
-		rules.ResultOf(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = ended(open, obs, out) },
-		rules.ErrorTo(""):  func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = ended(open, obs, out) },
+		rules.ResultOf(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = endLoops(open, obs, out) },
+		rules.ErrorTo(""):  func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) { open = endLoops(open, obs, out) },
 	}}
 }
 
-func mentioned(messages []said, uses []use) bool {
+func hasToolUses(messages []samplingMessage, uses []toolUse) bool {
 	for _, m := range messages {
 		for _, u := range uses {
-			if u.id != "" && (m.called(u.id) || m.answers(u.id)) {
+			if u.id != "" && (m.hasUse(u.id) || m.hasResultFor(u.id)) {
 				return true
 			}
 		}
@@ -70,14 +70,14 @@ func mentioned(messages []said, uses []use) bool {
 	return false
 }
 
-// replied judges the request that goes on from a round. A tool use that stands
+// judgeReply judges the request that goes on from a round. A tool use that stands
 // in it without its result is judged there.
-func replied(r round, messages []said, obs *rules.Observation, out *rules.Reporter) {
+func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observation, out *rules.Reporter) {
 	for _, u := range r.uses {
 		called, answered := false, false
 		for _, m := range messages {
-			called = called || m.called(u.id)
-			answered = answered || m.answers(u.id)
+			called = called || m.hasUse(u.id)
+			answered = answered || m.hasResultFor(u.id)
 		}
 		switch {
 		case answered || u.id == "":
@@ -98,9 +98,9 @@ func replied(r round, messages []said, obs *rules.Observation, out *rules.Report
 	out.CameUp(replyToStopReason)
 }
 
-// limited judges how long a loop has become. Whoever allows no tools any more
+// judgeLength judges how long a loop has become. Whoever allows no tools any more
 // has come to the limit.
-func limited(r round, obs *rules.Observation, out *rules.Reporter) {
+func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	choice, _ := wire.Text(wire.At(obs.Message.Params(), "/toolChoice/mode"))
 	switch {
 	case r.number > 1 && choice == "none":
@@ -116,11 +116,11 @@ func limited(r round, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// ended forgets the rounds that came after a request which now has its answer.
+// endLoops forgets the rounds that came after a request which now has its answer.
 // Where the model wanted to go on, and had done so before, the server has set
 // the limit.
-func ended(open []round, obs *rules.Observation, out *rules.Reporter) []round {
-	var left []round
+func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) []toolUseRound {
+	var left []toolUseRound
 	for _, r := range open {
 		switch {
 		case r.asked.Seq < obs.Request.Event.Seq:

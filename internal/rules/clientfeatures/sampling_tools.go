@@ -27,25 +27,25 @@ func toolRules() []rules.Rule {
 			ID:           "rule.sampling-tool-messages",
 			Title:        "tool uses and tool results are in messages of their role, and results are alone",
 			Requirements: []string{resultsAlone, roles},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): toolMessages}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeToolMessages}}),
 		},
 		{
 			ID:           "rule.sampling-tool-balance",
 			Title:        "each tool use has its result in the next message, and each result belongs to one",
 			Requirements: []string{usesAnswered, resultMatches},
-			Start:        balance,
+			Start:        toolUseBalance,
 		},
 		{
 			ID:           "rule.sampling-tool-loop",
 			Title:        "tool uses get their results in the next request, and loops end",
 			Requirements: []string{replyToStopReason, iterationLimit},
-			Start:        loops,
+			Start:        toolLoops,
 		},
 		{
 			ID:           "rule.sampling-structured-results",
 			Title:        "structured tool results fit the output schema of the tool that was offered",
 			Requirements: []string{resultConforms},
-			Start:        structured,
+			Start:        structuredResults,
 		},
 	}
 }
@@ -55,11 +55,11 @@ func hasTools(s *rules.Session) bool {
 	return s.Era() == spec.Handshake && s.Revision().AtLeast(spec.V20251125)
 }
 
-func toolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !hasTools(s) {
 		return
 	}
-	for i, m := range conversation(obs.Message.Params()) {
+	for i, m := range samplingMessages(obs.Message.Params()) {
 		d := verdict.Deviation{Seen: fmt.Sprintf("in message %d: %s", i, rules.Excerpt(obs.Message.Raw)), At: rules.At(obs.Event)}
 		switch {
 		case len(m.results) > 0 && m.role == "user" && m.others+len(m.uses) > 0:
@@ -81,31 +81,31 @@ func toolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 	}
 }
 
-// balance knows the tool uses of the whole conversation: a server may leave
+// toolUseBalance knows the tool uses of the whole conversation: a server may leave
 // out the beginning of the history.
-func balance() rules.Fold {
+func toolUseBalance() rules.Fold {
 	known := map[string]bool{}
-	learn := func(m said) {
+	learn := func(m samplingMessage) {
 		for _, u := range m.uses {
 			known[u.id] = true
 		}
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			learn(read("assistant", wire.At(obs.Message.Result(), "/content")))
+			learn(readContent("assistant", wire.At(obs.Message.Result(), "/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			messages := conversation(obs.Message.Params())
+			messages := samplingMessages(obs.Message.Params())
 			for i, m := range messages {
-				var next said
+				var next samplingMessage
 				if i+1 < len(messages) {
 					next = messages[i+1]
 				}
 				learn(m)
-				unknown := stranger(m, known)
+				unknown := unknownResultID(m, known)
 				if unknown != "" {
 					out.Deviates(verdict.Deviation{
 						Requirement: resultMatches,
@@ -117,14 +117,14 @@ func balance() rules.Fold {
 				} else if len(m.results) > 0 {
 					out.CameUp(resultMatches)
 				}
-				answered(m, next, known, obs, out)
+				judgeToolResults(m, next, known, obs, out)
 			}
 		},
 	}}
 }
 
-// stranger returns the id of a result for which there is no tool use, or "".
-func stranger(m said, known map[string]bool) string {
+// unknownResultID returns the id of a result for which there is no tool use, or "".
+func unknownResultID(m samplingMessage, known map[string]bool) string {
 	for _, r := range m.results {
 		if r.id != "" && !known[r.id] {
 			return r.id
@@ -133,17 +133,17 @@ func stranger(m said, known map[string]bool) string {
 	return ""
 }
 
-// answered judges the message that follows one with tool uses. Where a result
+// judgeToolResults judges the message that follows one with tool uses. Where a result
 // in it has an unknown id, that is the one finding.
-func answered(m, next said, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
+func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
 	if m.role != "assistant" || len(m.uses) == 0 {
 		return
 	}
-	open := slices.IndexFunc(m.uses, func(u use) bool { return u.id != "" && !next.answers(u.id) })
+	open := slices.IndexFunc(m.uses, func(u toolUse) bool { return u.id != "" && !next.hasResultFor(u.id) })
 	switch {
 	case open < 0:
 		out.CameUp(usesAnswered)
-	case stranger(next, known) != "":
+	case unknownResultID(next, known) != "":
 		out.Elsewhere(usesAnswered)
 	default:
 		out.Deviates(verdict.Deviation{
@@ -156,33 +156,33 @@ func answered(m, next said, known map[string]bool, obs *rules.Observation, out *
 	}
 }
 
-// structured holds the results against the schemas that the same request offers.
-func structured() rules.Fold {
+// structuredResults holds the results against the schemas that the same request offers.
+func structuredResults() rules.Fold {
 	names := map[string]string{} // of tools, by the id of their use
-	learn := func(m said) {
+	learn := func(m samplingMessage) {
 		for _, u := range m.uses {
 			names[u.id] = u.name
 		}
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			learn(read("assistant", wire.At(obs.Message.Result(), "/content")))
+			learn(readContent("assistant", wire.At(obs.Message.Result(), "/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
 				return
 			}
-			for _, m := range conversation(obs.Message.Params()) {
+			for _, m := range samplingMessages(obs.Message.Params()) {
 				learn(m)
 				for _, r := range m.results {
-					conforms(s, obs, r, names[r.id], out)
+					judgeStructured(s, obs, r, names[r.id], out)
 				}
 			}
 		},
 	}}
 }
 
-func conforms(s *rules.Session, obs *rules.Observation, r result, tool string, out *rules.Reporter) {
+func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, tool string, out *rules.Reporter) {
 	content := wire.At(r.raw, "/structuredContent")
 	if content == nil || tool == "" || string(wire.At(r.raw, "/isError")) == "true" {
 		return

@@ -10,11 +10,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// named looks for names that occur twice. The same item on two pages is a
+// uniqueNames looks for names that occur twice. The same item on two pages is a
 // matter of pagination.
-func (f *feature) named() rules.Fold {
+func (f *feature) uniqueNames() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		p, ok := catalogs.Of(s).offer(f.method).piece(s, obs)
+		p, ok := catalogs.Of(s).list(f.method).part(s, obs)
 		if !ok {
 			return
 		}
@@ -50,9 +50,9 @@ func (f *feature) named() rules.Fold {
 	}}}
 }
 
-// unasked judges at the end, for what is told before the answer to initialize
+// undeclaredChanges judges at the end, for what is told before the answer to initialize
 // may turn out to be declared.
-func (f *feature) unasked() rules.Fold {
+func (f *feature) undeclaredChanges() rules.Fold {
 	var told []*transcript.Event
 	alive := false
 	return rules.Fold{
@@ -62,7 +62,7 @@ func (f *feature) unasked() rules.Fold {
 					told = append(told, obs.Event)
 				}
 			},
-			rules.ResultOf(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { alive = alive || regular(s, obs) },
+			rules.ResultOf(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { alive = alive || isRegular(s, obs) },
 		},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			if !s.Began() {
@@ -91,20 +91,20 @@ func (f *feature) unasked() rules.Fold {
 	}
 }
 
-// change is a list that was found otherwise than before.
-type change struct{ before, after *walk }
+// listChange is a list that was found otherwise than before.
+type listChange struct{ before, after *listWalk }
 
-// changes compares each walk to the end with the one before. The word of a
+// unannouncedChanges compares each walk to the end with the one before. The word of a
 // change may come before the list shows it, or after.
-func (f *feature) changes() rules.Fold {
-	var last *walk
-	var seen []change
+func (f *feature) unannouncedChanges() rules.Fold {
+	var last *listWalk
+	var seen []listChange
 	var told []int
 	// compare looks at the last complete walk, which stays until the next ends.
 	compare := func(s *rules.Session) {
-		w := catalogs.Of(s).offer(f.method).latest
-		if last != nil && w != last && w.begun > last.begun && !sameNames(last, w) {
-			seen = append(seen, change{last, w})
+		w := catalogs.Of(s).list(f.method).latest
+		if last != nil && w != last && w.begun > last.begun && !haveEqualNames(last, w) {
+			seen = append(seen, listChange{last, w})
 		}
 		last = w
 	}
@@ -121,20 +121,20 @@ func (f *feature) changes() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			deaf := streamRefused(s)
+			deaf := isGetRefused(s)
 			for _, c := range seen {
 				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
 					out.CameUp(f.told)
 					continue
 				}
-				if deaf || !answeredLater(s, c.after.pages[len(c.after.pages)-1]) {
+				if deaf || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
 				out.Deviates(verdict.Deviation{
 					Requirement: f.told,
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, which was declared",
-					Seen:        rules.Excerpt(difference(c.before, c.after)),
+					Seen:        rules.Excerpt(firstDifference(c.before, c.after)),
 					At:          rules.At(append(slices.Clone(c.before.pages), c.after.pages...)...),
 				})
 			}
@@ -142,11 +142,11 @@ func (f *feature) changes() rules.Fold {
 	}
 }
 
-// streamRefused reports whether the server refused every GET of the
+// isGetRefused reports whether the server refused every GET of the
 // conversation: without a stream of its own, a notification that belongs to no
 // request has no way to the client. A server may refuse it with 405, and any
 // other refusal is a finding by itself.
-func streamRefused(s *rules.Session) bool {
+func isGetRefused(s *rules.Session) bool {
 	refused := false
 	for _, x := range s.Exchanges().All() {
 		if x.Method() != http.MethodGet {
@@ -160,12 +160,12 @@ func streamRefused(s *rules.Session) bool {
 	return refused
 }
 
-func sameNames(a, b *walk) bool {
-	return len(a.items) == len(b.items) && difference(a, b) == ""
+func haveEqualNames(a, b *listWalk) bool {
+	return len(a.items) == len(b.items) && firstDifference(a, b) == ""
 }
 
-// difference names an item that is in one of the lists only.
-func difference(before, after *walk) string {
+// firstDifference names an item that is in one of the lists only.
+func firstDifference(before, after *listWalk) string {
 	for _, name := range slices.Sorted(maps.Keys(after.items)) {
 		if before.items[name] == nil {
 			return name + " is new"

@@ -29,7 +29,7 @@ func completionRules() []rules.Rule {
 			ID:           "rule.completion-declared",
 			Title:        "a server serves completion if and only if it declares completions",
 			Requirements: []string{completionDeclared, completionUnsupported, completionAnswered},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onComplete(completionCapability)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onComplete(judgeCompletionCapability)}),
 		},
 		{
 			ID:           "rule.completion-refused",
@@ -46,8 +46,8 @@ func completionRules() []rules.Rule {
 	}
 }
 
-// question is what values are asked for, as far as it could be read.
-type question struct {
+// completionRequest is what values are asked for, as far as it could be read.
+type completionRequest struct {
 	kind, of string // ref.type, and its name or uri
 	argument string
 	value    string
@@ -57,8 +57,8 @@ type question struct {
 	strange  bool // the reference is of no known type
 }
 
-func readQuestion(params jsontext.Value) question {
-	var q question
+func readCompletionRequest(params jsontext.Value) completionRequest {
+	var q completionRequest
 	_, p := wire.Members(params)
 	_, ref := wire.Members(p["ref"])
 	_, argument := wire.Members(p["argument"])
@@ -88,91 +88,91 @@ func readQuestion(params jsontext.Value) question {
 	return q
 }
 
-// sound reports whether the request is as the schema has it.
-func (q *question) sound() bool { return !q.missing && !q.mistyped && !q.strange }
+// isValid reports whether the request is as the schema has it.
+func (q *completionRequest) isValid() bool { return !q.missing && !q.mistyped && !q.strange }
 
 // onComplete hears the answers to completion/complete that show how the server
 // means it.
-func onComplete(hear func(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+func onComplete(hear func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if regular(s, obs) {
-			hear(s, readQuestion(obs.Request.Message.Params()), obs, out)
+		if isRegular(s, obs) {
+			hear(s, readCompletionRequest(obs.Request.Message.Params()), obs, out)
 		}
 	}
 	return rules.Handlers{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
 }
 
-// completes reports whether the server may be asked for values: 2024-11-05 has
+// mayComplete reports whether the server may be asked for values: 2024-11-05 has
 // no word for that, so there nothing can be missed.
-func completes(s *rules.Session) bool {
+func mayComplete(s *rules.Session) bool {
 	return s.ServerDeclared("completions") || s.Revision() == spec.V20241105
 }
 
-func unknownMethod(m *wire.Message) bool {
+func isUnknownMethod(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && spec.Code(code) == spec.CodeMethodNotFound
 }
 
-func completionCapability(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter) {
-	yes, spoiled := declares(s, "completions")
+func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
+	yes, spoiled := declaresCapability(s, "completions")
 	switch {
-	case !q.sound() || spoiled:
-	case yes && unknownMethod(obs.Message):
-		d := about(completionAnswered, obs)
+	case !q.isValid() || spoiled:
+	case yes && isUnknownMethod(obs.Message):
+		d := deviationOf(completionAnswered, obs)
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
 		out.Deviates(d)
 	case yes:
 		out.CameUp(completionAnswered)
 		out.CameUp(completionDeclared)
 	case !out.IsInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
-	case unknownMethod(obs.Message):
+	case isUnknownMethod(obs.Message):
 		out.CameUp(completionUnsupported)
 		out.CameUp(completionDeclared)
 	case !obs.Message.IsError() && len(wire.Elements(wire.At(obs.Message.Result(), "/completion/values"))) > 0:
-		d := about(completionDeclared, obs)
+		d := deviationOf(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
 		out.Deviates(d)
 		out.Elsewhere(completionUnsupported)
 	default:
-		d := about(completionUnsupported, obs)
+		d := deviationOf(completionUnsupported, obs)
 		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
 		out.Deviates(d)
 	}
 }
 
 func completionRefused() rules.Fold {
-	return rules.Fold{Shared: readsCatalog, OnMessage: onComplete(func(s *rules.Session, q question, obs *rules.Observation, out *rules.Reporter) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		switch {
-		case !completes(s) || unknownMethod(obs.Message): // said of the capability
+		case !mayComplete(s) || isUnknownMethod(obs.Message): // said of the capability
 		case q.mistyped:
-			if out.IsInterpretable(obs, b.anyQuestion(), completionValidates) {
-				mistypedQuestion(obs, out)
+			if out.IsInterpretable(obs, b.validCompletion(), completionValidates) {
+				judgeMistypedCompletion(obs, out)
 			}
 		case q.missing:
-			invalid{
+			invalidGet{
 				completionMissing, "The server serves a completion request with a missing member.",
 				"The server refuses an incomplete completion, but not with -32602.", verdict.Full,
-			}.judge(obs, b.anyQuestion(), out)
+			}.judge(obs, b.validCompletion(), out)
 		case q.strange:
-			strangeReference(obs, out)
+			judgeUnknownReferenceType(obs, out)
 		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, obs.Request, !obs.Message.IsError()):
-			invalid{
+			invalidGet{
 				completionUnknown, "The server completes arguments of a prompt that is not listed.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
-			}.judge(obs, b.anyQuestion(), out)
+			}.judge(obs, b.validCompletion(), out)
 		}
 	})}
 }
 
-// anyQuestion is a sound request for values of something that is listed, or
+// validCompletion is a sound request for values of something that is listed, or
 // where there is nothing of the kind, a list.
-func (b *catalog) anyQuestion() rules.Control {
+func (b *catalog) validCompletion() rules.Control {
 	return rules.Control{
 		What: "a sound request for values", ByName: true,
 		Matches: func(req *rules.Request) bool {
-			q := readQuestion(req.Message.Params())
-			return req.Message.Method == spec.MethodComplete && q.sound() && b.offers(q)
+			q := readCompletionRequest(req.Message.Params())
+			return req.Message.Method == spec.MethodComplete && q.isValid() && b.offers(q)
 		},
 		Fallback: func(req *rules.Request) bool {
 			return req.Message.Method == spec.MethodPromptsList || req.Message.Method == spec.MethodResourcesTemplates || req.Message.Method == spec.MethodPing
@@ -180,24 +180,24 @@ func (b *catalog) anyQuestion() rules.Control {
 	}
 }
 
-// mistypedQuestion permits any answer that makes sense, so a result is only
+// judgeMistypedCompletion permits any answer that makes sense, so a result is only
 // remarkable.
-func mistypedQuestion(obs *rules.Observation, out *rules.Reporter) {
+func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.CameUp(completionValidates)
 		return
 	}
-	d := about(completionValidates, obs)
+	d := deviationOf(completionValidates, obs)
 	d.Summary, d.Permitted = "The server serves a completion request with a wrong type.", "an error, usually with code -32602"
 	d.Weight = verdict.OnlyNote
 	out.Deviates(d)
 }
 
-func strangeReference(obs *rules.Observation, out *rules.Reporter) {
+func judgeUnknownReferenceType(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		return // any code will do
 	}
-	d := about(completionMissing, obs)
+	d := deviationOf(completionMissing, obs)
 	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"
 	d.Weight = verdict.OnlyNote
 	out.Deviates(d)

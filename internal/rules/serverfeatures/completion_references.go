@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// trial is the outcome of asking for completions of one reference.
-type trial struct {
+// referenceTrial is the outcome of asking for completions of one reference.
+type referenceTrial struct {
 	kind   string
 	all    []*rules.Observation
 	empty  []*rules.Observation // those for an empty value
@@ -21,20 +21,20 @@ type trial struct {
 // completionReferences judges at the end: where some requests about a thing
 // get values, what the others are refused for lies in what sets them apart.
 func completionReferences() rules.Fold {
-	trials := map[string]*trial{}
-	var order []*trial
-	hears := onComplete(func(s *rules.Session, q question, obs *rules.Observation, _ *rules.Reporter) {
-		if !q.sound() || !completes(s) || unknownMethod(obs.Message) || !catalogs.Of(s).offers(q) {
+	trials := map[string]*referenceTrial{}
+	var order []*referenceTrial
+	hears := onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
+		if !q.isValid() || !mayComplete(s) || isUnknownMethod(obs.Message) || !catalogs.Of(s).offers(q) {
 			return
 		}
 		key := q.kind + "\x00" + q.of + "\x00" + q.argument
 		t := trials[key]
 		if t == nil {
-			t = &trial{kind: q.kind}
+			t = &referenceTrial{kind: q.kind}
 			trials[key] = t
 			order = append(order, t)
 		}
-		t.take(q, s.Revision(), obs)
+		t.note(q, s.Revision(), obs)
 	})
 	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, t := range order {
@@ -43,7 +43,7 @@ func completionReferences() rules.Fold {
 	}}
 }
 
-func (t *trial) take(q question, r spec.Revision, obs *rules.Observation) {
+func (t *referenceTrial) note(q completionRequest, r spec.Revision, obs *rules.Observation) {
 	t.all = append(t.all, obs)
 	t.served = t.served || !obs.Message.IsError()
 	switch {
@@ -54,13 +54,13 @@ func (t *trial) take(q question, r spec.Revision, obs *rules.Observation) {
 	}
 }
 
-func (t *trial) judge(out *rules.Reporter) {
+func (t *referenceTrial) judge(out *rules.Reporter) {
 	requirement, thing := completionPrompt, "an argument of a listed prompt"
 	if t.kind == "ref/resource" {
 		requirement, thing = completionTemplate, "a variable of a listed template"
 	}
 	if !t.served {
-		d := about(requirement, t.all[0])
+		d := deviationOf(requirement, t.all[0])
 		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, if without values"
 		out.Deviates(d)
 		return
@@ -78,7 +78,7 @@ func (t *trial) judge(out *rules.Reporter) {
 		case slices.ContainsFunc(group.heard, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
 			out.CameUp(group.requirement)
 		default:
-			d := about(group.requirement, group.heard[0])
+			d := deviationOf(group.requirement, group.heard[0])
 			d.Summary, d.Permitted = group.summary, "a result, as to other requests about the same"
 			out.Deviates(d)
 		}
@@ -87,7 +87,7 @@ func (t *trial) judge(out *rules.Reporter) {
 
 // offers reports whether what the question refers to is listed, with the
 // argument or variable.
-func (b *catalog) offers(q question) bool {
+func (b *catalog) offers(q completionRequest) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)
 	}

@@ -26,7 +26,7 @@ type feature struct {
 var (
 	toolFeature = feature{
 		list: toolList, thing: "tool", things: "tools", use: spec.MethodToolsCall,
-		used:     func(m *wire.Message) bool { return !failed(m) },
+		used:     func(m *wire.Message) bool { return !isFailedResult(m) },
 		declared: "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
 		told:   "tools.list-changed.sent-on-change-2024-11-05",
 		once:   []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
@@ -55,37 +55,37 @@ func (f *feature) rules() []rules.Rule {
 			ID:           "rule." + f.things + "-list-answered",
 			Title:        f.method + " is answered with a result, with params and without",
 			Requirements: []string{f.answered, f.paramsOptional},
-			Start:        f.lists,
+			Start:        f.listsAnswered,
 		},
 		{
 			ID:           "rule." + f.things + "-named-once",
 			Title:        "no two " + f.things + " have the same name",
 			Requirements: f.once,
-			Start:        f.named,
+			Start:        f.uniqueNames,
 		},
 		{
 			ID:           "rule." + f.things + "-changes-declared",
 			Title:        "changes to the list of " + f.things + " are only told of where that is declared",
 			Requirements: f.silent,
-			Start:        f.unasked,
+			Start:        f.undeclaredChanges,
 		},
 		{
 			ID:           "rule." + f.things + "-changes-told",
 			Title:        "where that is declared, changes to the list of " + f.things + " are announced",
 			Requirements: []string{f.told},
-			Start:        f.changes,
+			Start:        f.unannouncedChanges,
 		},
 	}
 }
 
 func (f *feature) declaration() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if yes, spoiled := declares(s, f.capability); regular(s, obs) && !yes && !spoiled && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
+		if yes, spoiled := declaresCapability(s, f.capability); isRegular(s, obs) && !yes && !spoiled && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
 			out.CameUp(f.declared)
 		}
 	}
 	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
-		switch yes, spoiled := declares(s, f.capability); {
+		switch yes, spoiled := declaresCapability(s, f.capability); {
 		case spoiled: // the handshake's matter
 		case yes:
 			out.CameUp(f.declared)
@@ -105,7 +105,7 @@ func (f *feature) declaration() rules.Handlers {
 		rules.ErrorTo(f.use):    refused,
 		rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			switch items := wire.At(obs.Message.Result(), "/"+f.member); {
-			case !regular(s, obs) || items.Kind() != '[':
+			case !isRegular(s, obs) || items.Kind() != '[':
 			case len(wire.Elements(items)) > 0:
 				served(s, obs, out, "The server lists "+f.things+" without declaring them.", verdict.Full)
 			default:
@@ -113,7 +113,7 @@ func (f *feature) declaration() rules.Handlers {
 			}
 		},
 		rules.ResultOf(f.use): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if regular(s, obs) && f.used(obs.Message) {
+			if isRegular(s, obs) && f.used(obs.Message) {
 				served(s, obs, out, "The server serves a "+f.thing+" without declaring "+f.things+".", verdict.Full)
 			}
 		},
@@ -127,13 +127,13 @@ type listAttempt struct {
 	answer *wire.Message
 }
 
-// counts groups listAttempts by their outcome.
-type counts struct{ served, refused []listAttempt }
+// attempts groups listAttempts by their outcome.
+type attempts struct{ served, refused []listAttempt }
 
-// lists judges at the end: whether it was the params that had a request
+// listsAnswered judges at the end: whether it was the params that had a request
 // refused, others show.
-func (f *feature) lists() rules.Fold {
-	bare, empty := &counts{}, &counts{} // without params, and with params that say nothing
+func (f *feature) listsAnswered() rules.Fold {
+	bare, empty := &attempts{}, &attempts{} // without params, and with params that say nothing
 	listen := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		params := obs.Request.Message.Params()
 		names, _ := wire.Members(params)
@@ -142,7 +142,7 @@ func (f *feature) lists() rules.Fold {
 			t = empty
 		}
 		switch p := (listAttempt{obs.Request, obs.Event, obs.Message}); {
-		case !regular(s, obs) || len(names) > 1 || len(names) == 1 && names[0] != "_meta":
+		case !isRegular(s, obs) || len(names) > 1 || len(names) == 1 && names[0] != "_meta":
 		case obs.Message.IsError():
 			t.refused = append(t.refused, p)
 		default:
@@ -159,7 +159,7 @@ func (f *feature) lists() rules.Fold {
 	}
 }
 
-func (f *feature) judgeLists(bare, empty *counts, out *rules.Reporter) {
+func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
 	found := func(p listAttempt) {
 		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.asked.Event, p.event)

@@ -26,17 +26,17 @@ var (
 	templateList = list{"resources", spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate", spec.MethodResourcesChanged}
 )
 
-// piece is the part of a list that one result holds.
-type piece struct {
+// listPart is the part of a list that one result holds.
+type listPart struct {
 	event *transcript.Event
 	items []item
-	// walk is what of the list was gone through before; nil where that is not
+	// listWalk is what of the list was gone through before; nil where that is not
 	// known, or where the list may have changed between.
-	walk *walk
+	walk *listWalk
 }
 
-// walk is a list as far as it was gone through, page by page.
-type walk struct {
+// listWalk is a list as far as it was gone through, page by page.
+type listWalk struct {
 	begun   int // the position of its first request
 	pages   []*transcript.Event
 	items   map[string]jsontext.Value
@@ -44,29 +44,29 @@ type walk struct {
 	cursor  string // the one that leads on
 }
 
-// offer is what a list was heard to hold. What stands on a page is there; only
+// listState is what a list was heard to hold. What stands on a page is there; only
 // a walk to the end, in which no change was told of, says what is not there.
-type offer struct {
+type listState struct {
 	list
-	whole   *walk            // the last that came to the end; nil where a change was told of since
-	latest  *walk            // the last that came to the end, even so
-	walks   map[string]*walk // by the cursor that leads on
-	settled bool             // the last two that came to the end had the same, and nothing was done between that may change it
-	changes int              // the position of the last word of a change, -1 before one
-	touched int              // that of the last result of a call that may have changed the list, -1 before one
+	whole   *listWalk            // the last that came to the end; nil where a change was told of since
+	latest  *listWalk            // the last that came to the end, even so
+	walks   map[string]*listWalk // by the cursor that leads on
+	settled bool                 // the last two that came to the end had the same, and nothing was done between that may change it
+	changes int                  // the position of the last word of a change, -1 before one
+	touched int                  // that of the last result of a call that may have changed the list, -1 before one
 	seen    map[string]jsontext.Value
 	shares  bool            // seen is that of the whole walk, and is copied before it changes
 	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
 }
 
-func newOffer(l list) *offer {
-	return &offer{list: l, walks: map[string]*walk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
+func newListState(l list) *listState {
+	return &listState{list: l, walks: map[string]*listWalk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
 }
 
-// hears returns what it takes to know the list.
-func (o *offer) hears() rules.Handlers {
+// handlers returns what it takes to know the list.
+func (o *listState) handlers() rules.Handlers {
 	return rules.Handlers{
-		rules.ResultOf(o.method): o.heard,
+		rules.ResultOf(o.method): o.noteResult,
 		rules.Notification(o.changed): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			o.whole, o.settled, o.changes = nil, false, obs.Event.Seq
 			clear(o.walks)
@@ -76,23 +76,23 @@ func (o *offer) hears() rules.Handlers {
 }
 
 // catalog is all that is known of what the server offers.
-type catalog struct{ tools, prompts, templates *offer }
+type catalog struct{ tools, prompts, templates *listState }
 
 // catalogs keeps the catalog of each conversation, as it was before the message
 // that a rule hears.
 var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Handlers) {
-	c = &catalog{newOffer(toolList), newOffer(promptList), newOffer(templateList)}
-	return c, nil, together(c.tools.hears(), c.prompts.hears(), c.templates.hears(), rules.Handlers{
-		rules.ResultOf(spec.MethodToolsCall): c.called,
+	c = &catalog{newListState(toolList), newListState(promptList), newListState(templateList)}
+	return c, nil, mergeHandlers(c.tools.handlers(), c.prompts.handlers(), c.templates.handlers(), rules.Handlers{
+		rules.ResultOf(spec.MethodToolsCall): c.noteCall,
 	})
 }}
 
 // readsCatalog is for the folds of rules that read the catalog.
 var readsCatalog = []rules.SharedState{catalogs}
 
-// offer returns what is known of a list, by its method.
-func (c *catalog) offer(method string) *offer {
-	for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+// listState returns what is known of a list, by its method.
+func (c *catalog) list(method string) *listState {
+	for _, o := range []*listState{c.tools, c.prompts, c.templates} {
 		if o.method == method {
 			return o
 		}
@@ -100,49 +100,49 @@ func (c *catalog) offer(method string) *offer {
 	return nil
 }
 
-// called takes note of a call: what does more than read may well change what is
+// noteCall takes note of a call: what does more than read may well change what is
 // offered.
-func (c *catalog) called(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if name, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/name")); !failed(obs.Message) && !readOnly(c.tools.seen[name]) {
-		for _, o := range []*offer{c.tools, c.prompts, c.templates} {
+func (c *catalog) noteCall(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if name, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/name")); !isFailedResult(obs.Message) && !isReadOnly(c.tools.seen[name]) {
+		for _, o := range []*listState{c.tools, c.prompts, c.templates} {
 			o.touched, o.settled = obs.Event.Seq, false
 		}
 	}
 }
 
-func readOnly(tool jsontext.Value) bool {
+func isReadOnly(tool jsontext.Value) bool {
 	return string(wire.At(tool, "/annotations/readOnlyHint")) == "true"
 }
 
-// failed reports whether the result of a tool says that it failed.
-func failed(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+// isFailedResult reports whether the result of a tool says that it failed.
+func isFailedResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
 // lacks reports whether the item was known not to be in the list when the
 // request was sent, and still is, and never was. What was served although no
 // list has it may be there by now, unless the list can be taken to be what it
 // was: changes are announced, or two reads found the same.
-func (o *offer) lacks(s *rules.Session, name string, req *rules.Request, served bool) bool {
-	if !o.known() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
+func (o *listState) lacks(s *rules.Session, name string, req *rules.Request, served bool) bool {
+	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
 		return false
 	}
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
 }
 
-// known reports whether the list was walked to its end, and nothing was done
+// isKnown reports whether the list was walked to its end, and nothing was done
 // since that walk began that may have changed it.
-func (o *offer) known() bool { return o.whole != nil && o.whole.begun > o.touched }
+func (o *listState) isKnown() bool { return o.whole != nil && o.whole.begun > o.touched }
 
-// piece returns what a result holds of the list; false where the result does
+// listPart returns what a result holds of the list; false where the result does
 // not show how the server means it.
-func (o *offer) piece(s *rules.Session, obs *rules.Observation) (piece, bool) {
-	if !regular(s, obs) {
-		return piece{}, false
+func (o *listState) part(s *rules.Session, obs *rules.Observation) (listPart, bool) {
+	if !isRegular(s, obs) {
+		return listPart{}, false
 	}
-	return piece{obs.Event, itemsOf(s, obs.Message, o.member, "/"+o.key), o.walked(obs)}, true
+	return listPart{obs.Event, itemsOf(s, obs.Message, o.member, "/"+o.key), o.walkOf(obs)}, true
 }
 
-func (o *offer) heard(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	p, ok := o.piece(s, obs)
+func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	p, ok := o.part(s, obs)
 	if !ok {
 		return
 	}
@@ -165,23 +165,23 @@ func (o *offer) heard(s *rules.Session, obs *rules.Observation, _ *rules.Reporte
 	p.walk.pages = append(p.walk.pages, obs.Event)
 	o.remember(p.walk.items, p)
 	if next.raw != nil {
-		o.lead(p.walk, next)
+		o.noteNextCursor(p.walk, next)
 		return
 	}
-	o.settled = o.known() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
+	o.settled = o.isKnown() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
 	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
 	o.latest = p.walk
 }
 
-// walked returns the walk that the result goes on with, or begins; nil where
+// walkOf returns the walk that the result goes on with, or begins; nil where
 // it belongs to none that is undisturbed.
-func (o *offer) walked(obs *rules.Observation) *walk {
+func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
 	switch text, ok := wire.Text(cursor); {
 	case obs.Request.Event.Seq < o.changes:
 		return nil
 	case cursor == nil:
-		return &walk{begun: obs.Request.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
+		return &listWalk{begun: obs.Request.Event.Seq, items: map[string]jsontext.Value{}, cursors: map[string]bool{}}
 	case ok:
 		return o.walks[text]
 	default:
@@ -189,16 +189,16 @@ func (o *offer) walked(obs *rules.Observation) *walk {
 	}
 }
 
-// lead remembers by which cursor the walk goes on; one that came before leads
+// noteNextCursor remembers by which cursor the walk goes on; one that came before leads
 // in a circle.
-func (o *offer) lead(w *walk, n next) {
+func (o *listState) noteNextCursor(w *listWalk, n next) {
 	if n.ok && !w.cursors[n.text] {
 		w.cursors[n.text], w.cursor = true, n.text
 		o.walks[n.text] = w
 	}
 }
 
-func (o *offer) remember(into map[string]jsontext.Value, p piece) {
+func (o *listState) remember(into map[string]jsontext.Value, p listPart) {
 	for _, i := range p.items {
 		if i.keyed {
 			into[i.key] = i.raw
@@ -206,14 +206,14 @@ func (o *offer) remember(into map[string]jsontext.Value, p piece) {
 	}
 }
 
-// regular reports whether an answer shows how the server means it: the first one
+// isRegular reports whether an answer shows how the server means it: the first one
 // to a request that was in order, its metadata included, in a conversation
 // whose beginning was seen.
-func regular(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && metadataInOrder(obs.Request.Message)
+func isRegular(s *rules.Session, obs *rules.Observation) bool {
+	return s.Began() && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && hasValidMetadata(obs.Request.Message)
 }
 
-func metadataInOrder(m *wire.Message) bool {
+func hasValidMetadata(m *wire.Message) bool {
 	meta := wire.At(m.Params(), "/_meta")
 	if meta == nil {
 		return true
@@ -223,9 +223,9 @@ func metadataInOrder(m *wire.Message) bool {
 	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
 }
 
-// declares reports whether the server declared the capability; spoiled where
+// declaresCapability reports whether the server declared the capability; spoiled where
 // what it declared can't be read.
-func declares(s *rules.Session, capability string) (yes, spoiled bool) {
+func declaresCapability(s *rules.Session, capability string) (yes, spoiled bool) {
 	yes = s.ServerDeclared(capability)
 	return yes, !yes && wire.At(s.ServerCapabilities, "/"+capability) != nil
 }

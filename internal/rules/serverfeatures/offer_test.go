@@ -31,7 +31,7 @@ func heardOf(t *testing.T, lines ...string) string {
 	var c *catalog
 	rule := rules.Rule{ID: "rule.test", Start: rules.Stateless(rules.Fold{Shared: readsCatalog, AtEnd: func(s *rules.Session, _ *rules.Reporter) { c = catalogs.Of(s) }})}
 	rules.Judge([]rules.Rule{rule}, found[0].Events, spec.V20251125, spec.Stdio)
-	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(c.tools.seen)), ","), c.tools.known())
+	return fmt.Sprintf("%s whole=%v", strings.Join(slices.Sorted(maps.Keys(c.tools.seen)), ","), c.tools.isKnown())
 }
 
 func asks(id int, cursor string) string {

@@ -29,7 +29,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.next-cursor",
 			Title:        "nextCursor is a string",
 			Requirements: []string{nextCursorString},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onLists(nextCursor)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onListResponses(judgeNextCursor)}),
 		},
 		{
 			ID:           "rule.cursors-accepted",
@@ -44,7 +44,7 @@ func pageRules() []rules.Rule {
 			ID:           "rule.pages-go-on",
 			Title:        "each page continues after the previous one, and the list ends",
 			Requirements: []string{cursorContinues, walkEnds},
-			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(goesOn)}),
+			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeProgress)}),
 		},
 		{
 			ID:           "rule.walks-complete",
@@ -60,7 +60,7 @@ func pageRules() []rules.Rule {
 			Title:        "an unknown cursor is refused, without side effects",
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
-				b := &badCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
+				b := &invalidCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: onPages(b.page), AtEnd: b.end}
 			},
 		},
@@ -68,19 +68,19 @@ func pageRules() []rules.Rule {
 			ID:           "rule.cursors-mistyped",
 			Title:        "a cursor that is not a string is refused",
 			Requirements: []string{cursorWrongType},
-			Start:        rules.Stateless(rules.Fold{OnMessage: onLists(mistyped)}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: onListResponses(judgeMistypedCursor)}),
 		},
 		{
 			ID:           "rule.cursors-of-other-lists",
 			Title:        "a cursor of another list is refused",
 			Requirements: []string{cursorOtherList},
-			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(otherList)}),
+			Start:        rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: onPages(judgeForeignCursor)}),
 		},
 	}
 }
 
-// onLists hears the answers to list requests.
-func onLists(hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+// onListResponses hears the answers to list requests.
+func onListResponses(hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	h := rules.Handlers{}
 	for method := range listings {
 		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = hear, hear
@@ -88,8 +88,8 @@ func onLists(hear func(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	return h
 }
 
-func nextCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !firstAnswer(s, obs) || obs.Message.IsError() || obs.Message.Result().Kind() != '{' {
+func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isFirstResponse(s, obs) || obs.Message.IsError() || obs.Message.Result().Kind() != '{' {
 		return
 	}
 	next := wire.At(obs.Message.Result(), "/nextCursor")
@@ -106,9 +106,9 @@ func nextCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	})
 }
 
-// weight softens what is said of empty cursors: before 2026-07-28 nothing says
+// emptyCursorWeight softens what is said of empty cursors: before 2026-07-28 nothing says
 // that an empty string is a cursor, and many servers mean the end by it.
-func weight(p *page) verdict.Weight {
+func emptyCursorWeight(p *page) verdict.Weight {
 	if p.cursor == "" {
 		return verdict.OnlyNote
 	}
@@ -131,7 +131,7 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	// Given out anew, a cursor may mean another position.
 	again := last != nil && last.era == p.era && p.before.event.Seq < last.asked.Event.Seq
-	d := verdict.Deviation{Weight: weight(p)}
+	d := verdict.Deviation{Weight: emptyCursorWeight(p)}
 	switch {
 	case p.refused && again:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
@@ -141,10 +141,10 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
 		out.Deviates(d)
-	case again && !samePage(last, p):
+	case again && !haveEqualItems(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
 		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
-		d.Weight = max(d.Weight, unannounced(s, p.method))
+		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
 		out.Deviates(d)
 	default:
 		out.CameUp(cursorAccepted)
@@ -154,11 +154,11 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// samePage reports whether two pages stand at the same place and hold the same
+// haveEqualItems reports whether two pages stand at the same place and hold the same
 // items; how the next cursor is written does not matter. Pages may be of any
 // size each time, so that of two the shorter may be how the longer begins, as
 // long as more follows it.
-func samePage(p, q *page) bool {
+func haveEqualItems(p, q *page) bool {
 	if len(p.items) == len(q.items) {
 		return sameItems(p, q) && p.hasNext == q.hasNext
 	}
@@ -179,8 +179,8 @@ func sameItems(p, q *page) bool {
 // as one without end.
 const idlePages = 20
 
-// goesOn judges a page by those before it in the same walk.
-func goesOn(s *rules.Session, p *page, out *rules.Reporter) {
+// judgeProgress judges a page by those before it in the same walk.
+func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -189,11 +189,11 @@ func goesOn(s *rules.Session, p *page, out *rules.Reporter) {
 		return
 	}
 	earlier := chain[:len(chain)-1]
-	was, again := repeated(p, earlier)
+	was, again := firstRepeated(p, earlier)
 	if len(earlier) == 0 {
 		return
 	}
-	d := verdict.Deviation{Weight: weight(p)}
+	d := verdict.Deviation{Weight: emptyCursorWeight(p)}
 	for _, q := range earlier {
 		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
@@ -202,7 +202,7 @@ func goesOn(s *rules.Session, p *page, out *rules.Reporter) {
 			return
 		}
 	}
-	if n := idle(chain); n >= idlePages && p.hasNext {
+	if n := countEmptyPages(chain); n >= idlePages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a page without nextCursor in the end"
 		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
 		out.Deviates(d)
@@ -220,8 +220,8 @@ func goesOn(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// idle counts the empty pages at the end.
-func idle(pages []*page) int {
+// countEmptyPages counts the empty pages at the end.
+func countEmptyPages(pages []*page) int {
 	n := 0
 	for n < len(pages) && len(pages[len(pages)-1-n].items) == 0 {
 		n++
@@ -229,9 +229,9 @@ func idle(pages []*page) int {
 	return n
 }
 
-// repeated returns where the first item of a page stands that came on a page
+// firstRepeated returns where the first item of a page stands that came on a page
 // before.
-func repeated(p *page, earlier []*page) (place, bool) {
+func firstRepeated(p *page, earlier []*page) (place, bool) {
 	for _, r := range p.repeats {
 		if bytes.Equal(r.first.raw, r.raw) && slices.Contains(earlier, r.first.on) {
 			return r.first, true

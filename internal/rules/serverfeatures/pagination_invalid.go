@@ -10,43 +10,43 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// madeUp reports whether a cursor is one that cases make up, and that no server
+// isInvented reports whether a cursor is one that cases make up, and that no server
 // can have given out: of others, it may be that another session did.
-func madeUp(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
+func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
 
-// badCursors follows what becomes of cursors that were never given out.
-type badCursors struct {
+// invalidCursors follows what becomes of cursors that were never given out.
+type invalidCursors struct {
 	served map[string]bool  // lists whose first page came
 	paged  map[string]bool  // lists that gave out a cursor
 	poison map[string]*page // what a made-up cursor got last, where the first page was not asked for since
 	passed []*page          // what made-up cursors got of lists that had not given out any
 }
 
-func (b *badCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
+func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
 	switch {
-	case p.first():
-		b.firstPage(p, out)
+	case p.isFirst():
+		b.judgeFirstPage(p, out)
 	case !b.served[p.method]:
-	case p.before == nil && madeUp(p.cursor):
+	case p.before == nil && isInvented(p.cursor):
 		b.poison[p.method] = p
-		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPage(p.method), invalidCode) {
-			b.code(p, out)
+		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPageControl(p.method), invalidCode) {
+			b.judgeCode(p, out)
 		}
 	case p.before == nil && p.cursor == "":
 		b.poison[p.method] = p
-		b.empty(p, out)
+		b.judgeEmptyCursor(p, out)
 	case p.before != nil && p.before.era != p.era:
 		b.poison[p.method] = p // stale: it may be good still, or not, and must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
 }
 
-// empty judges what becomes of the empty cursor where none was given out. Many
+// judgeEmptyCursor judges what becomes of the empty cursor where none was given out. Many
 // take it for no cursor, which no sentence forbids.
-func (b *badCursors) empty(p *page, out *rules.Reporter) {
+func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
 		out.Deviates(verdict.Deviation{
 			Requirement: invalidCode, Summary: "The server accepts an empty cursor that it never returned.", Permitted: "error -32602, or the first page",
@@ -55,8 +55,8 @@ func (b *badCursors) empty(p *page, out *rules.Reporter) {
 	}
 }
 
-// firstPage judges what is left of a list after a bad cursor.
-func (b *badCursors) firstPage(p *page, out *rules.Reporter) {
+// judgeFirstPage judges what is left of a list after a bad cursor.
+func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	bad := b.poison[p.method]
 	delete(b.poison, p.method)
 	switch {
@@ -82,48 +82,48 @@ var afterBad = map[bool]string{
 	true:  "The server refuses the list after an outdated cursor.",
 }
 
-func (b *badCursors) code(p *page, out *rules.Reporter) {
+func (b *invalidCursors) judgeCode(p *page, out *rules.Reporter) {
 	code, _ := p.message.ErrorCode()
 	switch {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
 		out.CameUp(invalidCode)
 	case p.refused:
-		b.found(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
+		b.report(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
 		b.passed = append(b.passed, p) // whether the list pages is known at the end
 	}
 }
 
-func (b *badCursors) end(_ *rules.Session, out *rules.Reporter) {
+func (b *invalidCursors) end(_ *rules.Session, out *rules.Reporter) {
 	for _, p := range b.passed {
 		if b.paged[p.method] {
-			b.found(p, "The server accepts a cursor that it never returned.", verdict.Full, out)
+			b.report(p, "The server accepts a cursor that it never returned.", verdict.Full, out)
 		} else { // pagination begins with a cursor of the server's: no sentence asks a server without pages to look for one
-			b.found(p, "The server ignores a cursor for a list without pages.", verdict.OnlyNote, out)
+			b.report(p, "The server ignores a cursor for a list without pages.", verdict.OnlyNote, out)
 		}
 	}
 }
 
-func (b *badCursors) found(p *page, summary string, weight verdict.Weight, out *rules.Reporter) {
+func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
 }
 
-// firstPage is the request for the beginning of a list.
-func firstPage(method string) rules.Control {
+// firstPageControl is the request for the beginning of a list.
+func firstPageControl(method string) rules.Control {
 	return rules.Control{What: method + " without a cursor", Matches: func(req *rules.Request) bool {
 		return req.Message.Method == method && wire.At(req.Message.Params(), "/cursor") == nil
 	}}
 }
 
-// mistyped judges what becomes of a cursor that is no string. Null is passed
+// judgeMistypedCursor judges what becomes of a cursor that is no string. Null is passed
 // over, for it stands for none in many languages.
-func mistyped(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	list := listings[obs.Request.Message.Method]
 	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
-	if !firstAnswer(s, obs) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
+	if !isFirstResponse(s, obs) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
 		return
 	}
-	if !out.IsInterpretable(obs, firstPage(obs.Request.Message.Method), cursorWrongType) {
+	if !out.IsInterpretable(obs, firstPageControl(obs.Request.Message.Method), cursorWrongType) {
 		return
 	}
 	d := verdict.Deviation{
@@ -139,7 +139,7 @@ func mistyped(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
 		out.Deviates(d)
-	case paged(s, obs.Request.Message.Method):
+	case hasGivenCursor(s, obs.Request.Message.Method):
 		d.Summary = "The server accepts a cursor that is not a string."
 		out.Deviates(d)
 	default:
@@ -148,17 +148,17 @@ func mistyped(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// paged reports whether a list has given out a cursor so far.
-func paged(s *rules.Session, method string) bool {
+// hasGivenCursor reports whether a list has given out a cursor so far.
+func hasGivenCursor(s *rules.Session, method string) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Message.Method == method && req.WellFormed && req.Succeeded() && wire.At(req.Responses[0].Result(), "/nextCursor").Kind() == '"'
 	})
 }
 
-// otherList judges what becomes of a cursor that only other lists gave out.
+// judgeForeignCursor judges what becomes of a cursor that only other lists gave out.
 // Nothing forbids that lists share a format, so that the same text may be good
 // for several.
-func otherList(s *rules.Session, p *page, out *rules.Reporter) {
+func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
@@ -167,7 +167,7 @@ func otherList(s *rules.Session, p *page, out *rules.Reporter) {
 		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
 			continue
 		}
-		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPage(p.method), cursorOtherList) {
+		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPageControl(p.method), cursorOtherList) {
 			return
 		}
 		d := verdict.Deviation{

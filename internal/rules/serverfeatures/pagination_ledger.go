@@ -67,8 +67,8 @@ type repeat struct {
 	first place
 }
 
-// first reports whether the page is the first of a walk.
-func (p *page) first() bool { return !p.hasCursor }
+// isFirst reports whether the page is the first of a walk.
+func (p *page) isFirst() bool { return !p.hasCursor }
 
 // at returns the positions that show the page.
 func (p *page) at() []int { return rules.At(p.asked.Event, p.event) }
@@ -82,7 +82,7 @@ func (p *page) chain() []*page {
 			return nil
 		}
 		back = append(back, q)
-		if q.first() {
+		if q.isFirst() {
 			break
 		}
 	}
@@ -113,7 +113,7 @@ type ledger struct {
 // included.
 var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Handlers) {
 	l = newLedger()
-	return l, l.hears(), nil
+	return l, l.handlers(), nil
 }}
 
 // readsLedger is for the folds of rules that read the ledger.
@@ -121,7 +121,7 @@ var readsLedger = []rules.SharedState{ledgers}
 
 // onPages hears each page, be it a result or a refusal.
 func onPages(see func(s *rules.Session, p *page, out *rules.Reporter)) rules.Handlers {
-	return onLists(func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	return onListResponses(func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if p := ledgers.Of(s).last; p != nil && p.message == obs.Message {
 			see(s, p, out)
 		}
@@ -141,12 +141,12 @@ func newLedger() *ledger {
 	}
 }
 
-// hears returns what it takes to keep the ledger.
-func (l *ledger) hears() rules.Handlers {
+// handlers returns what it takes to keep the ledger.
+func (l *ledger) handlers() rules.Handlers {
 	h := rules.Handlers{
-		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
-		rules.ResultOf(spec.MethodToolsCall):              func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
-		rules.ClientNotification(spec.MethodRootsChanged): func(*rules.Session, *rules.Observation, *rules.Reporter) { l.anything() },
+		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Observation, *rules.Reporter) { l.noteAnyChange() },
+		rules.ResultOf(spec.MethodToolsCall):              func(*rules.Session, *rules.Observation, *rules.Reporter) { l.noteAnyChange() },
+		rules.ClientNotification(spec.MethodRootsChanged): func(*rules.Session, *rules.Observation, *rules.Reporter) { l.noteAnyChange() },
 		rules.Notification(spec.MethodToolsChanged):       func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["tools"]++ },
 		rules.Notification(spec.MethodPromptsChanged):     func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["prompts"]++ },
 		rules.Notification(spec.MethodResourcesChanged):   func(*rules.Session, *rules.Observation, *rules.Reporter) { l.changes["resources"]++ },
@@ -155,22 +155,22 @@ func (l *ledger) hears() rules.Handlers {
 		h[rules.ClientRequest(method)] = func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			l.sent[obs.Request] = l.changes[list.capability]
 		}
-		answer := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { l.last = l.enter(s, method, obs) }
+		answer := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { l.last = l.addPage(s, method, obs) }
 		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = answer, answer
 	}
 	return h
 }
 
-// anything takes note of what may have changed any list.
-func (l *ledger) anything() {
+// noteAnyChange takes note of what may have changed any list.
+func (l *ledger) noteAnyChange() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		l.changes[list]++
 	}
 }
 
-// enter makes a page of the first answer to a well-formed request; nil where
+// addPage makes a page of the first answer to a well-formed request; nil where
 // it is none, or was asked for by a cursor that is no string.
-func (l *ledger) enter(s *rules.Session, method string, obs *rules.Observation) *page {
+func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message {
 		return nil
@@ -184,7 +184,7 @@ func (l *ledger) enter(s *rules.Session, method string, obs *rules.Observation) 
 	}
 	now := l.changes[list.capability]
 	p.calm = p.era == now && (p.before == nil || p.before.era == now && p.before.event.Seq < req.Event.Seq)
-	if p.first() {
+	if p.isFirst() {
 		l.refused[method] = p.refused
 	}
 	if p.refused {
@@ -245,14 +245,14 @@ func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 // keep remembers what follows from a page.
 func (l *ledger) keep(p *page, began bool) {
 	switch {
-	case p.first():
+	case p.isFirst():
 		p.index = map[string]place{}
 	case p.before != nil:
 		p.index = p.before.index
 	}
 	chain := p.chain()
 	if chain != nil && began {
-		p.enterItems()
+		p.indexItems()
 	}
 	if p.hasNext {
 		if l.handed[p.method] == nil {
@@ -269,8 +269,8 @@ func (l *ledger) keep(p *page, began bool) {
 	}
 }
 
-// enterItems enters the items of a page into the index of its walk.
-func (p *page) enterItems() {
+// indexItems enters the items of a page into the index of its walk.
+func (p *page) indexItems() {
 	for _, i := range p.items {
 		if i.key == "" {
 			continue
@@ -304,8 +304,8 @@ func (l *ledger) keys(method string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// together makes one of several, which hear the same message in their order.
-func together(several ...rules.Handlers) rules.Handlers {
+// mergeHandlers makes one of several, which hear the same message in their order.
+func mergeHandlers(several ...rules.Handlers) rules.Handlers {
 	all := rules.Handlers{}
 	for _, hears := range several {
 		for topic, hear := range hears {
@@ -323,8 +323,8 @@ func together(several ...rules.Handlers) rules.Handlers {
 	return all
 }
 
-// firstAnswer reports whether the message is the first answer to a regular
+// isFirstResponse reports whether the message is the first answer to a regular
 // request of a session whose handshake was seen.
-func firstAnswer(s *rules.Session, obs *rules.Observation) bool {
+func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

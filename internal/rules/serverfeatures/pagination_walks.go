@@ -13,17 +13,17 @@ const walkComplete = "pagination.walk.complete"
 // it, belongs to what the walks between them had to bring. Two walks say
 // nothing, as a list may change and nobody has to tell.
 type walks struct {
-	of map[string]*walked
+	of map[string]*completedWalk
 }
 
-// walked are the complete walks through one list while it cannot have changed.
-type walked struct {
+// completedWalk are the complete walks through one list while it cannot have changed.
+type completedWalk struct {
 	era  int
 	ends []*page        // the last page of each
 	last map[string]int // the newest walk that brought an item, by its key
 }
 
-func newWalks() *walks { return &walks{of: map[string]*walked{}} }
+func newWalks() *walks { return &walks{of: map[string]*completedWalk{}} }
 
 func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || p.hasNext || !s.Began() || s.Era() != spec.Handshake {
@@ -35,7 +35,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	all := w.of[p.method]
 	if all == nil || all.era != p.era {
-		all = &walked{era: p.era, last: map[string]int{}}
+		all = &completedWalk{era: p.era, last: map[string]int{}}
 		w.of[p.method] = all
 	}
 	n, missed := len(all.ends), false
@@ -51,7 +51,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 			lacking := all.ends[before+1]
 			out.Deviates(verdict.Deviation{
 				Requirement: walkComplete,
-				Weight:      unannounced(s, p.method),
+				Weight:      unannouncedWeight(s, p.method),
 				Summary:     "The server omits an item from one of several walks through a list.",
 				Permitted:   "in each walk every item of the list, unless the list changes",
 				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
@@ -64,10 +64,10 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// unannounced softens the finding on a list that may change without any notice to
+// unannouncedWeight softens the finding on a list that may change without any notice to
 // being told: where the capability listChanged is not declared, and always where
 // it is of templates, for which there is no notification of their own.
-func unannounced(s *rules.Session, method string) verdict.Weight {
+func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {
 		return verdict.OnlyNote
 	}

@@ -39,8 +39,8 @@ func promptRules() []rules.Rule {
 	})
 }
 
-// invalid judges the answer to a request that should get error -32602.
-type invalid struct {
+// invalidGet judges the answer to a request that should get error -32602.
+type invalidGet struct {
 	requirement string
 	served      string // the summary where it gets a result
 	miscoded    string // the summary where it gets another error
@@ -48,11 +48,11 @@ type invalid struct {
 }
 
 // A refusal counts where requests like it that are in order are served.
-func (i invalid) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
+func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.IsInterpretable(obs, like, i.requirement) {
 		return
 	}
-	d := about(i.requirement, obs)
+	d := deviationOf(i.requirement, obs)
 	d.Permitted, d.Summary = "error -32602", i.served
 	if obs.Message.IsError() {
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
@@ -64,10 +64,10 @@ func (i invalid) judge(obs *rules.Observation, like rules.Control, out *rules.Re
 	out.Deviates(d)
 }
 
-// onGet hears the answers to prompts/get that show how the server means it.
-func onGet(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+// onGetResponses hears the answers to prompts/get that show how the server means it.
+func onGetResponses(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if regular(s, obs) {
+		if isRegular(s, obs) {
 			name, named := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
 			hear(s, name, named, obs, out)
 		}
@@ -76,24 +76,24 @@ func onGet(hear func(s *rules.Session, name string, named bool, obs *rules.Obser
 }
 
 func promptsFound() rules.Fold {
-	return rules.Fold{Shared: readsCatalog, OnMessage: onGet(func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: onGetResponses(func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		switch declared, spoiled := declares(s, "prompts"); {
+		switch declared, spoiled := declaresCapability(s, "prompts"); {
 		case spoiled:
 		case !declared:
 			if out.IsInterpretable(obs, rules.PingControl(), promptNotSupported) {
-				undeclaredGet(obs, out)
+				judgeUndeclaredGet(obs, out)
 			}
 		case !named:
-			invalid{
+			invalidGet{
 				promptMissingName, "The server serves prompts/get without a name.",
 				"The server refuses prompts/get without a name, but not with -32602.", verdict.OnlyNote,
 			}.judge(obs, b.anyGet(), out)
 		case b.prompts.seen[name] != nil:
-			listedGet(b.prompts.seen[name], name, obs, out)
-		case obs.Message.IsError() && !soundArguments(obs.Request): // which may be why
+			judgeListedGet(b.prompts.seen[name], name, obs, out)
+		case obs.Message.IsError() && !hasValidArguments(obs.Request): // which may be why
 		case b.prompts.lacks(s, name, obs.Request, !obs.Message.IsError()):
-			invalid{
+			invalidGet{
 				promptUnknown, "The server serves a prompt that is not listed.",
 				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(obs, b.anyGet(), out)
@@ -122,42 +122,42 @@ func (b *catalog) anyGet() rules.Control {
 func (b *catalog) isValidGet(req *rules.Request, name string) bool {
 	asked, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
 	prompt := b.prompts.seen[asked]
-	return req.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missing(prompt, req) == "" && soundArguments(req)
+	return req.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missingArgument(prompt, req) == "" && hasValidArguments(req)
 }
 
-// undeclaredGet judges a prompt that was served although prompts are not declared.
-func undeclaredGet(obs *rules.Observation, out *rules.Reporter) {
+// judgeUndeclaredGet judges a prompt that was served although prompts are not declared.
+func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
 		out.CameUp(promptNotSupported)
 	case promptFeature.used(obs.Message):
 		out.Elsewhere(promptNotSupported)
 	default:
-		d := about(promptNotSupported, obs)
+		d := deviationOf(promptNotSupported, obs)
 		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
 		out.Deviates(d)
 	}
 }
 
-// listedGet takes the error of an unknown method for a denial, too: no prompt
+// judgeListedGet takes the error of an unknown method for a denial, too: no prompt
 // has a method of its own.
-func listedGet(prompt jsontext.Value, name string, obs *rules.Observation, out *rules.Reporter) {
-	if missing(prompt, obs.Request) != "" {
+func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, out *rules.Reporter) {
+	if missingArgument(prompt, obs.Request) != "" {
 		return
 	}
 	code, _ := obs.Message.ErrorCode()
-	if !obs.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !saysUnknown("prompt", name, obs.Message) {
+	if !obs.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !isUnknownNameError("prompt", name, obs.Message) {
 		out.CameUp(promptListedGettable)
 		return
 	}
-	d := about(promptListedGettable, obs)
+	d := deviationOf(promptListedGettable, obs)
 	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "any answer that deals with the prompt"
 	out.Deviates(d)
 }
 
-// missing returns the name of a required argument that the request does not
+// missingArgument returns the name of a required argument that the request does not
 // have, or "".
-func missing(prompt jsontext.Value, req *rules.Request) string {
+func missingArgument(prompt jsontext.Value, req *rules.Request) string {
 	_, given := wire.Members(wire.At(req.Message.Params(), "/arguments"))
 	for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
 		name, ok := wire.Text(wire.At(argument, "/name"))
@@ -169,41 +169,41 @@ func missing(prompt jsontext.Value, req *rules.Request) string {
 }
 
 func promptArguments() rules.Fold {
-	bare := &without{requirement: promptArgumentsOptional, thing: "prompt"}
-	hears := onGet(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
+	bare := &optionalTrial{requirement: promptArgumentsOptional, thing: "prompt"}
+	hears := onGetResponses(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		prompt, arguments := b.prompts.seen[name], wire.At(obs.Request.Message.Params(), "/arguments")
 		code, _ := obs.Message.ErrorCode()
-		denied := obs.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || saysUnknown("prompt", name, obs.Message))
+		denied := obs.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || isUnknownNameError("prompt", name, obs.Message))
 		switch {
 		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
-		case missing(prompt, obs.Request) != "":
-			invalid{
+		case missingArgument(prompt, obs.Request) != "":
+			invalidGet{
 				promptMissingArgument, "The server serves a prompt without a required argument.",
 				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validGet(name), out)
-		case !texts(arguments):
+		case !areTexts(arguments):
 			if out.IsInterpretable(obs, b.validGet(name), promptValidates) {
-				mistypedArgument(arguments, obs, out)
+				judgeMistypedArgument(arguments, obs, out)
 			}
 		default:
-			if requiresNone(prompt) {
-				bare.heard(name, arguments, obs)
+			if requiresNoArgument(prompt) {
+				bare.note(name, arguments, obs)
 			}
 		}
 	})
 	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) }}
 }
 
-func requiresNone(prompt jsontext.Value) bool {
+func requiresNoArgument(prompt jsontext.Value) bool {
 	return !slices.ContainsFunc(wire.Elements(wire.At(prompt, "/arguments")), func(a jsontext.Value) bool {
 		required := wire.At(a, "/required")
 		return required != nil && required.Kind() != 'f'
 	})
 }
 
-// texts reports whether all members of an object are strings.
-func texts(arguments jsontext.Value) bool {
+// areTexts reports whether all members of an object are strings.
+func areTexts(arguments jsontext.Value) bool {
 	_, given := wire.Members(arguments)
 	for _, v := range given {
 		if v.Kind() != '"' {
@@ -213,20 +213,20 @@ func texts(arguments jsontext.Value) bool {
 	return true
 }
 
-// soundArguments reports whether the arguments of a request, if any, are an object
+// hasValidArguments reports whether the arguments of a request, if any, are an object
 // of strings.
-func soundArguments(req *rules.Request) bool {
+func hasValidArguments(req *rules.Request) bool {
 	arguments := wire.At(req.Message.Params(), "/arguments")
-	return arguments == nil || arguments.Kind() == '{' && texts(arguments)
+	return arguments == nil || arguments.Kind() == '{' && areTexts(arguments)
 }
 
-// mistypedArgument is lenient with null, which many take for a missing value.
-func mistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+// judgeMistypedArgument is lenient with null, which many take for a missing value.
+func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.CameUp(promptValidates)
 		return
 	}
-	d := about(promptValidates, obs)
+	d := deviationOf(promptValidates, obs)
 	d.Summary, d.Permitted = "The server serves a prompt with an argument that is not a string.", "an error, usually with code -32602"
 	_, given := wire.Members(arguments)
 	others := false

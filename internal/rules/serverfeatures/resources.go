@@ -48,10 +48,10 @@ func resourceListRules() []rules.Rule {
 			Title:        "a server that serves resources declares them",
 			Requirements: []string{resourcesDeclared},
 			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
-				rules.ResultOf(spec.MethodResourcesList):      offered("/resources"),
-				rules.ResultOf(spec.MethodResourcesTemplates): offered("/resourceTemplates"),
-				rules.ResultOf(spec.MethodResourcesRead):      offered("/contents"),
-				rules.ErrorTo(spec.MethodResourcesList):       notOffered,
+				rules.ResultOf(spec.MethodResourcesList):      requireDeclared("/resources"),
+				rules.ResultOf(spec.MethodResourcesTemplates): requireDeclared("/resourceTemplates"),
+				rules.ResultOf(spec.MethodResourcesRead):      requireDeclared("/contents"),
+				rules.ErrorTo(spec.MethodResourcesList):       judgeUndeclared,
 			}}),
 		},
 		{
@@ -59,7 +59,7 @@ func resourceListRules() []rules.Rule {
 			Title:        "lists of resources and templates are answered, with params and without",
 			Requirements: []string{resourcesAnswered, templatesAnswered, resourcesParams},
 			Start: func() rules.Fold {
-				l := answeredLists{}
+				l := listResponses{}
 				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodResourcesList): l.answer, rules.ErrorTo(spec.MethodResourcesList): l.answer,
 					rules.ResultOf(spec.MethodResourcesTemplates): l.answer, rules.ErrorTo(spec.MethodResourcesTemplates): l.answer,
@@ -75,12 +75,12 @@ func resourceListRules() []rules.Rule {
 	}
 }
 
-// offered judges a result that gives away resources. Empty ones show little:
+// requireDeclared judges a result that gives away resources. Empty ones show little:
 // that a method of something undeclared is served is another requirement's
 // matter.
-func offered(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
+func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if !firstAnswer(s, obs) || len(wire.Elements(wire.At(obs.Message.Result(), pointer))) == 0 {
+		if !isFirstResponse(s, obs) || len(wire.Elements(wire.At(obs.Message.Result(), pointer))) == 0 {
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
@@ -97,25 +97,25 @@ func offered(pointer string) func(*rules.Session, *rules.Observation, *rules.Rep
 	}
 }
 
-// notOffered takes note that what is not declared is not offered either.
-func notOffered(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if firstAnswer(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
+// judgeUndeclared takes note that what is not declared is not offered either.
+func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
 		out.CameUp(resourcesDeclared)
 	}
 }
 
-// answeredLists keeps the first result and the first error that a list
+// listResponses keeps the first result and the first error that a list
 // request without cursor got, by method and by whether it had params.
-type answeredLists map[listRequest]*rules.Observation
+type listResponses map[listRequest]*rules.Observation
 
 type listRequest struct {
 	method             string
 	hasParams, refused bool
 }
 
-func (l answeredLists) answer(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (l listResponses) answer(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	params := obs.Request.Message.Params()
-	if !firstAnswer(s, obs) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
+	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
 		return
 	}
 	k := listRequest{obs.Request.Message.Method, params != nil, obs.Message.IsError()}
@@ -124,7 +124,7 @@ func (l answeredLists) answer(s *rules.Session, obs *rules.Observation, _ *rules
 	}
 }
 
-func (l answeredLists) end(_ *rules.Session, out *rules.Reporter) {
+func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 	for _, list := range []struct{ method, requirement, summary string }{
 		{spec.MethodResourcesList, resourcesAnswered, "The server declares resources, but refuses to list them."},
 		{spec.MethodResourcesTemplates, templatesAnswered, "The server declares resources, but refuses to list templates."},
@@ -197,7 +197,7 @@ func uriOf(req *rules.Request) (string, bool) {
 	return wire.Text(wire.At(req.Message.Params(), "/uri"))
 }
 
-// contents returns the items of the result of a read.
-func contents(obs *rules.Observation) []jsontext.Value {
+// contentItems returns the items of the result of a read.
+func contentItems(obs *rules.Observation) []jsontext.Value {
 	return wire.Elements(wire.At(obs.Message.Result(), "/contents"))
 }

@@ -16,7 +16,7 @@ func changeRules() []rules.Rule {
 			ID:           "rule.resource-changes-declared",
 			Title:        "a server that notifies of changed resource lists declares it",
 			Requirements: []string{resourcesChanged24, resourcesChanged25},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): changeDeclared}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): judgeChangeDeclared}}),
 		},
 		{
 			ID:           "rule.resource-changes-told",
@@ -24,7 +24,7 @@ func changeRules() []rules.Rule {
 			Requirements: []string{resourcesChangeSent},
 			Start: func() rules.Fold {
 				c := &changedLists{}
-				return rules.Fold{Shared: readsLedger, OnMessage: together(rules.Handlers{
+				return rules.Fold{Shared: readsLedger, OnMessage: mergeHandlers(rules.Handlers{
 					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 						c.told = append(c.told, obs.Event.Seq)
 					},
@@ -34,7 +34,7 @@ func changeRules() []rules.Rule {
 	}
 }
 
-func changeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
@@ -103,8 +103,8 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
 			out.CameUp(resourcesChangeSent)
-		case streamRefused(s):
-		case answeredLater(s, x.to.ended()):
+		case isGetRefused(s):
+		case isAnsweredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			out.Deviates(verdict.Deviation{
 				Requirement: resourcesChangeSent,
@@ -117,9 +117,9 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// answeredLater reports whether a request was answered that was sent so long after
+// isAnsweredLater reports whether a request was answered that was sent so long after
 // the event that the server had the time to tell of a change.
-func answeredLater(s *rules.Session, e *transcript.Event) bool {
+func isAnsweredLater(s *rules.Session, e *transcript.Event) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > e.Seq && req.Event.At-e.At >= verdict.NoticeTime && len(req.Responses) > 0
 	})

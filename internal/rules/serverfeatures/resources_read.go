@@ -28,35 +28,35 @@ func readRules() []rules.Rule {
 			ID:           "rule.listed-resources-readable",
 			Title:        "listed resources can be read",
 			Requirements: []string{listedReadable},
-			Start:        read((*ledger).readable),
+			Start:        read((*ledger).judgeListed),
 		},
 		{
 			ID:           "rule.missing-resources",
 			Title:        "reading an unknown resource gets error -32002",
 			Requirements: []string{notFoundCode},
-			Start:        read((*ledger).missing),
+			Start:        read((*ledger).judgeMissing),
 		},
 		{
 			ID:           "rule.resource-uris-validated",
 			Title:        "resources/read without a URI, or with a string that is not one, is refused",
 			Requirements: []string{uriValidated, uriMissing},
-			Start:        read((*ledger).garbage),
+			Start:        read((*ledger).judgeInvalidURI),
 		},
 		{
 			ID:           "rule.resource-sizes",
 			Title:        "size is the number of bytes of the raw content",
 			Requirements: []string{sizeRaw},
 			Start: func() rules.Fold {
-				z := &sizes{byURI: map[string]*sized{}}
+				z := &sizes{byURI: map[string]*sizedResource{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodResourcesRead): z.read}, AtEnd: z.end}
 			},
 		},
 	}
 }
 
-// notFound reports whether an error says that there is no such resource, be it
+// isNotFound reports whether an error says that there is no such resource, be it
 // by its code or by its words.
-func notFound(obs *rules.Observation) bool {
+func isNotFound(obs *rules.Observation) bool {
 	code, _ := obs.Message.ErrorCode()
 	switch spec.Code(code) {
 	case spec.CodeResourceNotFound:
@@ -71,12 +71,12 @@ func notFound(obs *rules.Observation) bool {
 	})
 }
 
-// readable judges the reading of what is listed. Other errors than that there
+// judgeListed judges the reading of what is listed. Other errors than that there
 // is no such thing may have good reasons.
-func (l *ledger) readable(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
 	listed, isListed := l.resource(asked)
-	if !ok || !isListed || !firstAnswer(s, obs) || listed.on.event.Seq > obs.Request.Event.Seq {
+	if !ok || !isListed || !isFirstResponse(s, obs) || listed.on.event.Seq > obs.Request.Event.Seq {
 		return
 	}
 	if !obs.Message.IsError() {
@@ -84,7 +84,7 @@ func (l *ledger) readable(s *rules.Session, obs *rules.Observation, out *rules.R
 		return
 	}
 	code, _ := obs.Message.ErrorCode()
-	if !notFound(obs) && spec.Code(code) != spec.CodeMethodNotFound {
+	if !isNotFound(obs) && spec.Code(code) != spec.CodeMethodNotFound {
 		return
 	}
 	d := verdict.Deviation{
@@ -100,17 +100,17 @@ func (l *ledger) readable(s *rules.Session, obs *rules.Observation, out *rules.R
 	out.Deviates(d)
 }
 
-// missing judges the reading of what does not exist: what is made up to be
+// judgeMissing judges the reading of what does not exist: what is made up to be
 // nowhere, or what the server itself says it does not find.
-func (l *ledger) missing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
-	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !firstAnswer(s, obs) || !s.ServerDeclared("resources") {
+	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
 	if _, listed := l.resource(asked); listed {
 		return
 	}
-	nowhere := strings.Contains(asked, uri.Nowhere) && l.nowhere(asked)
+	nowhere := strings.Contains(asked, uri.Nowhere) && l.isUnknownURI(asked)
 	d := verdict.Deviation{
 		Requirement: notFoundCode,
 		Permitted:   "error -32002",
@@ -118,7 +118,7 @@ func (l *ledger) missing(s *rules.Session, obs *rules.Observation, out *rules.Re
 		At:          rules.At(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
-	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || notFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), notFoundCode) {
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), notFoundCode) {
 		return
 	}
 	switch {
@@ -127,11 +127,11 @@ func (l *ledger) missing(s *rules.Session, obs *rules.Observation, out *rules.Re
 		return
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // nothing can be read there
-	case obs.Message.IsError() && (nowhere || notFound(obs)):
+	case obs.Message.IsError() && (nowhere || isNotFound(obs)):
 		d.Summary = "The server refuses an unknown resource, but not with -32002."
 	case obs.Message.IsError() || !nowhere:
 		return
-	case len(contents(obs)) == 0:
+	case len(contentItems(obs)) == 0:
 		d.Summary = "The server returns empty contents for an unknown resource."
 	default:
 		d.Summary = "The server returns contents for an unknown resource."
@@ -152,9 +152,9 @@ func (l *ledger) anyRead() rules.Control {
 	}
 }
 
-// nowhere reports whether the lists are known to their ends, and neither names
+// isUnknownURI reports whether the lists are known to their ends, and neither names
 // the URI nor has a template for it.
-func (l *ledger) nowhere(asked string) bool {
+func (l *ledger) isUnknownURI(asked string) bool {
 	uris, known := l.keys(spec.MethodResourcesList)
 	if !known || slices.Contains(uris, asked) {
 		return false
@@ -163,10 +163,10 @@ func (l *ledger) nowhere(asked string) bool {
 	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
 }
 
-// garbage judges the reading of what is no URI at all. What the server lists
+// judgeInvalidURI judges the reading of what is no URI at all. What the server lists
 // by such a name itself, or has a template for, it may well have.
-func (l *ledger) garbage(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !firstAnswer(s, obs) || !s.ServerDeclared("resources") {
+func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
@@ -174,29 +174,29 @@ func (l *ledger) garbage(s *rules.Session, obs *rules.Observation, out *rules.Re
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
 		if out.IsInterpretable(obs, l.anyRead(), uriMissing) {
-			missingParam(obs, d, out)
+			judgeMissingParam(obs, d, out)
 		}
 		return
 	}
 	_, listed := l.listed[asked]
-	if uri.CannotBeURI(asked) && !listed && !l.templated(asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
+	if uri.CannotBeURI(asked) && !listed && !l.matchesTemplate(asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
 		if obs.Message.IsError() {
 			out.CameUp(uriValidated)
-		} else if len(contents(obs)) > 0 && l.templatesKnown() {
+		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
 			out.Deviates(d)
 		}
 	}
 }
 
-// templatesKnown reports whether the list of templates was gone through, or
+// areTemplatesKnown reports whether the list of templates was gone through, or
 // refused.
-func (l *ledger) templatesKnown() bool {
+func (l *ledger) areTemplatesKnown() bool {
 	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
 }
 
-// templated reports whether a template may stand for the text.
-func (l *ledger) templated(text string) bool {
+// matchesTemplate reports whether a template may stand for the text.
+func (l *ledger) matchesTemplate(text string) bool {
 	for _, p := range l.whole[spec.MethodResourcesTemplates] {
 		for _, i := range p.items {
 			if uri.Parse(i.key).MayMatch(text) {
@@ -207,7 +207,7 @@ func (l *ledger) templated(text string) bool {
 	return false
 }
 
-func missingParam(obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
@@ -223,14 +223,14 @@ func missingParam(obs *rules.Observation, d verdict.Deviation, out *rules.Report
 
 // sizes compares what is listed as size with what is read.
 type sizes struct {
-	byURI map[string]*sized
-	reads []*sized
+	byURI map[string]*sizedResource
+	reads []*sizedResource
 }
 
-// sized is what was read of a URI first, whether that was the same each time it
+// sizedResource is what was read of a URI first, whether that was the same each time it
 // was read again, whether the list gave the same size in between, and whether
 // it had another size later.
-type sized struct {
+type sizedResource struct {
 	listed       listedItem
 	read         *rules.Observation
 	claim, bytes int64
@@ -241,8 +241,8 @@ type sized struct {
 
 func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	asked, _ := uriOf(obs.Request)
-	items := contents(obs)
-	if !firstAnswer(s, obs) || len(items) != 1 {
+	items := contentItems(obs)
+	if !isFirstResponse(s, obs) || len(items) != 1 {
 		return
 	}
 	n, ok := rawBytes(items[0])
@@ -252,7 +252,7 @@ func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	listed, isListed := ledgers.Of(s).resource(asked)
 	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
 	if before := z.byURI[asked]; before != nil {
-		before.same = (before.same || !before.again) && held(contents(before.read)[0]) == held(items[0])
+		before.same = (before.same || !before.again) && contentOf(contentItems(before.read)[0]) == contentOf(items[0])
 		before.again, before.resized = true, before.resized || before.bytes != n
 		before.listedAgain = before.listedAgain || isListed && isSize && claim == before.claim &&
 			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < obs.Request.Event.Seq
@@ -260,14 +260,14 @@ func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	}
 	of, _ := wire.Text(wire.At(items[0], "/uri"))
 	if isListed && isSize && of == asked {
-		r := &sized{listed: listed, read: obs, claim: claim, bytes: n}
+		r := &sizedResource{listed: listed, read: obs, claim: claim, bytes: n}
 		z.byURI[asked] = r
 		z.reads = append(z.reads, r)
 	}
 }
 
-// held returns what an item holds, as JSON.
-func held(item []byte) string {
+// contentOf returns what an item holds, as JSON.
+func contentOf(item []byte) string {
 	return string(wire.At(item, "/text")) + string(wire.At(item, "/blob"))
 }
 
@@ -285,10 +285,10 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
-// storedAs reports whether a text may come from a file of that many bytes: reading
+// mayBeStoredAs reports whether a text may come from a file of that many bytes: reading
 // it may have made LF of CRLF, left out a byte order mark, or made UTF-8 of
 // another encoding. The raw content is then what the file holds.
-func storedAs(text string, size int64) bool {
+func mayBeStoredAs(text string, size int64) bool {
 	units, latin := 0, true
 	for _, r := range text {
 		units += utf16.RuneLen(r)
@@ -321,7 +321,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 				Seen:        fmt.Sprintf("size %d, and %d bytes read", r.claim, r.bytes),
 				At:          rules.At(r.listed.on.event, r.read.Request.Event, r.read.Event),
 			}
-			if text, isText := wire.Text(wire.At(contents(r.read)[0], "/text")); isText && storedAs(text, r.claim) {
+			if text, isText := wire.Text(wire.At(contentItems(r.read)[0], "/text")); isText && mayBeStoredAs(text, r.claim) {
 				d.Summary, d.Weight = "The server lists the size of the resource's text in another encoding.", verdict.OnlyNote
 				d.Seen += ": as many as with CRLF, with a byte order mark, as UTF-16 or as Latin-1"
 			}

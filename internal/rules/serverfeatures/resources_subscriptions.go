@@ -21,7 +21,7 @@ func subscriptionRules() []rules.Rule {
 			Title:        "subscriptions are confirmed where they are declared, and refused where they are not",
 			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
 			Start: func() rules.Fold {
-				a := &answeredSubscriptions{on: map[string]bool{}}
+				a := &subscribedURIs{on: map[string]bool{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
 					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
@@ -35,7 +35,7 @@ func subscriptionRules() []rules.Rule {
 			Title:        "updates go only to subscribers, while the subscription exists",
 			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
 			Start: func() rules.Fold {
-				u := &updates{lines: map[string]*line{}}
+				u := &updates{lines: map[string]*subscriptionState{}}
 				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(""): u.answer,
 					rules.ErrorTo(""):  u.answer,
@@ -51,22 +51,22 @@ func subscriptionRules() []rules.Rule {
 	}
 }
 
-// answeredSubscriptions judges whether requests for subscriptions are served.
+// subscribedURIs judges whether requests for subscriptions are served.
 // That a result which only confirms is empty, another rule sees to.
-type answeredSubscriptions struct {
+type subscribedURIs struct {
 	on map[string]bool // URIs that the server confirmed
 }
 
-func (a *answeredSubscriptions) subscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
-	if !ok || !firstAnswer(s, obs) {
+	if !ok || !isFirstResponse(s, obs) {
 		return
 	}
 	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 	_, listed := ledgers.Of(s).resource(asked)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
-		unsupported(s, obs, d, out)
+		judgeUnsupported(s, obs, d, out)
 	case !obs.Message.IsError():
 		a.on[asked] = true
 		out.CameUp(subscribeConfirmed)
@@ -76,9 +76,9 @@ func (a *answeredSubscriptions) subscribed(s *rules.Session, obs *rules.Observat
 	}
 }
 
-// unsupported judges a subscription with a server that declares resources and
+// judgeUnsupported judges a subscription with a server that declares resources and
 // no subscriptions.
-func unsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	switch {
 	case !s.ServerDeclared("resources") || !out.IsInterpretable(obs, rules.PingControl(), subscribeRefused):
 	case obs.Message.IsError():
@@ -89,9 +89,9 @@ func unsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, 
 	}
 }
 
-func (a *answeredSubscriptions) unsubscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
-	if !ok || !firstAnswer(s, obs) || !a.on[asked] {
+	if !ok || !isFirstResponse(s, obs) || !a.on[asked] {
 		return
 	}
 	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
@@ -109,14 +109,14 @@ func (a *answeredSubscriptions) unsubscribed(s *rules.Session, obs *rules.Observ
 
 // updates follows subscriptions and the notifications that result from them.
 type updates struct {
-	asked   bool             // for any subscription, whatever the answer
-	fence   int              // the position of the newest request that was answered: what came before it was read
-	lines   map[string]*line // by URI
-	ordered []*line
+	asked   bool                          // for any subscription, whatever the answer
+	fence   int                           // the position of the newest request that was answered: what came before it was read
+	lines   map[string]*subscriptionState // by URI
+	ordered []*subscriptionState
 }
 
-// line is what is known of the dealings over one URI.
-type line struct {
+// subscriptionState is what is known of the dealings over one URI.
+type subscriptionState struct {
 	uri string
 	// pending counts requests to subscribe that may be in force.
 	pending   int
@@ -127,13 +127,13 @@ type line struct {
 	// contents, whether they came twice, and the changes after that.
 	last    *rules.Observation
 	steady  bool
-	changes []*seenChange
+	changes []*observedChange
 	// notified is where updates of the URI, or below it, came.
 	notified []int
 }
 
-// seenChange is a change that a read showed.
-type seenChange struct {
+// observedChange is a change that a read showed.
+type observedChange struct {
 	by        *rules.Observation
 	steadyAt  int               // the position of the last read before the change
 	confirmed *transcript.Event // the subscription in force
@@ -143,7 +143,7 @@ type seenChange struct {
 }
 
 // until says that the subscription was in force until the event.
-func (l *line) until(e *transcript.Event) {
+func (l *subscriptionState) until(e *transcript.Event) {
 	for _, c := range l.changes {
 		if c.until == nil {
 			c.until = e
@@ -151,10 +151,10 @@ func (l *line) until(e *transcript.Event) {
 	}
 }
 
-func (u *updates) line(uri string) *line {
+func (u *updates) stateOf(uri string) *subscriptionState {
 	l := u.lines[uri]
 	if l == nil {
-		l = &line{uri: uri}
+		l = &subscriptionState{uri: uri}
 		u.lines[uri] = l
 		u.ordered = append(u.ordered, l)
 	}
@@ -168,7 +168,7 @@ func (u *updates) answer(_ *rules.Session, obs *rules.Observation, _ *rules.Repo
 func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	u.asked = true
 	if asked, ok := uriOf(obs.Request); ok {
-		l := u.line(asked)
+		l := u.stateOf(asked)
 		l.pending++
 		l.leaving, l.left = false, nil
 		l.until(obs.Event)
@@ -177,22 +177,22 @@ func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.R
 }
 
 func (u *updates) confirmed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if asked, ok := uriOf(obs.Request); ok && firstAnswer(s, obs) {
-		u.line(asked).confirmed = obs.Event
+	if asked, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
+		u.stateOf(asked).confirmed = obs.Event
 	}
 }
 
 func (u *updates) unsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if asked, ok := uriOf(obs.Request); ok {
-		l := u.line(asked)
+		l := u.stateOf(asked)
 		l.leaving = true
 		l.until(obs.Event)
 	}
 }
 
 func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if asked, ok := uriOf(obs.Request); ok && firstAnswer(s, obs) {
-		l := u.line(asked)
+	if asked, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
+		l := u.stateOf(asked)
 		if l.leaving && l.pending == 1 && l.confirmed != nil { // of several, one may be left
 			l.left, l.pending, l.last, l.steady = obs, 0, nil, false
 		}
@@ -204,7 +204,7 @@ func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Repor
 func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, _ := uriOf(obs.Request)
 	l := u.lines[asked]
-	if l == nil || l.confirmed == nil || !firstAnswer(s, obs) || l.leaving && l.left == nil {
+	if l == nil || l.confirmed == nil || !isFirstResponse(s, obs) || l.leaving && l.left == nil {
 		return
 	}
 	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(obs.Message.Result(), "/contents"))
@@ -216,7 +216,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			out.CameUp(updatesStop) // it changed, and nobody said so
 		}
 	case l.steady:
-		l.changes = append(l.changes, &seenChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
+		l.changes = append(l.changes, &observedChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
 		l.steady = false
 	default:
 		l.steady = false
@@ -251,17 +251,17 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 		return
 	}
 	out.CameUp(updateUnsubscribed)
-	u.late(obs, about, d, out)
+	u.judgeLate(obs, about, d, out)
 }
 
 // crossing is how long after the end of a subscription an update may have been
 // on its way still.
 const crossing = 100 * time.Millisecond
 
-// late judges an update of what is not subscribed to any more. One that was on
+// judgeLate judges an update of what is not subscribed to any more. One that was on
 // its way may cross the answer, so something asked for after that must have
 // been answered before the update came, and some time must have passed.
-func (u *updates) late(obs *rules.Observation, about string, d verdict.Deviation, out *rules.Reporter) {
+func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Deviation, out *rules.Reporter) {
 	l := u.lines[about]
 	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
 		return
@@ -281,13 +281,13 @@ func (u *updates) late(obs *rules.Observation, about string, d verdict.Deviation
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
 // told reports whether an update came between two positions.
-func (l *line) told(from, to int) bool {
+func (l *subscriptionState) told(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
 
 // upTo is the position up to which an update tells of the change: those that
 // come later are of another subscription.
-func (c *seenChange) upTo() int {
+func (c *observedChange) upTo() int {
 	if c.until == nil {
 		return math.MaxInt
 	}
@@ -321,9 +321,9 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 
 // hadTime reports whether the server had the time to tell of the change while the
 // subscription was in force.
-func (c *seenChange) hadTime(s *rules.Session) bool {
+func (c *observedChange) hadTime(s *rules.Session) bool {
 	if c.until != nil {
 		return c.until.At-c.by.Event.At >= verdict.NoticeTime
 	}
-	return answeredLater(s, c.by.Event)
+	return isAnsweredLater(s, c.by.Event)
 }

@@ -18,8 +18,8 @@ func templateRules() []rules.Rule {
 		Title:        "expansions of a template can be read, with the template's type",
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
-			t := &shelves{good: map[string]*rules.Observation{}}
-			return rules.Fold{Shared: readsLedger, OnMessage: together(onPages(t.listed), rules.Handlers{
+			t := &templateReads{good: map[string]*rules.Observation{}}
+			return rules.Fold{Shared: readsLedger, OnMessage: mergeHandlers(onPages(t.listed), rules.Handlers{
 				rules.ResultOf(spec.MethodComplete):      t.completed,
 				rules.ResultOf(spec.MethodResourcesRead): t.read,
 				rules.ErrorTo(spec.MethodResourcesRead):  t.refused,
@@ -28,13 +28,13 @@ func templateRules() []rules.Rule {
 	}}
 }
 
-// shelves are the templates of a server: what is known to stand on them.
-type shelves struct {
-	templates []*shelf
+// templateReads are the templates of a server: what is known to stand on them.
+type templateReads struct {
+	templates []*templateRead
 	good      map[string]*rules.Observation // the completions that gave good values, by the URI that a template makes of them
 }
 
-type shelf struct {
+type templateRead struct {
 	*uri.Template
 	raw jsontext.Value
 	on  *page
@@ -42,7 +42,7 @@ type shelf struct {
 
 // listed takes note of a page of templates. One that is listed again is
 // known as it was listed last.
-func (t *shelves) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
+func (t *templateReads) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 	if p.method != spec.MethodResourcesTemplates || p.refused {
 		return
 	}
@@ -54,9 +54,9 @@ func (t *shelves) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 			}
 		}
 		if at >= 0 {
-			t.templates[at] = &shelf{t.templates[at].Template, i.raw, p}
+			t.templates[at] = &templateRead{t.templates[at].Template, i.raw, p}
 		} else if i.key != "" && len(t.templates) < maxShelves {
-			t.templates = append(t.templates, &shelf{uri.Parse(i.key), i.raw, p})
+			t.templates = append(t.templates, &templateRead{uri.Parse(i.key), i.raw, p})
 		}
 	}
 }
@@ -66,8 +66,8 @@ const maxShelves = 200
 
 // of returns the one template that the URI can be of; nil where there is none,
 // or several, or where that can't be told.
-func (t *shelves) of(asked string) *shelf {
-	var only *shelf
+func (t *templateReads) of(asked string) *templateRead {
+	var only *templateRead
 	for _, s := range t.templates {
 		if !s.MayMatch(asked) {
 			continue
@@ -91,12 +91,12 @@ const maxValues = 100
 
 // completed takes note of the values that the server itself gives for the one
 // variable of a template.
-func (t *shelves) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	params := obs.Request.Message.Params()
 	kind, _ := wire.Text(wire.At(params, "/ref/type"))
 	text, _ := wire.Text(wire.At(params, "/ref/uri"))
 	name, _ := wire.Text(wire.At(params, "/argument/name"))
-	if !firstAnswer(s, obs) || kind != "ref/resource" {
+	if !isFirstResponse(s, obs) || kind != "ref/resource" {
 		return
 	}
 	for _, on := range t.templates {
@@ -115,10 +115,10 @@ func (t *shelves) completed(s *rules.Session, obs *rules.Observation, _ *rules.R
 }
 
 // refused judges that the server does not find what it completed itself.
-func (t *shelves) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, _ := uriOf(obs.Request)
 	by := t.good[asked]
-	if by == nil || !firstAnswer(s, obs) || !notFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
+	if by == nil || !isFirstResponse(s, obs) || !isNotFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -130,9 +130,9 @@ func (t *shelves) refused(s *rules.Session, obs *rules.Observation, out *rules.R
 	})
 }
 
-func (t *shelves) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
-	if !ok || !firstAnswer(s, obs) {
+	if !ok || !isFirstResponse(s, obs) {
 		return
 	}
 	if t.good[asked] != nil {
@@ -142,20 +142,20 @@ func (t *shelves) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
 		return // what is listed by itself may look like the template by chance
 	}
-	if t.good[asked] == nil && len(contents(obs)) > 0 {
+	if t.good[asked] == nil && len(contentItems(obs)) > 0 {
 		out.CameUp(expansionReadable)
 	}
 	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
 	if !hasType {
 		return
 	}
-	for _, item := range contents(obs) {
+	for _, item := range contentItems(obs) {
 		kind, typed := wire.Text(wire.At(item, "/mimeType"))
 		of, _ := wire.Text(wire.At(item, "/uri"))
 		if !typed || of != asked {
 			continue // a read may return more than the one resource
 		}
-		if essence(kind) == essence(claim) {
+		if normalizeType(kind) == normalizeType(claim) {
 			out.CameUp(templateType)
 			continue
 		}
@@ -169,8 +169,8 @@ func (t *shelves) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 }
 
-// essence is a media type without its parameters.
-func essence(kind string) string {
+// normalizeType is a media type without its parameters.
+func normalizeType(kind string) string {
 	kind, _, _ = strings.Cut(kind, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }

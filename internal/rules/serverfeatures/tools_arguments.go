@@ -27,22 +27,22 @@ func toolArguments() rules.Fold {
 		_, params := wire.Members(obs.Request.Message.Params())
 		name, _ := wire.Text(params["name"])
 		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
-		if !regular(s, obs) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+		if !isRegular(s, obs) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
 			return
 		}
-		if !fits(s.Revision(), input, arguments) && !saysUnknown("tool", name, obs.Message) &&
+		if !acceptsArguments(s.Revision(), input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
 			out.IsInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
-			brokenArguments(s, input, arguments, obs, out)
+			judgeInvalidArguments(s, input, arguments, obs, out)
 		}
 	}
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
-// brokenArguments has three sentences for a success: what nobody could take
+// judgeInvalidArguments has three sentences for a success: what nobody could take
 // for right was not validated; what could be converted was perhaps, and then
 // it should have been said; what there is too much of does no harm.
-func brokenArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
-	d := about(toolInvalidIsResult, obs)
+func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	d := deviationOf(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"
 	if !s.Revision().AtLeast(spec.V20251125) {
 		d.Permitted += ", or an error"
@@ -56,11 +56,11 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, obs *rul
 		out.CameUp(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
 		out.Deviates(d) // does not exist in the older revisions
-	case failed(obs.Message):
+	case isFailedResult(obs.Message):
 		out.CameUp(toolValidates)
 		out.CameUp(toolRejects)
 		out.CameUp(toolInvalidIsResult)
-	case plainlyWrong(input, arguments):
+	case isPlainlyWrong(input, arguments):
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
 		out.Deviates(d)
 		out.Elsewhere(toolRejects)
@@ -72,15 +72,15 @@ func brokenArguments(s *rules.Session, input, arguments jsontext.Value, obs *rul
 			d.Requirement = toolValidates
 		}
 		d.Summary = "The server's tool may convert arguments that break its schema."
-		if fits(s.Revision(), input, known(input, arguments)) {
+		if acceptsArguments(s.Revision(), input, knownArguments(input, arguments)) {
 			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
 		out.Deviates(d)
 	}
 }
 
-// known returns the arguments less those that the schema has no word of.
-func known(input, arguments jsontext.Value) jsontext.Value {
+// knownArguments returns the arguments less those that the schema has no word of.
+func knownArguments(input, arguments jsontext.Value) jsontext.Value {
 	_, properties := wire.Members(wire.At(input, "/properties"))
 	_, given := wire.Members(arguments)
 	for name := range given {
@@ -91,19 +91,19 @@ func known(input, arguments jsontext.Value) jsontext.Value {
 	return wire.JSON(given)
 }
 
-// plainlyWrong reports whether arguments break the schema where no conversion
+// isPlainlyWrong reports whether arguments break the schema where no conversion
 // helps, at any depth.
-func plainlyWrong(input, arguments jsontext.Value) bool {
-	return plainlyWrongWithin(input, arguments, 0)
+func isPlainlyWrong(input, arguments jsontext.Value) bool {
+	return isPlainlyWrongWithin(input, arguments, 0)
 }
 
 // plainDepth is how deep values are looked into.
 const plainDepth = 8
 
-// plainlyWrongWithin reports whether an object lacks a required member that has
+// isPlainlyWrongWithin reports whether an object lacks a required member that has
 // no default, or has a member whose value nobody could take for what the
 // schema permits.
-func plainlyWrongWithin(input, object jsontext.Value, depth int) bool {
+func isPlainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 	_, given := wire.Members(object)
 	_, properties := wire.Members(wire.At(input, "/properties"))
 	for _, r := range wire.Elements(wire.At(input, "/required")) {
@@ -113,34 +113,34 @@ func plainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 		}
 	}
 	for name, v := range given {
-		if plainlyWrongValue(properties[name], v, depth) {
+		if isPlainlyWrongValue(properties[name], v, depth) {
 			return true
 		}
 	}
 	return false
 }
 
-// plainlyWrongValue reports whether nobody could take v for what a schema
+// isPlainlyWrongValue reports whether nobody could take v for what a schema
 // permits. Where the first elements of an array have schemas of their own, the
 // dialects differ in what "items" means, and elements are not looked at.
-func plainlyWrongValue(schema, v jsontext.Value, depth int) bool {
+func isPlainlyWrongValue(schema, v jsontext.Value, depth int) bool {
 	kind, _ := wire.Text(wire.At(schema, "/type"))
-	if unlike(v, kind) || kind == "string" && outside(v, wire.At(schema, "/enum")) {
+	if hasOtherType(v, kind) || kind == "string" && isOutsideEnum(v, wire.At(schema, "/enum")) {
 		return true
 	}
 	items := wire.At(schema, "/items")
 	switch {
 	case depth == plainDepth:
 	case kind == "object" && v.Kind() == '{':
-		return plainlyWrongWithin(schema, v, depth+1)
+		return isPlainlyWrongWithin(schema, v, depth+1)
 	case kind == "array" && v.Kind() == '[' && items.Kind() == '{' && wire.At(schema, "/prefixItems") == nil:
-		return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return plainlyWrongValue(items, e, depth+1) })
+		return slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool { return isPlainlyWrongValue(items, e, depth+1) })
 	}
 	return false
 }
 
-// unlike reports whether nobody would convert v into a value of the type.
-func unlike(v jsontext.Value, kind string) bool {
+// hasOtherType reports whether nobody would convert v into a value of the type.
+func hasOtherType(v jsontext.Value, kind string) bool {
 	text, isText := wire.Text(v)
 	composed := v.Kind() == '{' || v.Kind() == '['
 	switch kind {
@@ -160,9 +160,9 @@ func unlike(v jsontext.Value, kind string) bool {
 	}
 }
 
-// outside reports whether a text is none of those in an enum of texts, in
+// isOutsideEnum reports whether a text is none of those in an enum of texts, in
 // whatever letter case.
-func outside(v, enum jsontext.Value) bool {
+func isOutsideEnum(v, enum jsontext.Value) bool {
 	text, ok := wire.Text(v)
 	values := wire.Elements(enum)
 	return ok && text != "" && len(values) > 0 && !slices.ContainsFunc(values, func(e jsontext.Value) bool {

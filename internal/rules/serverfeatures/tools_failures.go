@@ -26,38 +26,38 @@ func toolFailures() rules.Fold {
 		_, params := wire.Members(obs.Request.Message.Params())
 		name, _ = wire.Text(params["name"])
 		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), params["arguments"]
-		return name, input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
+		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s.Revision(), input, arguments)
 	}
 	asTask := func(obs *rules.Observation) bool { return wire.At(obs.Request.Message.Params(), "/task") != nil }
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{
 		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !regular(s, obs) || asTask(obs) {
+			if !isRegular(s, obs) || asTask(obs) {
 				return
 			}
 			if name, ok := inOrder(s, obs); ok {
-				failedByError(name, obs, out)
+				judgeErrorFailure(name, obs, out)
 			}
 		},
 		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !regular(s, obs) || asTask(obs) || !failed(obs.Message) {
+			if !isRegular(s, obs) || asTask(obs) || !isFailedResult(obs.Message) {
 				return
 			}
-			if name, ok := inOrder(s, obs); ok && !saysUnknown("tool", name, obs.Message) {
+			if name, ok := inOrder(s, obs); ok && !isUnknownNameError("tool", name, obs.Message) {
 				out.CameUp(toolFailureIsResult)
 			}
-			failedByResult(obs, out)
+			judgeResultFailure(obs, out)
 		},
 	}}
 }
 
-// failedByError can't know whether the tool failed or the server did: only a
+// judgeErrorFailure can't know whether the tool failed or the server did: only a
 // code of the author's own choice speaks for the tool.
-func failedByError(name string, obs *rules.Observation, out *rules.Reporter) {
+func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
-	d := about(toolFailureIsResult, obs)
+	d := deviationOf(toolFailureIsResult, obs)
 	d.Permitted = "a result with isError true, if the tool failed"
 	switch {
-	case !ok || saysUnknown("tool", name, obs.Message):
+	case !ok || isUnknownNameError("tool", name, obs.Message):
 	case code < -32768 || code > -32000:
 		d.Summary = "The server's tool fails with a JSON-RPC error, not with isError."
 		out.Deviates(d)
@@ -68,22 +68,22 @@ func failedByError(name string, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-func failedByResult(obs *rules.Observation, out *rules.Reporter) {
+func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 	content, structured := wire.At(obs.Message.Result(), "/content"), wire.At(obs.Message.Result(), "/structuredContent")
 	if content.Kind() != '[' {
 		return // another finding
 	}
-	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), tells) {
+	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), explainsFailure) {
 		out.CameUp(toolFailureExplains)
 		return
 	}
-	d := about(toolFailureExplains, obs)
+	d := deviationOf(toolFailureExplains, obs)
 	d.Summary, d.Permitted = "The server's tool fails without a message.", "content that says what went wrong"
 	out.Deviates(d)
 }
 
-// tells reports whether a content block holds anything.
-func tells(block jsontext.Value) bool {
+// explainsFailure reports whether a content block holds anything.
+func explainsFailure(block jsontext.Value) bool {
 	text, ok := wire.Text(wire.At(block, "/text"))
 	return !ok || strings.TrimSpace(text) != ""
 }
@@ -95,7 +95,7 @@ func toolResources() rules.Fold {
 	read := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		uri, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/uri"))
 		link := linked[uri]
-		if link == nil || !regular(s, obs) || !s.ServerDeclared("resources") {
+		if link == nil || !isRegular(s, obs) || !s.ServerDeclared("resources") {
 			return
 		}
 		if !obs.Message.IsError() {
@@ -105,7 +105,7 @@ func toolResources() rules.Fold {
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
 			return // it may well be there
 		}
-		d := about(toolLinkFetchable, obs)
+		d := deviationOf(toolLinkFetchable, obs)
 		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
 		d.Weight = verdict.OnlyNote
 		d.At = rules.At(link.Request.Event, link.Event, obs.Request.Event, obs.Event)
@@ -113,13 +113,13 @@ func toolResources() rules.Fold {
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ResultOf(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if !regular(s, obs) {
+			if !isRegular(s, obs) {
 				return
 			}
 			for _, block := range wire.Elements(wire.At(obs.Message.Result(), "/content")) {
 				switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 				case "resource":
-					embeddedResource(s, obs, out)
+					judgeEmbedded(s, obs, out)
 				case "resource_link":
 					uri, _ := wire.Text(wire.At(block, "/uri"))
 					if scheme, _, _ := strings.Cut(strings.ToLower(uri), ":"); scheme != "http" && scheme != "https" && scheme != "" {
@@ -133,13 +133,13 @@ func toolResources() rules.Fold {
 	}}
 }
 
-func embeddedResource(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	switch yes, spoiled := declares(s, "resources"); {
+func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	switch yes, spoiled := declaresCapability(s, "resources"); {
 	case spoiled:
 	case yes:
 		out.CameUp(toolEmbedded)
 	default:
-		d := about(toolEmbedded, obs)
+		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
 		d.At = rules.At(s.Initialize.Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)

@@ -25,67 +25,67 @@ func toolsFound() rules.Fold {
 		b := catalogs.Of(s)
 		name, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
 		arguments := wire.At(obs.Request.Message.Params(), "/arguments")
-		if !ok || !regular(s, obs) || arguments != nil && arguments.Kind() != '{' {
+		if !ok || !isRegular(s, obs) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
-		declared, spoiled := declares(s, "tools")
+		declared, spoiled := declaresCapability(s, "tools")
 		switch {
 		case spoiled:
 		case !declared:
 			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
-				undeclaredCall(obs, out)
+				judgeUndeclaredCall(obs, out)
 			}
 		case wire.At(obs.Request.Message.Params(), "/task") != nil: // what a task may be made of is another matter
 		case b.tools.seen[name] != nil:
-			listedCall(name, obs, out)
-		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !failed(obs.Message)):
-			unlistedCall(b, name, s, obs, out)
+			judgeListedCall(name, obs, out)
+		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
+			judgeUnlistedCall(b, name, s, obs, out)
 		}
 	}
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
-// about returns a deviation that a request and its answer show.
-func about(requirement string, obs *rules.Observation) verdict.Deviation {
+// deviationOf returns a deviation that a request and its answer show.
+func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 }
 
-// undeclaredCall judges a call that succeeded although tools are not declared.
-func undeclaredCall(obs *rules.Observation, out *rules.Reporter) {
+// judgeUndeclaredCall judges a call that succeeded although tools are not declared.
+func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
 		out.CameUp(toolNotSupported)
-	case !failed(obs.Message):
+	case !isFailedResult(obs.Message):
 		out.Elsewhere(toolNotSupported)
 	default:
-		d := about(toolNotSupported, obs)
+		d := deviationOf(toolNotSupported, obs)
 		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
 		out.Deviates(d)
 	}
 }
 
-func listedCall(name string, obs *rules.Observation, out *rules.Reporter) {
-	if !saysUnknown("tool", name, obs.Message) {
+func judgeListedCall(name string, obs *rules.Observation, out *rules.Reporter) {
+	if !isUnknownNameError("tool", name, obs.Message) {
 		out.CameUp(toolListedFound)
 		return
 	}
-	d := about(toolListedFound, obs)
+	d := deviationOf(toolListedFound, obs)
 	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "any answer that deals with the tool"
 	out.Deviates(d)
 }
 
-// unlistedCall judges the call of a tool that a complete list does not have.
-func unlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if other := sameButCase(b.tools, name); other != "" {
+// judgeUnlistedCall judges the call of a tool that a complete list does not have.
+func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if other := nameInOtherCase(b.tools, name); other != "" {
 		like := b.validCall(s, other)
 		like.ByName = true
 		if !out.IsInterpretable(obs, like, toolCase) {
 			return
 		}
-		if obs.Message.IsError() || failed(obs.Message) {
+		if obs.Message.IsError() || isFailedResult(obs.Message) {
 			out.CameUp(toolCase)
 		} else if s.Revision().AtLeast(spec.V20251125) {
-			d := about(toolCase, obs)
+			d := deviationOf(toolCase, obs)
 			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
 			out.Deviates(d)
 		}
@@ -95,10 +95,10 @@ func unlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observat
 		return
 	}
 	if !obs.Message.IsError() {
-		d := about(toolUnknownError, obs)
+		d := deviationOf(toolUnknownError, obs)
 		d.Permitted = "an error, usually with code -32602"
 		d.Summary = "The server calls a tool that is not listed."
-		if failed(obs.Message) {
+		if isFailedResult(obs.Message) {
 			d.Summary = "The server answers a call of an unknown tool with a result."
 		}
 		out.Deviates(d)
@@ -107,7 +107,7 @@ func unlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observat
 	}
 	out.CameUp(toolUnknownError)
 	if code, _ := obs.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
-		d := about(toolUnknownCode, obs)
+		d := deviationOf(toolUnknownCode, obs)
 		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602, as in the specification's example"
 		d.Weight = verdict.OnlyNote
 		out.Deviates(d)
@@ -116,8 +116,8 @@ func unlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observat
 	out.CameUp(toolUnknownCode)
 }
 
-// sameButCase returns the listed name that differs in letter case alone.
-func sameButCase(o *offer, name string) string {
+// nameInOtherCase returns the listed name that differs in letter case alone.
+func nameInOtherCase(o *listState, name string) string {
 	for other := range o.seen {
 		if other != name && strings.EqualFold(other, name) {
 			return other
@@ -126,17 +126,17 @@ func sameButCase(o *offer, name string) string {
 	return ""
 }
 
-// saysUnknown reports whether an answer says, in one of the ways in which
+// isUnknownNameError reports whether an answer says, in one of the ways in which
 // servers do, that there is no thing of that name: an error, or the result of
 // a tool that holds little else.
-func saysUnknown(thing, name string, m *wire.Message) bool {
+func isUnknownNameError(thing, name string, m *wire.Message) bool {
 	if m.IsError() {
 		e, _ := m.Error()
 		text, _ := wire.Text(e.Message)
 		return deniesExistence(thing, name, text)
 	}
 	blocks := wire.Elements(wire.At(m.Result(), "/content"))
-	if !failed(m) || len(blocks) != 1 {
+	if !isFailedResult(m) || len(blocks) != 1 {
 		return false
 	}
 	text, _ := wire.Text(wire.At(blocks[0], "/text"))
@@ -182,11 +182,11 @@ var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
 
 // containsFold reports whether text contains part, in whatever case.
 func containsFold(text, part string) bool {
-	return strings.Contains(strings.Map(folded, text), strings.Map(folded, part))
+	return strings.Contains(strings.Map(foldRune, text), strings.Map(foldRune, part))
 }
 
-// folded returns the least of the characters that differ from r in case alone.
-func folded(r rune) rune {
+// foldRune returns the least of the characters that differ from r in case alone.
+func foldRune(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
 		least = min(least, next)

@@ -23,7 +23,7 @@ const maxName = 128 // characters
 // with an umlaut another.
 func toolNames() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if !regular(s, obs) {
+		if !isRegular(s, obs) {
 			return
 		}
 		for _, item := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {

@@ -20,10 +20,10 @@ const (
 
 // toolRequests judges the form of calls.
 func toolRequests() rules.Fold {
-	bare := &without{requirement: toolArgumentsOptional, thing: "tool"}
+	bare := &optionalTrial{requirement: toolArgumentsOptional, thing: "tool"}
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		if !regular(s, obs) || !s.ServerDeclared("tools") {
+		if !isRegular(s, obs) || !s.ServerDeclared("tools") {
 			return
 		}
 		_, params := wire.Members(obs.Request.Message.Params())
@@ -32,10 +32,10 @@ func toolRequests() rules.Fold {
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
 			if out.IsInterpretable(obs, b.anyCall(s), toolMalformed) {
-				malformedCall(obs, out)
+				judgeMalformedCall(obs, out)
 			}
 		case params["task"] == nil && requiresNothing(s.Revision(), b.tools.seen[name]):
-			bare.heard(name, arguments, obs)
+			bare.note(name, arguments, obs)
 		}
 	}
 	return rules.Fold{
@@ -80,17 +80,17 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 		return requiresNothing(s.Revision(), b.tools.seen[called])
 	}
 	input := wire.At(b.tools.seen[called], "/inputSchema")
-	return input.Kind() == '{' && arguments.Kind() == '{' && fits(s.Revision(), input, arguments)
+	return input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s.Revision(), input, arguments)
 }
 
-func malformedCall(obs *rules.Observation, out *rules.Reporter) {
+func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.CameUp(toolMalformed)
 		return
 	}
-	d := about(toolMalformed, obs)
+	d := deviationOf(toolMalformed, obs)
 	d.Summary, d.Permitted = "The server serves a malformed tools/call.", "an error, usually with code -32602"
-	if failed(obs.Message) {
+	if isFailedResult(obs.Message) {
 		d.Summary = "The server refuses a malformed tools/call in a result, not an error."
 		d.Weight = verdict.OnlyNote
 	}
@@ -100,24 +100,24 @@ func malformedCall(obs *rules.Observation, out *rules.Reporter) {
 // requiresNothing reports whether a tool, as listed, takes no arguments at all.
 func requiresNothing(r spec.Revision, tool jsontext.Value) bool {
 	input := wire.At(tool, "/inputSchema")
-	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && fits(r, input, jsontext.Value("{}"))
+	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && acceptsArguments(r, input, jsontext.Value("{}"))
 }
 
-// fits reports whether nothing speaks against arguments in a tool's schema.
-func fits(r spec.Revision, input, arguments jsontext.Value) bool {
+// acceptsArguments reports whether nothing speaks against arguments in a tool's schema.
+func acceptsArguments(r spec.Revision, input, arguments jsontext.Value) bool {
 	return len(schema.For(r).Structured(input, arguments)) == 0
 }
 
-// without compares the outcomes of requests without arguments with those of requests with
+// optionalTrial compares the outcomes of requests without arguments with those of requests with
 // none in an object.
-type without struct {
+type optionalTrial struct {
 	requirement string
 	thing       string
 	order       []string
 	bare, empty map[string]*rules.Observation // by name, the first of each
 }
 
-func (w *without) heard(name string, arguments jsontext.Value, obs *rules.Observation) {
+func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.Observation) {
 	if w.bare == nil {
 		w.bare, w.empty = map[string]*rules.Observation{}, map[string]*rules.Observation{}
 	}
@@ -138,22 +138,22 @@ func (w *without) heard(name string, arguments jsontext.Value, obs *rules.Observ
 
 // judge finds what was refused without arguments, and served with an empty
 // object or never tried so. What is refused either way has other reasons.
-func (w *without) judge(s *rules.Session, out *rules.Reporter) {
+func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]
 		code, _ := bare.Message.ErrorCode()
 		switch {
-		case succeeded(bare.Message):
+		case isSuccess(bare.Message):
 			out.CameUp(w.requirement)
 			continue
-		case empty != nil && !succeeded(empty.Message):
+		case empty != nil && !isSuccess(empty.Message):
 			continue
-		case askedMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
+		case hasServerRequestMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
 			continue // it may hang on what the client said, or on how much there was to do
 		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
 			continue
 		}
-		d := about(w.requirement, bare)
+		d := deviationOf(w.requirement, bare)
 		d.Summary = "The server refuses a " + w.thing + " without arguments that needs none."
 		d.Permitted = "the same as for an empty object of arguments"
 		if empty != nil {
@@ -165,12 +165,12 @@ func (w *without) judge(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// askedMeanwhile reports whether the server had a question while it worked on the
+// hasServerRequestMeanwhile reports whether the server had a question while it worked on the
 // request.
-func askedMeanwhile(s *rules.Session, obs *rules.Observation) bool {
+func hasServerRequestMeanwhile(s *rules.Session, obs *rules.Observation) bool {
 	return slices.ContainsFunc(s.ServerRequests(), func(p *transcript.Request) bool {
 		return p.Event.Seq > obs.Request.Event.Seq && p.Event.Seq < obs.Event.Seq
 	})
 }
 
-func succeeded(m *wire.Message) bool { return !m.IsError() && !failed(m) }
+func isSuccess(m *wire.Message) bool { return !m.IsError() && !isFailedResult(m) }

@@ -86,11 +86,11 @@ func TestPlainlyWrong(t *testing.T) {
 		`{"n":1,"x":{}}`:          false,
 		`{"n":1,"more":{"a":[]}}`: false,
 	} {
-		if got := plainlyWrong(jsontext.Value(input), jsontext.Value(arguments)); got != want {
+		if got := isPlainlyWrong(jsontext.Value(input), jsontext.Value(arguments)); got != want {
 			t.Errorf("%s is plainly wrong: %v", arguments, got)
 		}
 	}
-	if plainlyWrong(jsontext.Value(`{"required":["a"],"properties":{"a":{"default":1}}}`), jsontext.Value(`{}`)) {
+	if isPlainlyWrong(jsontext.Value(`{"required":["a"],"properties":{"a":{"default":1}}}`), jsontext.Value(`{}`)) {
 		t.Error("what has a default may be left out")
 	}
 }

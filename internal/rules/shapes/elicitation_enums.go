@@ -11,33 +11,33 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func whole(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
+func wholeNumber(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
 
-// enumeration judges the options of a text field.
-func (f *form) enumeration(name string, v jsontext.Value) {
-	f.options(name, v)
+// judgeEnum judges the options of a text field.
+func (f *form) judgeEnum(name string, v jsontext.Value) {
+	f.judgeOptions(name, v)
 	names := wire.At(v, "/enumNames")
 	if names == nil {
 		return
 	}
 	if n, m := len(wire.Elements(names)), len(wire.Elements(wire.At(v, "/enum"))); n != m {
-		f.wrongForm(name, v, "enumNames as many as enum")
+		f.reportForm(name, v, "enumNames as many as enum")
 		return
 	}
-	f.found(legacyNames, "The server's form uses enumNames, which newer forms replace.", "oneOf with const and title", name, names, verdict.OnlyNote)
+	f.report(legacyNames, "The server's form uses enumNames, which newer forms replace.", "oneOf with const and title", name, names, verdict.OnlyNote)
 }
 
-// choices judges the options of a field that takes several. Wrong ones are reported
+// judgeItems judges the options of a field that takes several. Wrong ones are reported
 // by the shape of the message.
-func (f *form) choices(items jsontext.Value) {
+func (f *form) judgeItems(items jsontext.Value) {
 	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
 		f.out.CameUp(enumForms11)
 	}
 }
 
-// options judges the forms that an enumeration may have: enum, or, where the
+// judgeOptions judges the forms that an enumeration may have: enum, or, where the
 // revision has it, oneOf.
-func (f *form) options(name string, v jsontext.Value) {
+func (f *form) judgeOptions(name string, v jsontext.Value) {
 	permitted := "enum with strings, and enumNames beside it"
 	modern := f.s.Revision().AtLeast(spec.V20251125)
 	if modern {
@@ -49,7 +49,7 @@ func (f *form) options(name string, v jsontext.Value) {
 		return
 	case has(v, "anyOf"), options != nil && !modern, options != nil && !areTitled(options),
 		enum != nil && !areTexts(enum, modern):
-		f.wrongForm(name, v, permitted)
+		f.reportForm(name, v, permitted)
 		return
 	}
 	for _, id := range []string{enumForms06, enumForms11} {
@@ -60,10 +60,10 @@ func (f *form) options(name string, v jsontext.Value) {
 	}
 }
 
-// wrongForm tells it under the requirement that the revision has.
-func (f *form) wrongForm(name string, v jsontext.Value, permitted string) {
+// reportForm tells it under the requirement that the revision has.
+func (f *form) reportForm(name string, v jsontext.Value, permitted string) {
 	for _, id := range []string{enumForms06, enumForms11} {
-		f.found(id, "The server's form has an enumeration that the revision does not know.", permitted, name, v, verdict.Full)
+		f.report(id, "The server's form has an enumeration that the revision does not know.", permitted, name, v, verdict.Full)
 	}
 }
 

@@ -31,24 +31,24 @@ func requests() []rules.Rule {
 			ID:           "rule.requested-schema",
 			Title:        "elicitation schemas are valid and can be fulfilled",
 			Requirements: []string{requiredKnown, satisfiable, defaultsFit, defaultsEarly, noAdvanced, enumForms06, enumForms11, legacyNames},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): requestedSchema}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodElicit): judgeRequestedSchema}}),
 		},
 		{
 			ID:           "rule.required-elicitations",
 			Title:        "URLElicitationRequired errors list elicitations",
 			Requirements: []string{listsElicitations},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): listsSome}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeToolChoice}}),
 		},
 		{
 			ID:           "rule.sampling-tools",
 			Title:        "tools in sampling requests have unique names",
 			Requirements: []string{definitionsValid},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): uniqueTools}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(spec.MethodSampling): judgeUniqueTools}}),
 		},
 	}
 }
 
-func listsSome(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
 	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, spec.V20251125) {
 		return
@@ -70,7 +70,7 @@ func listsSome(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	})
 }
 
-func uniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	tools := wire.Elements(wire.At(obs.Message.Params(), "/tools"))
 	if !since(s, spec.V20251125) || len(tools) == 0 {
 		return
@@ -101,7 +101,7 @@ type form struct {
 	fields map[string]jsontext.Value
 }
 
-func requestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requested := wire.At(obs.Message.Params(), "/requestedSchema")
 	if !since(s, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
@@ -109,17 +109,17 @@ func requestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Report
 	f := &form{s: s, out: out, at: rules.At(obs.Event)}
 	names, fields := wire.Members(wire.At(requested, "/properties"))
 	f.fields = fields
-	f.required(requested)
-	f.root(requested)
+	f.judgeRequired(requested)
+	f.judgeRoot(requested)
 	slices.Sort(names)
 	for _, name := range slices.Compact(names) {
-		f.field(name, fields[name])
+		f.judgeField(name, fields[name])
 	}
 }
 
-// found tells what is amiss with a field, or with the schema where the name is
+// report tells what is amiss with a field, or with the schema where the name is
 // empty.
-func (f *form) found(requirement, summary, permitted, name string, seen jsontext.Value, w verdict.Weight) {
+func (f *form) report(requirement, summary, permitted, name string, seen jsontext.Value, w verdict.Weight) {
 	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(seen), At: f.at, Weight: w}
 	if name != "" {
 		d.Seen = "the field " + rules.Excerpt(wire.Quote(name)) + ": " + d.Seen
@@ -127,14 +127,14 @@ func (f *form) found(requirement, summary, permitted, name string, seen jsontext
 	f.out.Deviates(d)
 }
 
-func (f *form) required(requested jsontext.Value) {
+func (f *form) judgeRequired(requested jsontext.Value) {
 	list := wire.At(requested, "/required")
 	if list.Kind() != '[' {
 		return
 	}
 	for _, v := range wire.Elements(list) {
 		if name, ok := wire.Text(v); ok && f.fields[name] == nil {
-			f.found(requiredKnown, "The server's form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
+			f.report(requiredKnown, "The server's form requires a field that it does not have.", "names of properties", "", v, verdict.Full)
 			return
 		}
 	}
@@ -156,55 +156,55 @@ var rootOnly = []string{"anyOf", "oneOf", "enum"}
 
 const advancedKeyword = "The server's form schema uses a keyword that forms do not have."
 
-func (f *form) root(requested jsontext.Value) {
+func (f *form) judgeRoot(requested jsontext.Value) {
 	names, values := wire.Members(requested)
 	for _, name := range names {
 		switch {
 		case name == "additionalProperties" && values[name].Kind() == 'f':
-			f.found(noAdvanced, "The server's form schema excludes additional properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
+			f.report(noAdvanced, "The server's form schema excludes additional properties.", "$schema, type, properties and required", "", wire.Quote(name), verdict.OnlyNote)
 			return
 		case slices.Contains(advanced, name) || slices.Contains(rootOnly, name):
-			f.found(noAdvanced, advancedKeyword, "$schema, type, properties and required", "", wire.Quote(name), verdict.Full)
+			f.report(noAdvanced, advancedKeyword, "$schema, type, properties and required", "", wire.Quote(name), verdict.Full)
 			return
 		}
 	}
 	f.out.CameUp(noAdvanced)
 }
 
-// field judges one field of a type that forms have; others are reported by the
+// judgeField judges one field of a type that forms have; others are reported by the
 // shape of the message.
-func (f *form) field(name string, v jsontext.Value) {
+func (f *form) judgeField(name string, v jsontext.Value) {
 	kind := text(v, "/type")
 	switch kind {
 	case "string":
-		f.enumeration(name, v)
+		f.judgeEnum(name, v)
 	case "number", "integer", "boolean":
 	case "array":
 		if !f.s.Revision().AtLeast(spec.V20251125) {
 			return
 		}
-		f.choices(wire.At(v, "/items"))
+		f.judgeItems(wire.At(v, "/items"))
 	default:
 		return
 	}
-	f.keywords(name, kind, v)
-	f.bounds(name, v)
-	f.defaults(name, kind, v)
+	f.judgeKeywords(name, kind, v)
+	f.judgeBounds(name, v)
+	f.judgeDefault(name, kind, v)
 }
 
-func (f *form) keywords(name, kind string, v jsontext.Value) {
+func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 	names, _ := wire.Members(v)
 	for _, keyword := range names {
 		other := kind != "string" && slices.Contains(rootOnly, keyword)
 		if slices.Contains(advanced, keyword) || other {
-			f.found(noAdvanced, advancedKeyword, "what forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
+			f.report(noAdvanced, advancedKeyword, "what forms have for a field of type "+kind, name, wire.Quote(keyword), verdict.Full)
 			return
 		}
 	}
 }
 
-// bounds judges pairs that leave no value over.
-func (f *form) bounds(name string, v jsontext.Value) {
+// judgeBounds judges pairs that leave no value over.
+func (f *form) judgeBounds(name string, v jsontext.Value) {
 	came := false
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
 		low, isLow := number(wire.At(v, "/"+pair[0]))
@@ -213,15 +213,15 @@ func (f *form) bounds(name string, v jsontext.Value) {
 			continue
 		}
 		if low.Cmp(high) > 0 {
-			f.found(satisfiable, "The server's form field has bounds that contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
+			f.report(satisfiable, "The server's form field has bounds that contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
 			return
 		}
 		came = true
 	}
 	if least, ok := number(wire.At(v, "/minItems")); ok {
 		n := len(wire.Elements(wire.At(v, "/items/enum"))) + len(wire.Elements(wire.At(v, "/items/anyOf")))
-		if n > 0 && least.Cmp(whole(n)) > 0 {
-			f.found(satisfiable, "The server's form field requires more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
+		if n > 0 && least.Cmp(wholeNumber(n)) > 0 {
+			f.report(satisfiable, "The server's form field requires more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
 			return
 		}
 		came = came || n > 0
@@ -231,9 +231,9 @@ func (f *form) bounds(name string, v jsontext.Value) {
 	}
 }
 
-// defaults judges a default by its field's schema. One of the wrong type is
+// judgeDefault judges a default by its field's schema. One of the wrong type is
 // told by the shape of the message, as far as the revision has defaults.
-func (f *form) defaults(name, kind string, v jsontext.Value) {
+func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	value := wire.At(v, "/default")
 	if value == nil {
 		return
@@ -242,21 +242,21 @@ func (f *form) defaults(name, kind string, v jsontext.Value) {
 	if early && kind == "boolean" {
 		f.out.CameUp(defaultsEarly)
 	}
-	if !fits(value, kind) && (!early || kind == "boolean") {
+	if !hasKind(value, kind) && (!early || kind == "boolean") {
 		return
 	}
 	if len(schema.For(f.s.Revision()).Structured(v, value)) > 0 {
-		f.found(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
+		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
 		return
 	}
 	f.out.CameUp(defaultsFit)
 	if early && kind != "boolean" {
-		f.found(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
+		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
 	}
 }
 
-// fits reports whether a value is of the JSON type that a field has.
-func fits(v jsontext.Value, kind string) bool {
+// hasKind reports whether a value is of the JSON type that a field has.
+func hasKind(v jsontext.Value, kind string) bool {
 	switch v.Kind() {
 	case '"':
 		return kind == "string"

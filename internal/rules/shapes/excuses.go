@@ -9,12 +9,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// requires are the arguments that prompts were listed to require, by prompt.
-type requires map[string][]string
+// requiredArguments are the arguments that prompts were listed to require, by prompt.
+type requiredArguments map[string][]string
 
 // note reads a page of the prompts.
-func (q requires) note(obs *rules.Observation) {
-	if asked(obs) != spec.MethodPromptsList {
+func (q requiredArguments) note(obs *rules.Observation) {
+	if requestMethod(obs) != spec.MethodPromptsList {
 		return
 	}
 	for _, prompt := range wire.Elements(wire.At(obs.Message.Result(), "/prompts")) {
@@ -28,23 +28,23 @@ func (q requires) note(obs *rules.Observation) {
 	}
 }
 
-// excuse reports whether the violation is a URI made of what the client gave
+// explains reports whether the violation is a URI made of what the client gave
 // wrongly: one that it asked for, an argument that is repeated, one that is no
 // string, or a required one that was left out.
-func (q requires) excuse(v schema.Violation, obs *rules.Observation) bool {
+func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) bool {
 	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false
 	}
 	params := obs.Request.Message.Params()
 	_, given := wire.Members(wire.At(params, "/arguments"))
 	there := text(obs.Message.Raw, v.Pointer)
-	if asked(obs) == spec.MethodResourcesRead && there == text(params, "/uri") {
+	if requestMethod(obs) == spec.MethodResourcesRead && there == text(params, "/uri") {
 		return true
 	}
 	for _, raw := range given {
-		if argument, ok := wire.Text(raw); ok && argument == there || !ok && asked(obs) == spec.MethodPromptsGet {
+		if argument, ok := wire.Text(raw); ok && argument == there || !ok && requestMethod(obs) == spec.MethodPromptsGet {
 			return true
 		}
 	}
-	return asked(obs) == spec.MethodPromptsGet && slices.ContainsFunc(q[text(params, "/name")], func(name string) bool { return given[name] == nil })
+	return requestMethod(obs) == spec.MethodPromptsGet && slices.ContainsFunc(q[text(params, "/name")], func(name string) bool { return given[name] == nil })
 }

@@ -40,9 +40,9 @@ func requirementsOf(rows []row) []string {
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
 	var came []int       // by row
-	q := requires{}
+	q := requiredArguments{}
 	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if !judged(s, obs) {
+		if !isJudged(s, obs) {
 			return
 		}
 		if t == nil {
@@ -52,19 +52,19 @@ func startShape() rules.Fold {
 		q.note(obs)
 		topic := t.topics[topicOf(obs)]
 		if topic == nil {
-			otherError(obs, out)
+			noteOtherError(obs, out)
 			return
 		}
-		met, violations := t.validator.Examine(obs.Message, asked(obs))
+		met, violations := t.validator.Examine(obs.Message, requestMethod(obs))
 		topic.count(&met, came)
 		switch {
 		case len(violations) == 0:
-		case ofLater(s, obs):
+		case isFromLaterRevision(s, obs):
 			if topic.general != nil {
 				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			topic.tell(single(violations), q, obs, came, out)
+			topic.report(deduplicate(violations), q, obs, came, out)
 		}
 	}
 	return rules.Fold{
@@ -84,9 +84,9 @@ func startShape() rules.Fold {
 	}
 }
 
-// otherError notes an error that is not the one which demands an elicitation:
+// noteOtherError notes an error that is not the one which demands an elicitation:
 // it is where a server could have used that for something else.
-func otherError(obs *rules.Observation, out *rules.Reporter) {
+func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
 			out.CameUp(onlyForElicitation)
@@ -94,10 +94,10 @@ func otherError(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// judged reports whether a message is one of a session whose revision is known,
+// isJudged reports whether a message is one of a session whose revision is known,
 // and has the envelope that a shape needs; what else is wrong with it is the
 // matter of the base rules.
-func judged(s *rules.Session, obs *rules.Observation) bool {
+func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	if !s.Began() || s.Era() != spec.Handshake {
 		return false
 	}
@@ -126,16 +126,16 @@ func topicOf(obs *rules.Observation) string {
 	}
 }
 
-func asked(obs *rules.Observation) string {
+func requestMethod(obs *rules.Observation) string {
 	if obs.Request == nil {
 		return ""
 	}
 	return obs.Request.Message.Method
 }
 
-// ofLater reports whether a message is of a sort that came with a later revision,
+// isFromLaterRevision reports whether a message is of a sort that came with a later revision,
 // which is told as such.
-func ofLater(s *rules.Session, obs *rules.Observation) bool {
+func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
 	if obs.Request == nil {
 		return obs.Message.Method == spec.MethodElicit && !tasks && text(obs.Message.Params(), "/mode") == "url"
@@ -145,9 +145,9 @@ func ofLater(s *rules.Session, obs *rules.Observation) bool {
 		!tasks && wire.At(result, "/task/taskId") != nil && !has(result, "content")
 }
 
-// single keeps the first violation of each place, and of a JSON Schema those
+// deduplicate keeps the first violation of each place, and of a JSON Schema those
 // that the types see rather than what its dialect reports on the same.
-func single(all []schema.Violation) []schema.Violation {
+func deduplicate(all []schema.Violation) []schema.Violation {
 	out := all[:0]
 	for i, v := range all {
 		again := slices.ContainsFunc(all[:i], func(w schema.Violation) bool { return w.Pointer == v.Pointer }) ||
@@ -161,9 +161,9 @@ func single(all []schema.Violation) []schema.Violation {
 	return out
 }
 
-// tell assigns each violation to its requirement.
-func (t *topic) tell(violations []schema.Violation, q requires, obs *rules.Observation, came []int, out *rules.Reporter) {
-	lacks := lacking(violations)
+// report assigns each violation to its requirement.
+func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, came []int, out *rules.Reporter) {
+	lacks := missingMembers(violations)
 	for i, v := range violations {
 		r := t.find(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
@@ -172,11 +172,11 @@ func (t *topic) tell(violations []schema.Violation, q requires, obs *rules.Obser
 		if r == nil || r.elsewhere {
 			continue
 		}
-		if q.excuse(v, obs) {
+		if q.explains(v, obs) {
 			came[r.number]-- // what the client gave shows nothing of the server
 			continue
 		}
-		if v.Kind == schema.Missing && lacks[parent(v)] > 0 && lackedBefore(violations[:i], parent(v)) {
+		if v.Kind == schema.Missing && lacks[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
 			out.Elsewhere(r.requirement)
 			continue
 		}
@@ -184,7 +184,7 @@ func (t *topic) tell(violations []schema.Violation, q requires, obs *rules.Obser
 			Requirement: r.requirement,
 			Summary:     r.summary,
 			Permitted:   v.Permitted,
-			Seen:        seen(v),
+			Seen:        describeSeen(v),
 			At:          positions(obs),
 			Pointer:     v.Pointer,
 			Weight:      r.weight,
@@ -196,12 +196,12 @@ func (t *topic) tell(violations []schema.Violation, q requires, obs *rules.Obser
 // object, such as one around the right one: that is one mistake.
 const another = 3
 
-// lacking returns the objects that are taken for another, by their pointers.
-func lacking(violations []schema.Violation) map[string]int {
+// missingMembers returns the objects that are taken for another, by their pointers.
+func missingMembers(violations []schema.Violation) map[string]int {
 	lacks := map[string]int{}
 	for _, v := range violations {
 		if v.Kind == schema.Missing {
-			lacks[parent(v)]++
+			lacks[parentPointer(v)]++
 		}
 	}
 	for at, n := range lacks {
@@ -212,19 +212,19 @@ func lacking(violations []schema.Violation) map[string]int {
 	return lacks
 }
 
-// lackedBefore reports whether one of the violations is about what the object at
+// isAboutMissing reports whether one of the violations is about what the object at
 // the pointer lacks.
-func lackedBefore(violations []schema.Violation, pointer string) bool {
-	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parent(v) == pointer })
+func isAboutMissing(violations []schema.Violation, pointer string) bool {
+	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parentPointer(v) == pointer })
 }
 
-// parent returns the pointer to the object of which the violation names a member.
-func parent(v schema.Violation) string {
+// parentPointer returns the pointer to the object of which the violation names a member.
+func parentPointer(v schema.Violation) string {
 	return v.Pointer[:max(0, strings.LastIndexByte(v.Pointer, '/'))]
 }
 
-// seen says what stands where.
-func seen(v schema.Violation) string {
+// describeSeen says what stands where.
+func describeSeen(v schema.Violation) string {
 	if v.Pointer == "" {
 		return v.Seen
 	}
@@ -304,17 +304,17 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 
 // count notes which requirements came up in a message.
 func (t *topic) count(met *schema.Met, came []int) {
-	if g := t.general; g != nil && (len(g.places) == 0 || g.meets(met)) {
+	if g := t.general; g != nil && (len(g.places) == 0 || g.cameUp(met)) {
 		came[g.number]++
 	}
 	for _, r := range t.rows {
-		if r.meets(met) {
+		if r.cameUp(met) {
 			came[r.number]++
 		}
 	}
 }
 
-func (r *compiledRow) meets(met *schema.Met) bool {
+func (r *compiledRow) cameUp(met *schema.Met) bool {
 	for _, p := range r.places {
 		if met.Has(p) {
 			return true

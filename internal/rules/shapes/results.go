@@ -55,13 +55,13 @@ func completionCounts() rules.Rule {
 		ID:           "rule.completion-counts",
 		Title:        "total and hasMore agree with the values",
 		Requirements: []string{totalNotBelow, hasMoreFits},
-		Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodComplete): counts}}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodComplete): judgeCounts}}),
 	}
 }
 
-// counts leaves alone what is of the wrong type, which is told by the shape of
+// judgeCounts leaves alone what is of the wrong type, which is told by the shape of
 // the message.
-func counts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := wire.At(obs.Message.Result(), "/completion")
 	values := wire.At(completion, "/values")
 	total, ok := number(wire.At(completion, "/total"))
@@ -102,7 +102,7 @@ func emptyResults() rules.Rule {
 		spec.MethodResourcesUnsubscribe: unsubscribeDone,
 	}
 	for method, id := range ids {
-		hears[rules.ResultOf(method)] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { empty(s, obs, id, out) }
+		hears[rules.ResultOf(method)] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judgeEmpty(s, obs, id, out) }
 	}
 	return rules.Rule{
 		ID:           "rule.empty-results",
@@ -112,7 +112,7 @@ func emptyResults() rules.Rule {
 	}
 }
 
-func empty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
+func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
 	names, _ := wire.Members(obs.Message.Result())
 	if !since(s, spec.V20241105) || obs.Message.Result().Kind() != '{' {
 		return

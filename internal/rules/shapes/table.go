@@ -80,7 +80,7 @@ func (r *compiledRow) fits(v schema.Violation) bool {
 
 // table returns all rows, the most specific ones first.
 func table() []row {
-	return slices.Concat(contentRows(), offerRows(), askedRows(), taskRows(), generalRows())
+	return slices.Concat(contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
 }
 
 // generalRows are those of messages as a whole.

@@ -10,9 +10,9 @@ import (
 // may stand for nothing else.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 
-// askedRows are those of what a server asks of the client, and tells it on the
+// serverRequestRows are those of what a server asks of the client, and tells it on the
 // way.
-func askedRows() []row {
+func serverRequestRows() []row {
 	const (
 		sampling, elicit = spec.MethodSampling, spec.MethodElicit
 		form             = "ElicitRequestFormParams.requestedSchema"

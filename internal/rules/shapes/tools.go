@@ -30,28 +30,28 @@ func toolDefinitions() rules.Rule {
 					return
 				}
 				for i, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
-					definition(s, tool, verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}, "/result/tools/"+strconv.Itoa(i), out)
+					judgeDefinition(s, tool, verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}, "/result/tools/"+strconv.Itoa(i), out)
 				}
 			},
 		}}),
 	}
 }
 
-func definition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
-	hints(tool, d, where, out)
+func judgeDefinition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
+	judgeHints(tool, d, where, out)
 	if !s.Revision().AtLeast(spec.V20251125) {
 		return
 	}
 	for _, name := range []string{"inputSchema", "outputSchema"} {
 		if v := wire.At(tool, "/"+name); v.Kind() == '{' {
-			dialect(v, d, where+"/"+name, out)
+			judgeDialect(v, d, where+"/"+name, out)
 		}
 	}
-	parameters(wire.At(tool, "/inputSchema"), d, where, out)
+	judgeParameters(wire.At(tool, "/inputSchema"), d, where, out)
 }
 
-// hints notes what contradicts itself.
-func hints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
+// judgeHints notes what contradicts itself.
+func judgeHints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	if !isTrue(tool, "/annotations/readOnlyHint") {
 		return
 	}
@@ -64,8 +64,8 @@ func hints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Re
 	out.Deviates(d)
 }
 
-// dialect gives advice only: another dialect may be declared.
-func dialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
+// judgeDialect gives advice only: another dialect may be declared.
+func judgeDialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {
 		out.CameUp(recommendedDialect)
@@ -77,8 +77,8 @@ func dialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Rep
 	out.Deviates(d)
 }
 
-// parameters notes a schema that takes anything where there are no parameters.
-func parameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
+// judgeParameters notes a schema that takes anything where there are no parameters.
+func judgeParameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	names, _ := wire.Members(v)
 	for _, name := range names {
 		if !slices.Contains([]string{"$schema", "type", "properties", "required", "additionalProperties", "title", "description"}, name) {

@@ -97,9 +97,9 @@ func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		return // told by the shape of the message
 	}
 	if promised != nil {
-		conforms(s, promised, structured, d, out)
+		judgeConformance(s, promised, structured, d, out)
 	}
-	copied(result, structured, d, out)
+	judgeCopy(result, structured, d, out)
 }
 
 // member returns a member of an object, of which most have none of that name.
@@ -110,7 +110,7 @@ func member(v jsontext.Value, name string) jsontext.Value {
 	return wire.At(v, "/"+name)
 }
 
-func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
+func judgeConformance(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	found := schema.For(s.Revision()).Structured(promised, structured)
 	if len(found) == 0 {
 		out.CameUp(structuredConforms)
@@ -121,14 +121,14 @@ func conforms(s *rules.Session, promised, structured jsontext.Value, d verdict.D
 	out.Deviates(d)
 }
 
-// copied looks for a text that is the same JSON.
-func copied(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
+// judgeCopy looks for a text that is the same JSON.
+func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return
 	}
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
 		copied := jsontext.Value(text(block, "/text"))
-		if copied.Kind() == '{' && same(copied, structured) {
+		if copied.Kind() == '{' && areEqual(copied, structured) {
 			out.CameUp(structuredCopy)
 			return
 		}

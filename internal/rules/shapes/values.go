@@ -45,9 +45,9 @@ func number(v jsontext.Value) (*big.Rat, bool) {
 // maxCompared is the size in bytes up to which values are compared.
 const maxCompared = 1 << 20
 
-// same reports whether two values are equal as JSON, numbers by their value as
+// areEqual reports whether two values are equal as JSON, numbers by their value as
 // far as a float64 tells them apart.
-func same(a, b jsontext.Value) bool {
+func areEqual(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)
 }

@@ -23,27 +23,27 @@ func accountRules() []rules.Rule {
 			ID:           "rule.http-account",
 			Title:        "every HTTP request gets a whole response",
 			Requirements: []string{httpResponse},
-			Start:        look(responses),
+			Start:        ruleOver(judgeResponses),
 		},
 		{
 			ID:           "rule.http-legal-served",
 			Title:        "a legal request is not refused by its status alone",
 			Requirements: []string{httpServed},
-			Start:        look(legalServed),
+			Start:        ruleOver(judgeLegalRequests),
 		},
 		{
 			ID:           "rule.http-plain-served",
 			Title:        "initialize and ping are served, and not refused by their HTTP status",
 			Requirements: []string{initResponse, pingResponds},
-			Start:        look(plainServed),
+			Start:        ruleOver(judgePlainRequests),
 		},
 	}
 }
 
-// facts returns what is known of an exchange that may have got no response.
-func (v *view) facts(x *exchange) discount.ExchangeFacts {
+// factsOf returns what is known of an exchange that may have got no response.
+func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
-		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.partial(),
+		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial(),
 		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
 	}
@@ -52,7 +52,7 @@ func (v *view) facts(x *exchange) discount.ExchangeFacts {
 	}
 	// A request that names a session known to be over asks what becomes of such
 	// requests; one that was under way at its end does not.
-	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.sessionOver(x)
+	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
 		f.Judged = f.Judged || req.Unanswered()
@@ -61,46 +61,46 @@ func (v *view) facts(x *exchange) discount.ExchangeFacts {
 	return f
 }
 
-// sessionOver reports whether the session of x was over, or about to be ended by
+// isSessionOver reports whether the session of x was over, or about to be ended by
 // the client, when x ended.
-func (v *view) sessionOver(x *exchange) bool {
+func (v *view) isSessionOver(x *exchange) bool {
 	ending, ends := v.sessions.ending[x.session]
 	_, gone := v.sessions.gone[x.session]
 	return x.session != "" && (gone || ends && (x.End == nil || ending < x.End.Seq))
 }
 
-// partial reports whether the body of the response ended before its announced
+// isPartial reports whether the body of the response ended before its announced
 // end, or could not be read. An event stream may break off at any time, and
 // base.request-answered judges the responses to JSON-RPC requests.
-func (x *exchange) partial() bool {
+func (x *exchange) isPartial() bool {
 	return x.Response != nil && len(x.requests) == 0 && x.ResponseHead().MediaType() != transcript.EventStream &&
 		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
 }
 
 // isUnanswered reports whether x got no HTTP response and no discount applies.
 func (v *view) isUnanswered(x *exchange) bool {
-	return x.Response == nil && discount.ForExchange(v.facts(x)) == nil
+	return x.Response == nil && discount.ForExchange(v.factsOf(x)) == nil
 }
 
-func responses(v *view, out *rules.Reporter) {
+func judgeResponses(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
-		case x.Response != nil && !x.partial():
+		case x.Response != nil && !x.isPartial():
 			out.CameUp(httpResponse)
-		case discount.ForExchange(v.facts(x)) != nil: // it does not count
-		case x.partial():
+		case discount.ForExchange(v.factsOf(x)) != nil: // it does not count
+		case x.isPartial():
 			out.Deviates(verdict.Deviation{
 				Requirement: httpResponse,
 				Summary:     "The server cuts off the body of an HTTP response.",
 				Permitted:   "all bytes of the body that the response head announces",
 				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; " + rules.Excerpt(x.End.Detail),
-				At:          shown(x.Request, x.Sent, x.Response, x.End),
+				At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
 			})
 		default:
 			d := verdict.Deviation{
 				Requirement: httpResponse,
 				Permitted:   "an HTTP response; an error status to refuse the request",
-				At:          shown(x.Request, x.Sent, x.End),
+				At:          positionsOf(x.Request, x.Sent, x.End),
 			}
 			switch x.Ended() {
 			case transcript.Unreadable:
@@ -115,22 +115,22 @@ func responses(v *view, out *rules.Reporter) {
 	}
 }
 
-// legalServed judges requests of which nothing is wrong, neither in HTTP nor in
+// judgeLegalRequests judges requests of which nothing is wrong, neither in HTTP nor in
 // JSON-RPC, and which the server refuses by a status without a JSON-RPC
 // response; and any request on which the server fails. A status of 400 to 499
 // says that the server found something wrong, so it is a note.
-func legalServed(v *view, out *rules.Reporter) {
+func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Response == nil || discount.IsIntermediary(x.Status()) || v.s.Era() != spec.Handshake || x.answersFirst() {
+		if x.Response == nil || discount.IsIntermediary(x.Status()) || v.s.Era() != spec.Handshake || x.hasErrorWithID() {
 			continue
 		}
-		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.initializes() &&
-			!slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.IsRegular() }) && v.listened(x)
+		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.hasInitialize() &&
+			!slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.IsRegular() }) && v.wasListening(x)
 		d := verdict.Deviation{
 			Requirement: httpServed,
 			Summary:     "The server refuses a legal request by HTTP status alone.",
 			Permitted:   "a result or a JSON-RPC error with the id of the request",
-			Seen:        x.seen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.at(),
 		}
 		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
@@ -152,14 +152,14 @@ func legalServed(v *view, out *rules.Reporter) {
 	}
 }
 
-// plainServed judges what becomes of the two requests that every server has to
+// judgePlainRequests judges what becomes of the two requests that every server has to
 // serve and that hold nothing to refuse. A refusal without the id of the request
 // is not its response.
-func plainServed(v *view, out *rules.Reporter) {
+func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
 		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
-			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.answersFirst() {
+			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.hasErrorWithID() {
 			continue
 		}
 		switch req := x.requests[0]; {
@@ -168,61 +168,61 @@ func plainServed(v *view, out *rules.Reporter) {
 		case req.Succeeded() && req.SoundInitialize():
 			out.CameUp(initResponse)
 		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.Cancelled && !pinged:
-			x.refusedPing(out)
+			x.judgeRefusedPing(out)
 		case req.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
-			x.failedInitialize(out)
+			x.judgeFailedInitialize(out)
 		}
 	}
 }
 
-// refusedPing judges a ping of a conversation in which none was served. An error
+// judgeRefusedPing judges a ping of a conversation in which none was served. An error
 // that calls it malformed is wrong in any case; for another one there may be a
 // reason beside the request, such as a session that is kept elsewhere.
-func (x *exchange) refusedPing(out *rules.Reporter) {
+func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	if x.Status() != 400 {
 		return
 	}
 	d := verdict.Deviation{
 		Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
-		Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at(),
+		Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.at(),
 	}
-	if e := x.errorIn(); e == nil || code(e) != spec.CodeParse && code(e) != spec.CodeInvalidRequest {
+	if e := x.errorIn(); e == nil || errorCode(e) != spec.CodeParse && errorCode(e) != spec.CodeInvalidRequest {
 		d.Summary, d.Weight = "The server refuses every ping by HTTP status.", verdict.AtMostWarning
 	}
 	out.Deviates(d)
 }
 
-// failedInitialize judges the first initialize, where the response shows that
+// judgeFailedInitialize judges the first initialize, where the response shows that
 // its receiver reads JSON-RPC, or streams: what else refuses it may be no MCP
 // server. An invalid request may mean that another client has the only session.
-func (x *exchange) failedInitialize(out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.seen(), At: x.at()}
+func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
+	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.at()}
 	e := x.errorIn()
 	switch {
-	case x.Status() == 400 && e != nil && code(e) == spec.CodeParse:
+	case x.Status() == 400 && e != nil && errorCode(e) == spec.CodeParse:
 		d.Summary = "The server refuses a valid initialize as unparsable."
 	case x.Status() == 500 && e != nil:
 		d.Summary = "The server fails on a valid initialize."
-	case x.opened() && x.Ended() == transcript.Complete && !x.goesOn():
-		d.Summary, d.At = "The server ends the stream of initialize without the response.", shown(x.Request, x.Sent, x.Response, x.End)
+	case x.isStreamOpened() && x.Ended() == transcript.Complete && !x.mayBeResumed():
+		d.Summary, d.At = "The server ends the stream of initialize without the response.", positionsOf(x.Request, x.Sent, x.Response, x.End)
 	default:
 		return
 	}
 	out.Deviates(d)
 }
 
-// goesOn reports whether an event on the stream has an id, so that the client
+// mayBeResumed reports whether an event on the stream has an id, so that the client
 // may take the stream up again behind it.
-func (x *exchange) goesOn() bool {
+func (x *exchange) mayBeResumed() bool {
 	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 		ev := e.StreamEvent()
 		return ev != nil && ev.ID != ""
 	})
 }
 
-// listened reports whether the stream on which the response to x is due was open
+// wasListening reports whether the stream on which the response to x is due was open
 // when x was responded to; over Streamable HTTP that is the exchange itself.
-func (v *view) listened(x *exchange) bool {
+func (v *view) wasListening(x *exchange) bool {
 	if v.s.Transport != spec.SSE {
 		return true
 	}

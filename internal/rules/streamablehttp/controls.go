@@ -8,15 +8,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 )
 
-// taken reports whether the server did what the request asks for: a status of
+// isAccepted reports whether the server did what the request asks for: a status of
 // success can come with an error, too.
-func (x *exchange) taken() bool { return x.Succeeded() && x.errorIn() == nil }
+func (x *exchange) isAccepted() bool { return x.Succeeded() && x.errorIn() == nil }
 
-// tellingly reports whether the refusal of x may be interpreted: the same
+// isInterpretable reports whether the refusal of x may be interpreted: the same
 // request without the flaw was served just before and just after, as far as
 // there was one. Otherwise the requirements are not observed, with the reason.
-func (v *view) tellingly(x *exchange, out *rules.Reporter, requirements ...string) bool {
-	why := v.unclear(x)
+func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ...string) bool {
+	why := v.whyUnclear(x)
 	for _, r := range requirements {
 		if why != "" {
 			out.Unclear(r, why)
@@ -25,19 +25,19 @@ func (v *view) tellingly(x *exchange, out *rules.Reporter, requirements ...strin
 	return why == ""
 }
 
-// unclear returns why the refusal of x shows nothing about its flaw, "" where
+// whyUnclear returns why the refusal of x shows nothing about its flaw, "" where
 // it does.
-func (v *view) unclear(x *exchange) string {
+func (v *view) whyUnclear(x *exchange) string {
 	odd := control.Status("status " + strconv.Itoa(x.Status()))
 	if v.mayBeSecond(x) {
 		return "it was refused (" + odd.Words + ") while the session had another stream"
 	}
-	controls := v.ordinary(x)
+	controls := v.controlsFor(x)
 	if len(controls) == 0 {
 		return control.Control{What: "the same request in order"}.Unclear(odd, false)
 	}
 	for _, y := range controls {
-		c := control.Control{What: "the same request in order", Sent: true, Served: y.taken(), Got: control.Status("status " + strconv.Itoa(y.Status()))}
+		c := control.Control{What: "the same request in order", Sent: true, Served: y.isAccepted(), Got: control.Status("status " + strconv.Itoa(y.Status()))}
 		if why := c.Unclear(odd, false); why != "" {
 			return why
 		}
@@ -50,18 +50,18 @@ func (v *view) unclear(x *exchange) string {
 // not know of that yet. Which session a GET without an id means is not known.
 func (v *view) mayBeSecond(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
-		return y != x && y.Method() == "GET" && y.opened() && y.Request.Seq < x.Request.Seq &&
+		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&
 			(y.session == x.session || x.session == "") && (x.Status() == 409 || y.open(x.Request.Seq))
 	})
 }
 
-// ordinary returns the last exchange before x, and the first after it, that
+// controlsFor returns the last exchange before x, and the first after it, that
 // differs from it only by having no flaw.
-func (v *view) ordinary(x *exchange) []*exchange {
+func (v *view) controlsFor(x *exchange) []*exchange {
 	var before, after *exchange
 	for _, y := range v.all {
 		switch {
-		case y.flaws != 0 || y.Response == nil || y.Method() != x.Method() || y.initializes() != x.initializes() || y.resumes() != x.resumes():
+		case y.flaws != 0 || y.Response == nil || y.Method() != x.Method() || y.hasInitialize() != x.hasInitialize() || y.isResumption() != x.isResumption():
 		case (len(y.requests) > 0) != (len(x.requests) > 0):
 		case y.Request.Seq < x.Request.Seq:
 			before = y

@@ -10,10 +10,10 @@ const (
 	mostStep = 1000
 )
 
-// countUp reports whether the ids, in the order in which they were given, are
+// doCountUp reports whether the ids, in the order in which they were given, are
 // alike but for a number that grows by small steps. Whatever is random, or
 // signed, in one of them makes them unlike.
-func countUp(ids []string) bool {
+func doCountUp(ids []string) bool {
 	if len(ids) < leastCounted {
 		return false
 	}
@@ -33,12 +33,12 @@ func stepBetween(a, b string) (uint64, bool) {
 		same++
 	}
 	a, b = a[same:], b[same:]
-	la, lb := digits(a), digits(b)
+	la, lb := countHexDigits(a), countHexDigits(b)
 	if a[la:] != b[lb:] {
 		return 0, false
 	}
 	base := 16
-	if decimal(a[:la]) && decimal(b[:lb]) {
+	if isDecimalNumber(a[:la]) && isDecimalNumber(b[:lb]) {
 		base = 10
 	}
 	before, err1 := strconv.ParseUint("0"+a[:la], base, 64) // the shorter one may be the beginning of the other
@@ -46,8 +46,8 @@ func stepBetween(a, b string) (uint64, bool) {
 	return after - before, err1 == nil && err2 == nil && after > before
 }
 
-// digits returns how many hexadecimal digits the text begins with.
-func digits(text string) int {
+// countHexDigits returns how many hexadecimal digits the text begins with.
+func countHexDigits(text string) int {
 	n := 0
 	for n < len(text) && (isDecimal(text[n]) || text[n] >= 'a' && text[n] <= 'f' || text[n] >= 'A' && text[n] <= 'F') {
 		n++
@@ -55,7 +55,7 @@ func digits(text string) int {
 	return n
 }
 
-func decimal(text string) bool {
+func isDecimalNumber(text string) bool {
 	for i := range len(text) {
 		if !isDecimal(text[i]) {
 			return false

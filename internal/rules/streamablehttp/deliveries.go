@@ -10,37 +10,37 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// deliveries judges streams that the server ended.
-func deliveries(v *view, out *rules.Reporter) {
-	v.streams(func(x *exchange) {
-		if v.halfDelivered(x, out) || v.misplaced(x, out) {
+// judgeDeliveries judges streams that the server ended.
+func judgeDeliveries(v *view, out *rules.Reporter) {
+	v.forEachStream(func(x *exchange) {
+		if v.judgeHalfDelivered(x, out) || v.judgeMisplaced(x, out) {
 			return
 		}
-		if _, all := allAnswered(x); all {
+		if _, all := lastResponse(x); all {
 			out.CameUp(responseDelivered)
 			if x.Ended() == transcript.Complete {
 				out.CameUp(noEarlyClose)
 			}
 			return
 		}
-		if x.Ended() != transcript.Complete || v.confused(x) || v.excused(x) || v.maybeOver(x) {
+		if x.Ended() != transcript.Complete || v.mayBeMisread(x) || v.isExcused(x) || v.mayBeOver(x) {
 			return
 		}
-		v.endedEarly(x, out)
+		v.judgeEarlyEnd(x, out)
 	})
 }
 
-// maybeOver reports whether the session of x may have been over when its stream
+// mayBeOver reports whether the session of x may have been over when its stream
 // ended: nothing was served in it later.
-func (v *view) maybeOver(x *exchange) bool {
+func (v *view) mayBeOver(x *exchange) bool {
 	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()
 	})
 }
 
-// endedEarly judges a stream that the server ended before a response.
-func (v *view) endedEarly(x *exchange, out *rules.Reporter) {
-	missing, late, elsewhere := v.notOn(x)
+// judgeEarlyEnd judges a stream that the server ended before a response.
+func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
+	missing, late, elsewhere := v.countMissing(x)
 	if elsewhere > 0 { // streamable-http.get-no-response
 		out.Elsewhere(responseDelivered)
 		return
@@ -49,13 +49,13 @@ func (v *view) endedEarly(x *exchange, out *rules.Reporter) {
 		return
 	}
 	if x.hasIDs() {
-		v.polling(x, out)
+		v.judgePolling(x, out)
 	}
 	d := verdict.Deviation{
 		Summary:   "The server ends the stream of a POST without the response.",
 		Permitted: "the end of the stream after all responses",
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
-		At:        shown(x.Request, x.Sent, x.Response, x.End),
+		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
 	// From 2025-11-25 on a stream with ids may be polled; whether it is given in
 	// the end was not tried, or shows on the stream that goes on with it.
@@ -78,16 +78,16 @@ func (v *view) endedEarly(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// notOn counts the requests of x whose responses did not come on its stream:
+// countMissing counts the requests of x whose responses did not come on its stream:
 // those without one, with one on a stream that goes on with it, and with one on
 // another stream.
-func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
+func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	for _, req := range x.requests {
 		switch {
-		case answeredOn(x, req) != nil || req.Cancelled:
+		case responseOn(x, req) != nil || req.Cancelled:
 		case len(req.Responses) == 0:
 			missing++
-		case v.resumed(x, req.Responses[0].Event):
+		case v.isOnResumed(x, req.Responses[0].Event):
 			late++
 		default:
 			elsewhere++
@@ -96,16 +96,16 @@ func (v *view) notOn(x *exchange) (missing, late, elsewhere int) {
 	return missing, late, elsewhere
 }
 
-// resumed reports whether the event came on a stream that goes on with that of x.
-func (v *view) resumed(x *exchange, e *transcript.Event) bool {
+// isOnResumed reports whether the event came on a stream that goes on with that of x.
+func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 	y := v.of(e)
 	return y != nil && y != x && v.origin(y) == x
 }
 
-// polling judges a connection that the server closed so that the client comes
+// judgePolling judges a connection that the server closed so that the client comes
 // back later.
-func (v *view) polling(x *exchange, out *rules.Reporter) {
-	if x.retries() {
+func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
+	if x.hasRetry() {
 		out.CameUp(retryBeforeClose)
 		return
 	}
@@ -114,13 +114,13 @@ func (v *view) polling(x *exchange, out *rules.Reporter) {
 		Summary:     "The server closes an unfinished stream without a retry field.",
 		Permitted:   "an event with a retry field before the connection is closed",
 		Seen:        "the end of the connection before the response",
-		At:          shown(x.Request, x.Sent, x.Response, x.End),
+		At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
 	})
 }
 
-// halfDelivered judges a response in an event without the blank line that ends
+// judgeHalfDelivered judges a response in an event without the blank line that ends
 // it: clients drop such an event.
-func (v *view) halfDelivered(x *exchange, out *rules.Reporter) bool {
+func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received || p.says.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
 			continue
@@ -130,16 +130,16 @@ func (v *view) halfDelivered(x *exchange, out *rules.Reporter) bool {
 			Summary:     "The server ends a stream inside the event of a message.",
 			Permitted:   "a blank line after each event; without it the event is lost",
 			Seen:        rules.Excerpt(p.Stream),
-			At:          shown(x.Request, x.Sent, x.Response, p.Event),
+			At:          positionsOf(x.Request, x.Sent, x.Response, p.Event),
 		})
 		return true
 	}
 	return false
 }
 
-// misplaced judges a response that comes on the stream of another POST. On that
+// judgeMisplaced judges a response that comes on the stream of another POST. On that
 // of a GET it is a matter of streamable-http.get-no-response.
-func (v *view) misplaced(x *exchange, out *rules.Reporter) bool {
+func (v *view) judgeMisplaced(x *exchange, out *rules.Reporter) bool {
 	for _, req := range x.requests {
 		if len(req.Responses) == 0 {
 			continue
@@ -153,7 +153,7 @@ func (v *view) misplaced(x *exchange, out *rules.Reporter) bool {
 			Summary:     "The server sends a response on the stream of another request.",
 			Permitted:   "the response on the stream that its request opened",
 			Seen:        rules.Excerpt(e.Raw),
-			At:          shown(x.Request, x.Sent, x.Response, e),
+			At:          positionsOf(x.Request, x.Sent, x.Response, e),
 		})
 		return true
 	}

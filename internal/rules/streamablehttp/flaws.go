@@ -31,7 +31,7 @@ const (
 
 // flawsOf returns what is wrong with the request of x.
 func (v *view) flawsOf(x *exchange) flaw {
-	f := v.sessions.flaws(x) | v.versionFlaws(x) | originFlaws(x)
+	f := v.sessions.headerFlaws(x) | v.versionFlaws(x) | originFlaws(x)
 	if !strings.EqualFold(hostname(x.RequestHead().Get("Host")), v.host) {
 		f |= otherHost
 	}
@@ -44,7 +44,7 @@ func (v *view) flawsOf(x *exchange) flaw {
 		if x.RequestHead().MediaType() != jsonType {
 			f |= badType
 		}
-		if !v.legal(x) {
+		if !v.isLegal(x) {
 			f |= badBody
 		}
 	case "GET":
@@ -61,14 +61,14 @@ func (v *view) accepts(head *transcript.Head) map[string]bool {
 	values := head.Get("Accept")
 	known, ok := v.accepted[values]
 	if !ok {
-		known = accepts(head.Values("Accept"))
+		known = acceptedTypes(head.Values("Accept"))
 		v.accepted[values] = known
 	}
 	return known
 }
 
-// accepts returns the media types that Accept headers list.
-func accepts(values []string) map[string]bool {
+// acceptedTypes returns the media types that Accept headers list.
+func acceptedTypes(values []string) map[string]bool {
 	out := map[string]bool{}
 	for _, value := range values {
 		for _, item := range strings.Split(value, ",") {
@@ -81,8 +81,8 @@ func accepts(values []string) map[string]bool {
 	return out
 }
 
-// legal reports whether the body is what a client may send.
-func (v *view) legal(x *exchange) bool {
+// isLegal reports whether the body is what a client may send.
+func (v *view) isLegal(x *exchange) bool {
 	if x.Sent == nil || x.Sent.IsCut() || x.Sent.Unterminated {
 		return false
 	}
@@ -116,7 +116,7 @@ func (v *view) versionFlaws(x *exchange) flaw {
 	r := spec.Revision(version)
 	switch {
 	case !head.Has(versionHeader):
-		if v.revision.AtLeast(spec.V20250618) && !x.initializes() {
+		if v.revision.AtLeast(spec.V20250618) && !x.hasInitialize() {
 			return noVersion
 		}
 	case !v.revision.AtLeast(spec.V20250618):
@@ -124,7 +124,7 @@ func (v *view) versionFlaws(x *exchange) flaw {
 			return otherVersion
 		}
 	case r == v.revision:
-	case r.Published() || x.initializes() || perhapsVersion(version):
+	case r.Published() || x.hasInitialize() || mayBeVersion(version):
 		return otherVersion
 	default:
 		return badVersion
@@ -132,8 +132,8 @@ func (v *view) versionFlaws(x *exchange) flaw {
 	return 0
 }
 
-// perhapsVersion reports whether a server may know a version that we do not.
-func perhapsVersion(text string) bool {
+// mayBeVersion reports whether a server may know a version that we do not.
+func mayBeVersion(text string) bool {
 	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
 }
 
@@ -159,8 +159,8 @@ func hostname(host string) string {
 	return name
 }
 
-// loopback reports whether a Host header names this machine.
-func loopback(host string) bool {
+// isLoopback reports whether a Host header names this machine.
+func isLoopback(host string) bool {
 	name := strings.ToLower(hostname(host))
 	ip := net.ParseIP(name)
 	return name == "localhost" || strings.HasSuffix(name, ".localhost") || ip != nil && ip.IsLoopback()

@@ -27,46 +27,46 @@ func getRules() []rules.Rule {
 			ID:           "rule.get-status",
 			Title:        "GET opens a stream, or gets 405",
 			Requirements: []string{singleEndpoint, streamOr405, concurrentStreams},
-			Start:        look(getStatus),
+			Start:        ruleOver(judgeGetStatus),
 		},
 		{
 			ID:           "rule.get-messages",
 			Title:        "the stream of a GET carries no response to a POST",
 			Requirements: []string{getUnrelated, getNoResponse},
-			Start:        look(getMessages),
+			Start:        ruleOver(judgeGetMessages),
 		},
 		{
 			ID:           "rule.get-retry",
 			Title:        "a resumed stream is not closed before the response without a retry field",
 			Requirements: []string{getRetry},
-			Start:        look(getRetries),
+			Start:        ruleOver(judgeGetRetries),
 		},
 	}
 }
 
-// gets calls see with the GETs that resume nothing.
-func (v *view) gets(see func(x *exchange)) {
+// forEachGet calls see with the GETs that resume nothing.
+func (v *view) forEachGet(see func(x *exchange)) {
 	for _, x := range v.all {
-		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.resumes() {
+		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.isResumption() {
 			see(x)
 		}
 	}
 }
 
-func getStatus(v *view, out *rules.Reporter) {
-	v.gets(func(x *exchange) {
+func judgeGetStatus(v *view, out *rules.Reporter) {
+	v.forEachGet(func(x *exchange) {
 		if x.flaws != 0 || v.initialized < 0 || x.Request.Seq < v.initialized {
 			return
 		}
 		if x.Response == nil {
-			v.unanswered(x, out)
+			v.judgeUnanswered(x, out)
 			return
 		}
-		if barred(x.Status()) || x.Status() == 403 {
+		if isBarringStatus(x.Status()) || x.Status() == 403 {
 			return
 		}
-		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.seen(), At: x.at()}
-		other := v.otherOpen(x)
+		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.describeSeen(), At: x.at()}
+		other := v.otherOpenStream(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
 			out.CameUp(singleEndpoint)
@@ -76,10 +76,10 @@ func getStatus(v *view, out *rules.Reporter) {
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
-			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", shown(other.Request, x.Request, x.Response)
+			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", positionsOf(other.Request, x.Request, x.Response)
 			out.Deviates(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
-		case x.Status() == 409 && v.hadStream(x): // the server may not know yet that we closed it
+		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not know yet that we closed it
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
@@ -106,9 +106,9 @@ const (
 	slowerThan = 10
 )
 
-// unanswered judges a GET without a response, while the server answered requests
+// judgeUnanswered judges a GET without a response, while the server answered requests
 // that were sent after it: a client can't tell then that there is a stream.
-func (v *view) unanswered(x *exchange, out *rules.Reporter) {
+func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 	until := v.end
 	if x.End != nil {
 		until = x.End.At
@@ -131,26 +131,26 @@ func (v *view) unanswered(x *exchange, out *rules.Reporter) {
 			Summary:     "The server does not answer a GET, but answers other requests.",
 			Permitted:   "the response head at once, even before the first event",
 			Seen:        fmt.Sprintf("no head for %v", (until - x.Request.At).Round(time.Second)),
-			At:          shown(x.Request, y.Response, x.End),
+			At:          positionsOf(x.Request, y.Response, x.End),
 			Weight:      verdict.AtMostWarning,
 		})
 		return
 	}
 }
 
-// hadStream reports whether a GET of the same session had opened a stream before x.
-func (v *view) hadStream(x *exchange) bool {
+// hadStreamBefore reports whether a GET of the same session had opened a stream before x.
+func (v *view) hadStreamBefore(x *exchange) bool {
 	for _, y := range v.all {
-		if y.Method() == "GET" && y.session == x.session && y.opened() && y.Request.Seq < x.Request.Seq {
+		if y.Method() == "GET" && y.session == x.session && y.isStreamOpened() && y.Request.Seq < x.Request.Seq {
 			return true
 		}
 	}
 	return false
 }
 
-// otherOpen returns a GET of the same session whose stream was open when x was
+// otherOpenStream returns a GET of the same session whose stream was open when x was
 // sent.
-func (v *view) otherOpen(x *exchange) *exchange {
+func (v *view) otherOpenStream(x *exchange) *exchange {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.open(x.Request.Seq) {
 			return y
@@ -159,12 +159,12 @@ func (v *view) otherOpen(x *exchange) *exchange {
 	return nil
 }
 
-func getMessages(v *view, out *rules.Reporter) {
-	v.gets(func(x *exchange) {
-		if !x.opened() {
+func judgeGetMessages(v *view, out *rules.Reporter) {
+	v.forEachGet(func(x *exchange) {
+		if !x.isStreamOpened() {
 			return
 		}
-		if v.answeredDuring(x) {
+		if v.isAnsweredDuring(x) {
 			out.CameUp(getNoResponse)
 		}
 		for _, p := range x.pieces {
@@ -172,7 +172,7 @@ func getMessages(v *view, out *rules.Reporter) {
 				continue
 			}
 			if m := responseIn(p); m != nil {
-				if _, twice := v.firstElsewhere(p); twice { // streamable-http.no-broadcast
+				if _, twice := v.earlierDelivery(p); twice { // streamable-http.no-broadcast
 					out.Elsewhere(getNoResponse)
 					continue
 				}
@@ -181,11 +181,11 @@ func getMessages(v *view, out *rules.Reporter) {
 					Summary:     "The server sends a response on a GET stream that resumes nothing.",
 					Permitted:   "requests and notifications; responses on the stream of their POST",
 					Seen:        rules.Excerpt(m.Raw),
-					At:          shown(x.Request, x.Response, p.Event),
+					At:          positionsOf(x.Request, x.Response, p.Event),
 				})
 				continue
 			}
-			v.unrelated(x, p, out)
+			v.judgeUnrelated(x, p, out)
 		}
 	})
 }
@@ -199,9 +199,9 @@ func responseIn(p piece) *wire.Message {
 	return nil
 }
 
-// answeredDuring reports whether a request was answered while the stream of x was
+// isAnsweredDuring reports whether a request was answered while the stream of x was
 // open, so that the response could have come on it.
-func (v *view) answeredDuring(x *exchange) bool {
+func (v *view) isAnsweredDuring(x *exchange) bool {
 	for _, req := range v.s.ClientRequests() {
 		if len(req.Responses) > 0 && req.Responses[0].Event.Exchange != x.Number && x.open(req.Responses[0].Event.Seq) {
 			return true
@@ -210,9 +210,9 @@ func (v *view) answeredDuring(x *exchange) bool {
 	return false
 }
 
-// unrelated judges progress: of other messages nothing shows whether they
+// judgeUnrelated judges progress: of other messages nothing shows whether they
 // belong to a request in progress.
-func (v *view) unrelated(x *exchange, p piece, out *rules.Reporter) {
+func (v *view) judgeUnrelated(x *exchange, p piece, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
 	case owner == nil:
@@ -223,29 +223,29 @@ func (v *view) unrelated(x *exchange, p piece, out *rules.Reporter) {
 			Summary:     "The server sends a request's progress on a GET stream.",
 			Permitted:   "messages that belong to no request in progress; progress on the stream of its POST",
 			Seen:        "progress with the token " + rules.Excerpt(token),
-			At:          shown(x.Request, owner.Event, p.Event),
+			At:          positionsOf(x.Request, owner.Event, p.Event),
 		})
 	}
 }
 
-// getRetries judges a connection that the server closed though its stream had
+// judgeGetRetries judges a connection that the server closed though its stream had
 // not ended. A stream that the server opens for what it says unasked may end at
 // any time, and what a later one brings does not show whether it goes on with
 // the first; that of a request goes on until the response has come.
-func getRetries(v *view, out *rules.Reporter) {
+func judgeGetRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Method() != "GET" || !x.opened() || x.Ended() != transcript.Complete || v.excused(x) {
+		if x.Method() != "GET" || !x.isStreamOpened() || x.Ended() != transcript.Complete || v.isExcused(x) {
 			continue
 		}
-		end := v.answeredLater(x)
+		end := v.laterResponse(x)
 		if end == nil {
 			continue
 		}
-		if v.retriesUpTo(x) {
+		if v.hasRetryUpTo(x) {
 			out.CameUp(getRetry)
 			continue
 		}
-		if v.takenOver(x) {
+		if v.isTakenOver(x) {
 			continue
 		}
 		out.Deviates(verdict.Deviation{
@@ -253,14 +253,14 @@ func getRetries(v *view, out *rules.Reporter) {
 			Summary:     "The server closes a continuing GET stream without a retry field.",
 			Permitted:   "an event with a retry field before the connection is closed",
 			Seen:        "the end of the connection; the response came when the stream was resumed again",
-			At:          shown(x.Request, x.Response, x.End, end),
+			At:          positionsOf(x.Request, x.Response, x.End, end),
 		})
 	}
 }
 
-// answeredLater returns the response to a request whose stream x went on with,
+// laterResponse returns the response to a request whose stream x went on with,
 // where it came first on a GET that went on with the stream behind the end of x.
-func (v *view) answeredLater(x *exchange) *transcript.Event {
+func (v *view) laterResponse(x *exchange) *transcript.Event {
 	origin := v.origin(x)
 	if origin == nil || origin.Method() != "POST" {
 		return nil
@@ -276,17 +276,17 @@ func (v *view) answeredLater(x *exchange) *transcript.Event {
 	return nil
 }
 
-// retriesUpTo reports whether the stream of x had a retry field before x ended, on
+// hasRetryUpTo reports whether the stream of x had a retry field before x ended, on
 // whichever connection: a client keeps the last one.
-func (v *view) retriesUpTo(x *exchange) bool {
+func (v *view) hasRetryUpTo(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.pieces, func(p piece) bool { return p.says.Retry != "" && p.Seq < x.End.Seq })
 	})
 }
 
-// takenOver reports whether the client opened another stream by GET while x was
+// isTakenOver reports whether the client opened another stream by GET while x was
 // open: a server that closes x for that has nothing to announce.
-func (v *view) takenOver(x *exchange) bool {
+func (v *view) isTakenOver(x *exchange) bool {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.Request.Seq > x.Request.Seq && y.Request.Seq < x.End.Seq {
 			return true

@@ -22,44 +22,44 @@ func originRules() []rules.Rule {
 		ID:           "rule.origin",
 		Title:        "requests with a foreign Origin are refused",
 		Requirements: []string{originValidated, originInvalid, originAbsent, originBody, legacyOriginChecks},
-		Start:        look(origins),
+		Start:        ruleOver(judgeOrigins),
 	}}
 }
 
-func origins(v *view, out *rules.Reporter) {
+func judgeOrigins(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case x.Response == nil || !slices.Contains([]string{"GET", "POST", "DELETE"}, x.Method()):
 		case x.flaws&foreignOrigin != 0:
-			v.foreign(x, out)
+			v.judgeForeign(x, out)
 		case !x.RequestHead().Has("Origin") && x.flaws == 0:
-			v.absent(x, out)
+			v.judgeAbsent(x, out)
 		}
 	}
 }
 
-// foreign judges what becomes of a request that claims to come from a page on
+// judgeForeign judges what becomes of a request that claims to come from a page on
 // another host. Only of a server on this machine it is known that it serves no
 // such page.
-func (v *view) foreign(x *exchange, out *rules.Reporter) {
+func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
 		validated = legacyOriginChecks
 	}
 	d := verdict.Deviation{
 		Requirement: validated, Permitted: "a refusal", At: x.at(),
-		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.seen(),
+		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.describeSeen(),
 	}
-	if !loopback(x.RequestHead().Get("Host")) {
+	if !isLoopback(x.RequestHead().Get("Host")) {
 		d.Weight = verdict.OnlyNote
 	}
 	switch {
 	case x.Succeeded() && x.errorIn() != nil: // refused, or served and failed
 		return
 	case x.Succeeded():
-		v.servedAbroad(x, d, out)
+		v.judgeServedForeign(x, d, out)
 		return
-	case !x.Refused() || barred(x.Status()):
+	case !x.Refused() || isBarringStatus(x.Status()):
 		return
 	}
 	if x.flaws != foreignOrigin { // another one may be the reason
@@ -67,34 +67,34 @@ func (v *view) foreign(x *exchange, out *rules.Reporter) {
 	}
 	// A 403 is what the sentence demands, so that a second stream need not be
 	// the reason.
-	if !(x.Method() == "GET" && x.Status() == 403 && v.servedWithout(x)) && !v.tellingly(x, out, validated, originInvalid) {
+	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithout(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}
 	out.CameUp(validated)
 	if x.Status() == 403 {
 		out.CameUp(originInvalid)
-		forbiddenBody(x, out)
+		judgeForbiddenBody(x, out)
 		return
 	}
 	d.Requirement, d.Permitted = originInvalid, "403"
 	d.Summary = "The server refuses another host's Origin, but not with 403."
-	if malformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
+	if isMalformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
 		d.Summary = "The server refuses a malformed Origin, but not with 403."
 	}
 	out.Deviates(d)
 }
 
-// servedAbroad judges a request that is served. An Origin that no browser sends
+// judgeServedForeign judges a request that is served. An Origin that no browser sends
 // shows less, and nothing new where pages are served.
-func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Reporter) {
+func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.Elsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
-	if malformedOrigin(x.RequestHead().Get("Origin")) {
+	if isMalformedOrigin(x.RequestHead().Get("Origin")) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
 		d.Summary = "The server accepts a request with a malformed Origin."
 		if slices.ContainsFunc(v.all, func(y *exchange) bool {
-			return y.flaws&foreignOrigin != 0 && y.Succeeded() && !malformedOrigin(y.RequestHead().Get("Origin"))
+			return y.flaws&foreignOrigin != 0 && y.Succeeded() && !isMalformedOrigin(y.RequestHead().Get("Origin"))
 		}) {
 			return
 		}
@@ -102,24 +102,24 @@ func (v *view) servedAbroad(x *exchange, d verdict.Deviation, out *rules.Reporte
 	out.Deviates(d)
 }
 
-// malformedOrigin reports whether an Origin is neither null nor that of a page.
-func malformedOrigin(text string) bool {
+// isMalformedOrigin reports whether an Origin is neither null nor that of a page.
+func isMalformedOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// servedWithout reports whether the server served a request of the same sort
+// isServedWithout reports whether the server served a request of the same sort
 // that claims to come from nowhere else.
-func (v *view) servedWithout(x *exchange) bool {
+func (v *view) isServedWithout(x *exchange) bool {
 	for _, y := range v.all {
-		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
 			return true
 		}
 	}
 	return false
 }
 
-func forbiddenBody(x *exchange, out *rules.Reporter) {
+func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	m := x.errorIn()
 	switch {
 	case m == nil:
@@ -130,25 +130,25 @@ func forbiddenBody(x *exchange, out *rules.Reporter) {
 			Requirement: originBody,
 			Summary:     "The server's error in the body of a 403 has an id.",
 			Permitted:   "an error without an id, or a body that is not a message",
-			Seen:        x.seen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.at(),
 		})
 	}
 }
 
-// absent judges a 403 because there is no Origin: with one it is served.
-func (v *view) absent(x *exchange, out *rules.Reporter) {
+// judgeAbsent judges a 403 because there is no Origin: with one it is served.
+func (v *view) judgeAbsent(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
 		out.CameUp(originAbsent)
 	case x.Status() != 403:
 	default:
 		for _, y := range v.all {
-			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.initializes() == x.initializes() {
+			if y.RequestHead().Has("Origin") && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
 				out.Deviates(verdict.Deviation{
 					Requirement: originAbsent,
 					Summary:     "The server refuses a request without an Origin.",
 					Permitted:   "a response: only browsers send Origin",
-					Seen:        x.seen(), At: shown(x.Request, x.Response),
+					Seen:        x.describeSeen(), At: positionsOf(x.Request, x.Response),
 				})
 				return
 			}

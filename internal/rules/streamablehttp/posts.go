@@ -29,37 +29,37 @@ func postRules() []rules.Rule {
 			ID:           "rule.post-accepted",
 			Title:        "notifications and responses get 202 without a body, or an error status",
 			Requirements: []string{accepted, acceptedResponse, rejectedStatus, rejectedBody},
-			Start:        look(tellings),
+			Start:        ruleOver(judgeWithoutRequests),
 		},
 		{
 			ID:           "rule.post-answer",
 			Title:        "a request gets one JSON object or an event stream",
 			Requirements: []string{contentType, singleObject, batchComplete},
-			Start:        look(postAnswers),
+			Start:        ruleOver(judgePosts),
 		},
 		{
 			ID:           "rule.post-accept",
 			Title:        "a client that accepts both types is served",
 			Requirements: []string{acceptBoth},
-			Start:        look(acceptable),
+			Start:        ruleOver(judgeAccepted),
 		},
 		{
 			ID:           "rule.post-unparsable",
 			Title:        "a body that is not JSON gets an error status",
 			Requirements: []string{parseErrorHTTP},
-			Start:        look(unparsable),
+			Start:        ruleOver(judgeUnparsable),
 		},
 	}
 }
 
-// tellings judges the answers to bodies without requests.
-func tellings(v *view, out *rules.Reporter) {
+// judgeWithoutRequests judges the answers to bodies without requests.
+func judgeWithoutRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if !x.isPost() || len(x.requests) > 0 || x.Response == nil {
 			continue
 		}
 		requirement := accepted
-		if !slices.ContainsFunc(x.sent(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
+		if !slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool { return m.Kind != wire.Response }) {
 			requirement = acceptedResponse
 		}
 		weight := verdict.Full
@@ -68,21 +68,21 @@ func tellings(v *view, out *rules.Reporter) {
 		}
 		found := func(requirement, summary string) {
 			out.Deviates(verdict.Deviation{
-				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.seen(), At: x.at(),
+				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.describeSeen(), At: x.at(),
 				Weight: weight,
 			})
 		}
 		switch {
 		case x.Refused():
 			out.CameUp(rejectedStatus)
-			refusalBody(x, out)
+			judgeRefusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
 			found(rejectedStatus, "The server refuses a notification or response with a 2xx status.")
 			out.Elsewhere(requirement)
 		case x.Status() != 202:
 			found(requirement, "The server accepts a notification or response, but not with 202.")
-		case x.bodied():
+		case x.hasBody():
 			found(requirement, "The server's 202 for a notification or response has a body.")
 		default:
 			out.CameUp(requirement)
@@ -90,11 +90,11 @@ func tellings(v *view, out *rules.Reporter) {
 	}
 }
 
-// refusalBody judges the messages in the body of a refusal. A body without any,
+// judgeRefusalBody judges the messages in the body of a refusal. A body without any,
 // which was read to its end, is as good: what is refused is no request, which
 // alone has an id to answer to.
-func refusalBody(x *exchange, out *rules.Reporter) {
-	plain := x.bodied() && x.Ended() == transcript.Complete && !barred(x.Status())
+func judgeRefusalBody(x *exchange, out *rules.Reporter) {
+	plain := x.hasBody() && x.Ended() == transcript.Complete && !isBarringStatus(x.Status())
 	for _, m := range x.Messages() {
 		if !m.Has("jsonrpc") {
 			continue
@@ -108,7 +108,7 @@ func refusalBody(x *exchange, out *rules.Reporter) {
 			Requirement: rejectedBody,
 			Summary:     "The server's refusal has a body that is not an error without id.",
 			Permitted:   "an error without an id, or a body that is not a message",
-			Seen:        x.seen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.at(),
 		})
 	}
 	if plain {
@@ -116,44 +116,44 @@ func refusalBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// postAnswers judges what requests are answered with, where the status says
+// judgePosts judges what requests are answered with, where the status says
 // that they are.
-func postAnswers(v *view, out *rules.Reporter) {
+func judgePosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.bodied() && v.pointless(x) {
+		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.hasBody() && v.isPointless(x) {
 			continue
 		}
 		media := x.ResponseHead().MediaType()
 		if media == jsonType || media == transcript.EventStream {
-			if d, odd := x.oddStatus(); odd {
+			if d, odd := x.unusualStatus(); odd {
 				out.Deviates(d)
 			} else {
 				out.CameUp(contentType)
 			}
 			if media == jsonType && x.Ended() == transcript.Complete {
-				v.jsonBody(x, out)
-				wholeBatch(x, out)
+				v.judgeJSONBody(x, out)
+				judgeBatchResponse(x, out)
 			}
 			continue
 		}
 		d := verdict.Deviation{
 			Requirement: contentType, Permitted: "application/json or text/event-stream, with the response",
-			Summary: "The server answers a request with another media type.", Seen: x.seen(), At: x.at(),
+			Summary: "The server answers a request with another media type.", Seen: x.describeSeen(), At: x.at(),
 		}
-		if !x.bodied() {
+		if !x.hasBody() {
 			d.Summary = "The server answers a request without a body."
 		}
 		out.Deviates(d)
 	}
 }
 
-// oddStatus judges the status of a response that brings what was asked for. MCP
+// unusualStatus judges the status of a response that brings what was asked for. MCP
 // names none: clients read 202 as "nothing will come", and 206 is for those who
 // asked for a part. A proxy makes 203 of 200.
-func (x *exchange) oddStatus() (verdict.Deviation, bool) {
+func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	d := verdict.Deviation{
 		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
-		Summary: "The server answers a request with a status other than 200.", Seen: x.seen(), At: x.at(),
+		Summary: "The server answers a request with a status other than 200.", Seen: x.describeSeen(), At: x.at(),
 	}
 	switch {
 	case x.Status() == 203:
@@ -164,18 +164,18 @@ func (x *exchange) oddStatus() (verdict.Deviation, bool) {
 	return d, x.Status() != 200
 }
 
-// pointless reports whether no response is due any more: the requests were
+// isPointless reports whether no response is due any more: the requests were
 // cancelled, or the session has ended.
-func (v *view) pointless(x *exchange) bool {
+func (v *view) isPointless(x *exchange) bool {
 	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.Cancelled })
-	return cancelled || x.End != nil && v.excused(x)
+	return cancelled || x.End != nil && v.isExcused(x)
 }
 
-// jsonBody judges a whole body.
-func (v *view) jsonBody(x *exchange, out *rules.Reporter) {
+// judgeJSONBody judges a whole body.
+func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	found := func(summary string, at []int) {
 		out.Deviates(verdict.Deviation{
-			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.seen(), At: at,
+			Requirement: singleObject, Summary: summary, Permitted: "one JSON object, the response to the request", Seen: x.describeSeen(), At: at,
 		})
 	}
 	if len(x.Body) == 0 {
@@ -205,7 +205,7 @@ func (v *view) jsonBody(x *exchange, out *rules.Reporter) {
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
-	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !answersHere(x, &f.Messages[0]):
+	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsHere(x, &f.Messages[0]):
 		out.Elsewhere(singleObject) // base rules speak of ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
@@ -214,12 +214,12 @@ func (v *view) jsonBody(x *exchange, out *rules.Reporter) {
 		out.CameUp(singleObject)
 		return
 	}
-	found(summary, shown(x.Request, x.Sent, x.Response, e))
+	found(summary, positionsOf(x.Request, x.Sent, x.Response, e))
 }
 
-// wholeBatch judges whether the JSON body that answers a batch has all its
+// judgeBatchResponse judges whether the JSON body that answers a batch has all its
 // responses: there is no other place for them.
-func wholeBatch(x *exchange, out *rules.Reporter) {
+func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
 		return
 	}
@@ -238,17 +238,17 @@ func wholeBatch(x *exchange, out *rules.Reporter) {
 		Summary:     "The server's answer to a batch lacks responses.",
 		Permitted:   "one response for each request of the batch",
 		Seen:        fmt.Sprintf("%d of %d responses are missing", missing, len(x.requests)),
-		At:          shown(x.Request, x.Sent, x.Response, x.Body[0]),
+		At:          positionsOf(x.Request, x.Sent, x.Response, x.Body[0]),
 	})
 }
 
-// answersHere reports whether m has the id of a request in the exchange, or is
+// belongsHere reports whether m has the id of a request in the exchange, or is
 // no response.
-func answersHere(x *exchange, m *wire.Message) bool {
+func belongsHere(x *exchange, m *wire.Message) bool {
 	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return req.Message.ID.Key() == m.ID.Key() })
 }
 
-func acceptable(v *view, out *rules.Reporter) {
+func judgeAccepted(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case !x.isPost() || x.flaws&^noVersion != 0:
@@ -259,21 +259,21 @@ func acceptable(v *view, out *rules.Reporter) {
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "a response of either type",
-				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.seen(), At: x.at(), Header: "Accept",
+				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.describeSeen(), At: x.at(), Header: "Accept",
 			})
 		}
 	}
 }
 
-func unparsable(v *view, out *rules.Reporter) {
+func judgeUnparsable(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || barred(x.Status()) {
+		if x.Method() != "POST" || x.Sent == nil || x.Sent.IsCut() || !x.Sent.Frame.Has(wire.NotJSON) || x.Response == nil || isBarringStatus(x.Status()) {
 			continue
 		}
 		if x.flaws != badBody {
 			continue // it may be refused for another reason
 		}
-		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.seen(), At: x.at()}
+		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.describeSeen(), At: x.at()}
 		m := x.errorIn()
 		switch {
 		case x.Succeeded() && m != nil:
@@ -282,9 +282,9 @@ func unparsable(v *view, out *rules.Reporter) {
 		case x.Succeeded():
 			d.Summary = "The server accepts a body that is not JSON."
 			out.Deviates(d)
-		case m != nil && v.s.Era() == spec.Stateless && code(m) == spec.CodeHeaderMismatch: // no body fits its headers
+		case m != nil && v.s.Era() == spec.Stateless && errorCode(m) == spec.CodeHeaderMismatch: // no body fits its headers
 			out.CameUp(parseErrorHTTP)
-		case m != nil && x.Status() == 400 && code(m) != spec.CodeParse:
+		case m != nil && x.Status() == 400 && errorCode(m) != spec.CodeParse:
 			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
 			out.Deviates(d)
 		case x.Refused():
@@ -293,8 +293,8 @@ func unparsable(v *view, out *rules.Reporter) {
 	}
 }
 
-// code returns the code of an error, 0 where it has none that is an integer.
-func code(m *wire.Message) spec.Code {
+// errorCode returns the code of an error, 0 where it has none that is an integer.
+func errorCode(m *wire.Message) spec.Code {
 	n, _ := m.ErrorCode()
 	return spec.Code(n)
 }

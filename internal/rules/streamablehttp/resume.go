@@ -25,25 +25,25 @@ func resumeRules() []rules.Rule {
 			ID:           "rule.event-ids",
 			Title:        "event ids are unique over the streams of a session",
 			Requirements: []string{eventIDUnique},
-			Start:        look(eventIDs),
+			Start:        ruleOver(judgeEventIDs),
 		},
 		{
 			ID:           "rule.resumption",
 			Title:        "a resumed stream continues, without messages of other streams",
 			Requirements: []string{replay, noCross, resumeViaGet},
-			Start:        look(resumptions),
+			Start:        ruleOver(judgeResumptions),
 		},
 		{
 			ID:           "rule.one-stream",
 			Title:        "each message is sent on one stream only",
 			Requirements: []string{noBroadcast},
-			Start:        look(broadcasts),
+			Start:        ruleOver(judgeBroadcasts),
 		},
 	}
 }
 
-// eventIDs passes over what is delivered again when a stream is resumed.
-func eventIDs(v *view, out *rules.Reporter) {
+// judgeEventIDs passes over what is delivered again when a stream is resumed.
+func judgeEventIDs(v *view, out *rules.Reporter) {
 	type place struct {
 		session, id string
 	}
@@ -53,7 +53,7 @@ func eventIDs(v *view, out *rules.Reporter) {
 			continue
 		}
 		x := v.of(p.Event)
-		if x.session == "" && !v.withoutSessions() {
+		if x.session == "" && !v.isSessionless() {
 			continue // what is in no session shares none
 		}
 		at := place{x.session, p.says.ID}
@@ -64,7 +64,7 @@ func eventIDs(v *view, out *rules.Reporter) {
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
-		if x.resumes() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(primes(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+		if x.isResumption() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(isPriming(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
 			continue // redelivered, or broadcast
 		}
 		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
@@ -76,16 +76,16 @@ func eventIDs(v *view, out *rules.Reporter) {
 			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
 			Seen:        "the id " + rules.Excerpt(p.says.ID),
-			At:          shown(known.Event, p.Event),
+			At:          positionsOf(known.Event, p.Event),
 		})
 	}
 }
 
-// primes reports whether an event without a message came on the stream of a POST:
+// isPriming reports whether an event without a message came on the stream of a POST:
 // no message has its id, which may be told again where the stream goes on.
-func primes(v *view, known piece) bool {
+func isPriming(v *view, known piece) bool {
 	x := v.of(known.Event)
-	return x.Method() == "POST" && !x.resumes()
+	return x.Method() == "POST" && !x.isResumption()
 }
 
 // isMessage reports whether the event brings a message; some servers tell again
@@ -96,9 +96,9 @@ func isMessage(p piece) bool {
 	})
 }
 
-// withoutSessions reports whether the server is known to do without sessions: it
+// isSessionless reports whether the server is known to do without sessions: it
 // has answered initialize with a result, and never named one.
-func (v *view) withoutSessions() bool {
+func (v *view) isSessionless() bool {
 	if len(v.sessions.assigned) > 0 {
 		return false
 	}
@@ -112,34 +112,34 @@ func (v *view) inOrder() []piece {
 
 type inOrderKey struct{}
 
-// resumptions judges the response to a GET with the id of a received event.
-func resumptions(v *view, out *rules.Reporter) {
+// judgeResumptions judges the response to a GET with the id of a received event.
+func judgeResumptions(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		id, resumes := x.lastID()
 		origin := v.origin(x)
-		if resumes && origin == nil && x.flaws == 0 && x.opened() {
-			v.strange(x, out)
+		if resumes && origin == nil && x.flaws == 0 && x.isStreamOpened() {
+			v.judgeForeignMessages(x, out)
 		}
-		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || barred(x.Status()) {
+		if !resumes || x.Method() != "GET" || origin == nil || x.flaws != 0 || isBarringStatus(x.Status()) {
 			continue
 		}
-		if x.opened() {
+		if x.isStreamOpened() {
 			if origin.Method() == "POST" {
 				out.CameUp(resumeViaGet)
 			}
-			v.replayed(x, origin, id, out)
+			v.judgeReplayed(x, origin, id, out)
 			continue
 		}
-		if origin.Method() == "POST" && v.refusesToResume(x) {
-			v.notResumed(x, origin, id, out)
+		if origin.Method() == "POST" && v.isResumptionRefused(x) {
+			v.judgeNotResumed(x, origin, id, out)
 		}
 	}
 }
 
-// refusesToResume reports whether the status of x refuses to resume a stream. 404
+// isResumptionRefused reports whether the status of x refuses to resume a stream. 404
 // tells a client that the session has ended, so it counts only if the session
 // continues.
-func (v *view) refusesToResume(x *exchange) bool {
+func (v *view) isResumptionRefused(x *exchange) bool {
 	switch x.Status() {
 	case 400, 405, 500, 501:
 		return true
@@ -149,22 +149,22 @@ func (v *view) refusesToResume(x *exchange) bool {
 	return false
 }
 
-// notResumed judges a GET with the id of an event from the stream of a POST,
+// judgeNotResumed judges a GET with the id of an event from the stream of a POST,
 // which is refused. 405 is what a server owes that has no streams for GET, and
 // the ids that prime a stream oblige it to none: only who closes a connection
 // before the response counts on the client's coming back.
-func (v *view) notResumed(x, origin *exchange, id string, out *rules.Reporter) {
+func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
 		Summary:     "The server's POST stream has event ids, but cannot be resumed.",
 		Permitted:   "an event stream, or 405",
-		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.seen(),
-		At:          shown(origin.Request, x.Request, x.Response),
+		Seen:        "Last-Event-ID " + rules.Excerpt(id) + ": " + x.describeSeen(),
+		At:          positionsOf(origin.Request, x.Request, x.Response),
 	}
-	switch closed := v.closedEarly(x, origin, id); {
+	switch closed := v.earlyClose(x, origin, id); {
 	case closed != nil:
 		d.Permitted = "the rest of the stream, because its response was not yet sent"
-		d.At = shown(origin.Request, closed, x.Request, x.Response)
+		d.At = positionsOf(origin.Request, closed, x.Request, x.Response)
 	case x.Status() == 405:
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
 		d.Permitted = "this: resending missed messages is optional"
@@ -172,47 +172,47 @@ func (v *view) notResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// closedEarly returns the end of the connection that brought the event which x
+// earlyClose returns the end of the connection that brought the event which x
 // names, where the server closed it and has left a request of its stream
 // without a response ever since.
-func (v *view) closedEarly(x, origin *exchange, id string) *transcript.Event {
+func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	last := v.ids[x.session][id]
-	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.confused(origin) || v.excused(last) || v.maybeOver(last) {
+	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeOver(last) {
 		return nil
 	}
-	if slices.ContainsFunc(origin.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 && !v.cancelled(req, last.End.Seq) }) {
+	if slices.ContainsFunc(origin.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 && !v.isCancelled(req, last.End.Seq) }) {
 		return last.End
 	}
 	return nil
 }
 
-// cancelled reports whether the client had cancelled the request, or its id,
+// isCancelled reports whether the client had cancelled the request, or its id,
 // before a position. That it did so when the stream was lost excuses nothing.
-func (v *view) cancelled(req *rules.Request, before int) bool {
+func (v *view) isCancelled(req *rules.Request, before int) bool {
 	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
-		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(req.Message.ID)
 		})
 	})
 }
 
-// replayed judges what came on x, which goes on with the stream of origin
+// judgeReplayed judges what came on x, which goes on with the stream of origin
 // behind the event with the id last.
-func (v *view) replayed(x, origin *exchange, last string, out *rules.Reporter) {
-	old := v.upTo(origin, last, x)
+func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Reporter) {
+	old := v.idsUpTo(origin, last, x)
 	clean, fresh := true, true
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received || p.IsCut() {
 			continue
 		}
-		if v.foreignTo(p, x, origin) {
+		if v.isForeignTo(p, x, origin) {
 			clean = false
 			out.Deviates(verdict.Deviation{
 				Requirement: noCross,
 				Summary:     "The server resumes a stream with messages of another one.",
 				Permitted:   "the later messages of the named event's stream",
 				Seen:        rules.Excerpt(p.Raw),
-				At:          shown(origin.Request, x.Request, p.Event),
+				At:          positionsOf(origin.Request, x.Request, p.Event),
 			})
 		}
 		if fresh && p.says.ID != "" && old[p.says.ID] {
@@ -222,7 +222,7 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Reporter) {
 				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events after it",
 				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
-				At:          shown(x.Request, p.Event),
+				At:          positionsOf(x.Request, p.Event),
 			})
 		}
 	}
@@ -234,9 +234,9 @@ func (v *view) replayed(x, origin *exchange, last string, out *rules.Reporter) {
 	}
 }
 
-// upTo returns the ids of events with data on the stream of origin, up to the
+// idsUpTo returns the ids of events with data on the stream of origin, up to the
 // one named last.
-func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]bool {
+func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.inOrder() {
 		y := v.of(p.Event)
@@ -253,11 +253,11 @@ func (v *view) upTo(origin *exchange, last string, before *exchange) map[string]
 	return nil
 }
 
-// foreignTo reports whether a message on the resumed stream x belongs to another
+// isForeignTo reports whether a message on the resumed stream x belongs to another
 // than that of origin: it came there before, or is the response to a request
 // that was posted elsewhere, or tells its progress. What is no message, such as
 // an event that primed another stream, is not what streams must not replay.
-func (v *view) foreignTo(p piece, x, origin *exchange) bool {
+func (v *view) isForeignTo(p piece, x, origin *exchange) bool {
 	if !isMessage(p) {
 		return false
 	}
@@ -282,23 +282,23 @@ func (v *view) foreignTo(p piece, x, origin *exchange) bool {
 	return owner != nil && owner.Event.Exchange != origin.Number && origin.Method() == "POST"
 }
 
-func broadcasts(v *view, out *rules.Reporter) {
+func judgeBroadcasts(v *view, out *rules.Reporter) {
 	several := false
 	for _, x := range v.all {
-		if v.s.Transport != spec.StreamableHTTP || x.resumes() {
+		if v.s.Transport != spec.StreamableHTTP || x.isResumption() {
 			continue
 		}
 		for _, p := range x.pieces {
-			first, twice := v.firstElsewhere(p)
+			first, twice := v.earlierDelivery(p)
 			if twice {
 				out.Deviates(verdict.Deviation{
 					Requirement: noBroadcast,
 					Summary:     "The server sends a message on two streams.",
 					Permitted:   "each message on only one stream",
 					Seen:        rules.Excerpt(p.Raw),
-					At:          shown(first.Event, p.Event),
+					At:          positionsOf(first.Event, p.Event),
 				})
-			} else if !several && p.Kind == transcript.Received && v.othersOpen(x, p.Seq) {
+			} else if !several && p.Kind == transcript.Received && v.areOthersOpen(x, p.Seq) {
 				several = true
 				out.CameUp(noBroadcast)
 			}
@@ -306,8 +306,8 @@ func broadcasts(v *view, out *rules.Reporter) {
 	}
 }
 
-// othersOpen reports whether another stream of the session was open.
-func (v *view) othersOpen(x *exchange, at int) bool {
+// areOthersOpen reports whether another stream of the session was open.
+func (v *view) areOthersOpen(x *exchange, at int) bool {
 	for _, y := range v.all {
 		if y != x && y.session == x.session && y.open(at) {
 			return true
@@ -316,29 +316,29 @@ func (v *view) othersOpen(x *exchange, at int) bool {
 	return false
 }
 
-// firstElsewhere returns the piece of another stream of the session, which
+// earlierDelivery returns the piece of another stream of the session, which
 // brought the same message before. Notifications may be alike, but for those of
 // progress, which must grow while the token stands for one request; of a token
 // that no request gave nobody knows which it stands for.
-func (v *view) firstElsewhere(p piece) (piece, bool) {
-	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.tellsApart(&p.Frame.Messages[0]) {
+func (v *view) earlierDelivery(p piece) (piece, bool) {
+	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.isDistinguishable(&p.Frame.Messages[0]) {
 		return piece{}, false
 	}
 	x := v.of(p.Event)
-	first, ok := v.firsts()[key{x.session, string(p.Raw)}]
-	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.resumes() {
+	first, ok := v.firstDeliveries()[key{x.session, string(p.Raw)}]
+	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.isResumption() {
 		return piece{}, false
 	}
 	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
 		return piece{}, false // another message of the same words
 	}
-	if m := responseIn(p); m != nil && len(x.requests) > 0 && answersHere(x, m) {
+	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsHere(x, m) {
 		return piece{}, false // each request of this id is answered on its own stream
 	}
 	return first, true
 }
 
-func (v *view) tellsApart(m *wire.Message) bool {
+func (v *view) isDistinguishable(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Request, wire.Response:
 		return m.ID.Present() && !m.ID.IsNull()
@@ -354,8 +354,8 @@ type key struct{ session, text string }
 
 type firstsKey struct{}
 
-// firsts returns the first piece that brought each message.
-func (v *view) firsts() map[key]piece {
+// firstDeliveries returns the first piece that brought each message.
+func (v *view) firstDeliveries() map[key]piece {
 	return rules.Memo(v.s, firstsKey{}, func() map[key]piece {
 		out := map[key]piece{}
 		for _, p := range v.inOrder() {

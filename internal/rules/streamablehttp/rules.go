@@ -25,8 +25,8 @@ func Rules() []rules.Rule {
 	)
 }
 
-// look makes the start of a rule that looks at the exchanges from the end.
-func look(see func(v *view, out *rules.Reporter)) func() rules.Fold {
+// ruleOver makes the start of a rule that looks at the exchanges from the end.
+func ruleOver(see func(v *view, out *rules.Reporter)) func() rules.Fold {
 	return rules.Stateless(rules.Fold{AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		if v := viewOf(s); len(v.all) > 0 {
 			see(v, out)

@@ -14,12 +14,12 @@ func shutdownRules() []rules.Rule {
 		ID:           "rule.shutdown-http",
 		Title:        "a server outlives the connections that its client closes",
 		Requirements: []string{shutdownHTTP},
-		Start:        look(shutdown),
+		Start:        ruleOver(judgeShutdown),
 	}}
 }
 
-// shutdown looks for what comes after a stream that the client closed.
-func shutdown(v *view, out *rules.Reporter) {
+// judgeShutdown looks for what comes after a stream that the client closed.
+func judgeShutdown(v *view, out *rules.Reporter) {
 	closed := v.firstDropped()
 	for _, x := range v.all {
 		if closed != nil && x.Request.Seq > closed.End.Seq && !v.s.Signalled {
@@ -30,7 +30,7 @@ func shutdown(v *view, out *rules.Reporter) {
 					Summary:     "The server is unreachable after the client closed a connection.",
 					Permitted:   "service on other and new connections",
 					Seen:        x.Method() + ": " + rules.Excerpt(x.End.Detail),
-					At:          shown(closed.Request, closed.End, x.Request, x.End),
+					At:          positionsOf(closed.Request, closed.End, x.Request, x.End),
 				})
 				return
 			case x.Succeeded():
@@ -39,7 +39,7 @@ func shutdown(v *view, out *rules.Reporter) {
 		}
 	}
 	if v.s.Transport == spec.SSE {
-		v.leftovers(out)
+		v.judgeAfterDrop(out)
 	}
 }
 
@@ -47,23 +47,23 @@ func shutdown(v *view, out *rules.Reporter) {
 func (v *view) firstDropped() *exchange {
 	var first *exchange
 	for _, x := range v.all {
-		if x.opened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
+		if x.isStreamOpened() && x.Ended() == transcript.Dropped && (first == nil || x.End.Seq < first.End.Seq) {
 			first = x
 		}
 	}
 	return first
 }
 
-// leftovers looks for responses that come on a stream that was opened when the
+// judgeAfterDrop looks for responses that come on a stream that was opened when the
 // one that they were asked for on was closed.
-func (v *view) leftovers(out *rules.Reporter) {
+func (v *view) judgeAfterDrop(out *rules.Reporter) {
 	for _, req := range v.s.ClientRequests() {
 		x := v.of(req.Event)
 		if x == nil || len(req.Responses) == 0 {
 			continue
 		}
 		own, on := v.channelsFor(x), v.of(req.Responses[0].Event)
-		if len(own) != 1 || v.shared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
+		if len(own) != 1 || v.isShared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}
 		out.Deviates(verdict.Deviation{
@@ -71,7 +71,7 @@ func (v *view) leftovers(out *rules.Reporter) {
 			Summary:     "The server sends a closed stream's response on a new stream.",
 			Permitted:   "a new stream",
 			Seen:        rules.Excerpt(req.Responses[0].Event.Raw),
-			At:          shown(own[0].Request, own[0].End, on.Request, req.Responses[0].Event),
+			At:          positionsOf(own[0].Request, own[0].End, on.Request, req.Responses[0].Event),
 		})
 	}
 }

@@ -31,19 +31,19 @@ func legacyRules() []rules.Rule {
 			ID:           "rule.sse-endpoint",
 			Title:        "the first event of the stream is the endpoint",
 			Requirements: []string{legacyMediaType, endpointEvent, endpointFirst, endpointOrigin},
-			Start:        look(endpoints),
+			Start:        ruleOver(judgeEndpoints),
 		},
 		{
 			ID:           "rule.sse-posts",
 			Title:        "the announced endpoint accepts messages",
 			Requirements: []string{twoEndpoints, acceptsPost, closedRefused},
-			Start:        look(legacyPosts),
+			Start:        ruleOver(judgeLegacyPosts),
 		},
 		{
 			ID:           "rule.sse-messages",
 			Title:        "messages are message events of the session's stream",
 			Requirements: []string{messageEvents, ownStream},
-			Start:        look(legacyMessages),
+			Start:        ruleOver(judgeLegacyMessages),
 		},
 	}
 }
@@ -63,9 +63,9 @@ func (v *view) channels() []*channel {
 	return rules.Memo(v.s, channelsKey{}, func() []*channel {
 		var out []*channel
 		for _, x := range v.all {
-			if v.s.Transport == spec.SSE && x.Method() == "GET" && x.opened() {
+			if v.s.Transport == spec.SSE && x.Method() == "GET" && x.isStreamOpened() {
 				c := &channel{exchange: x}
-				c.find()
+				c.findEndpoint()
 				out = append(out, c)
 			}
 		}
@@ -73,15 +73,15 @@ func (v *view) channels() []*channel {
 	})
 }
 
-// find looks for the event that announces the endpoint.
-func (c *channel) find() {
+// findEndpoint looks for the event that announces the endpoint.
+func (c *channel) findEndpoint() {
 	for i := range c.pieces {
 		p := &c.pieces[i]
 		if p.says.Type != "endpoint" || !p.says.Complete() {
 			continue
 		}
 		c.announced = p
-		u, ok := uri(p.says.Data)
+		u, ok := endpointURL(p.says.Data)
 		if !ok {
 			return
 		}
@@ -106,8 +106,8 @@ func withoutPort(scheme, host string) string {
 	return host
 }
 
-// uri returns what the data of an endpoint event name.
-func uri(data []byte) (*url.URL, bool) {
+// endpointURL returns what the data of an endpoint event name.
+func endpointURL(data []byte) (*url.URL, bool) {
 	text := string(data)
 	u, err := url.Parse(text)
 	if err != nil || text == "" || strings.ContainsAny(text, "\"{}<> \n") {
@@ -119,7 +119,7 @@ func uri(data []byte) (*url.URL, bool) {
 // patience is how long a stream may take to announce its endpoint.
 const patience = 3 * time.Second
 
-func endpoints(v *view, out *rules.Reporter) {
+func judgeEndpoints(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if v.s.Transport != spec.SSE || x.Method() != "GET" || x.Status() != 200 || x.flaws != 0 {
 			continue
@@ -129,29 +129,29 @@ func endpoints(v *view, out *rules.Reporter) {
 				Requirement: legacyMediaType,
 				Summary:     "The server's stream is not of type text/event-stream.",
 				Permitted:   "text/event-stream, with or without parameters",
-				Seen:        x.seenStatus(), At: shown(x.Request, x.Response),
+				Seen:        x.describeStatus(), At: positionsOf(x.Request, x.Response),
 			})
 			continue
 		}
 		out.CameUp(legacyMediaType)
 	}
 	for _, c := range v.channels() {
-		v.announcement(c, out)
+		v.judgeAnnouncement(c, out)
 	}
 }
 
-func (v *view) announcement(c *channel, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint with a URI as data", At: shown(c.Request, c.Response)}
+func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
+	d := verdict.Deviation{Requirement: endpointEvent, Permitted: "an event named endpoint with a URI as data", At: positionsOf(c.Request, c.Response)}
 	if c.announced == nil {
-		if e := v.withoutEndpoint(c); e != nil {
+		if e := v.missingEndpoint(c); e != nil {
 			d.Summary, d.Seen = "The server's stream has no endpoint event.", "no endpoint event"
 			d.At = append(d.At, e.Seq)
 			out.Deviates(d)
 		}
 		return
 	}
-	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), shown(c.Request, c.Response, c.announced.Event)
-	if _, ok := uri(c.announced.says.Data); !ok {
+	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), positionsOf(c.Request, c.Response, c.announced.Event)
+	if _, ok := endpointURL(c.announced.says.Data); !ok {
 		d.Summary = "The server's endpoint event is not a URI."
 		out.Deviates(d)
 		return
@@ -166,7 +166,7 @@ func (v *view) announcement(c *channel, out *rules.Reporter) {
 	for _, p := range c.pieces {
 		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
 			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments are none"
-			d.Seen, d.At = rules.Excerpt(p.Stream), shown(c.Request, p.Event, c.announced.Event)
+			d.Seen, d.At = rules.Excerpt(p.Stream), positionsOf(c.Request, p.Event, c.announced.Event)
 			out.Deviates(d)
 			return
 		}
@@ -174,9 +174,9 @@ func (v *view) announcement(c *channel, out *rules.Reporter) {
 	out.CameUp(endpointFirst)
 }
 
-// withoutEndpoint returns the event that shows that no endpoint is announced:
+// missingEndpoint returns the event that shows that no endpoint is announced:
 // the end of the stream, another event, or that the client waited until the time-out.
-func (v *view) withoutEndpoint(c *channel) *transcript.Event {
+func (v *view) missingEndpoint(c *channel) *transcript.Event {
 	for _, p := range c.pieces {
 		if p.says.HasData && p.says.Complete() {
 			return p.Event
@@ -199,33 +199,33 @@ func (v *view) channelsFor(x *exchange) []*channel {
 	return out
 }
 
-// shared reports whether another stream announced the same endpoint.
-func (v *view) shared(c *channel) bool {
+// isShared reports whether another stream announced the same endpoint.
+func (v *view) isShared(c *channel) bool {
 	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
 
 // settled is how long a server may take to notice that we closed a stream.
 const settled = time.Second
 
-func legacyPosts(v *view, out *rules.Reporter) {
+func judgeLegacyPosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || barred(x.Status()) || x.Status() == 403 {
+		if v.s.Transport != spec.SSE || !x.isPost() || x.Response == nil || x.flaws != 0 || isBarringStatus(x.Status()) || x.Status() == 403 {
 			continue
 		}
 		for _, c := range v.channelsFor(x) {
 			switch {
 			case c.open(x.Request.Seq):
-				v.taken(x, out)
+				v.judgeLegacyPost(x, out)
 			case len(v.channelsFor(x)) == 1 && c.End != nil && c.End.Seq < x.Request.Seq && (c.End.How == transcript.Complete || x.Request.At-c.End.At >= settled):
-				toClosed(x, c, out)
+				judgePostToClosed(x, c, out)
 			}
 		}
 	}
 }
 
-// taken judges a POST to the endpoint of an open stream.
-func (v *view) taken(x *exchange, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.seen(), At: x.at()}
+// judgeLegacyPost judges a POST to the endpoint of an open stream.
+func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
+	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.describeSeen(), At: x.at()}
 	switch {
 	case x.Succeeded():
 		out.CameUp(twoEndpoints)
@@ -244,12 +244,12 @@ func (v *view) taken(x *exchange, out *rules.Reporter) {
 // isKnown reports whether no server has a reason to refuse the body: it knows the
 // methods, and there are no params that might not suit it.
 func (x *exchange) isKnown() bool {
-	return !slices.ContainsFunc(x.sent(), func(m wire.Message) bool {
+	return !slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 		switch {
 		case m.Kind == wire.Response:
 			return false
 		case m.Method == spec.MethodInitialize:
-			return !x.initializesFully()
+			return !x.isPlainInitialize()
 		default:
 			return m.Params() != nil || !slices.Contains([]string{
 				spec.MethodInitialized, spec.MethodPing, spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList,
@@ -258,8 +258,8 @@ func (x *exchange) isKnown() bool {
 	})
 }
 
-// toClosed judges a POST to the endpoint of a stream that is closed.
-func toClosed(x *exchange, c *channel, out *rules.Reporter) {
+// judgePostToClosed judges a POST to the endpoint of a stream that is closed.
+func judgePostToClosed(x *exchange, c *channel, out *rules.Reporter) {
 	if !x.Succeeded() {
 		out.CameUp(closedRefused)
 		return
@@ -268,12 +268,12 @@ func toClosed(x *exchange, c *channel, out *rules.Reporter) {
 		Requirement: closedRefused,
 		Summary:     "The server accepts a message for a stream that is closed.",
 		Permitted:   "a status of an error",
-		Seen:        x.seen(),
-		At:          shown(c.Request, c.End, x.Request, x.Sent, x.Response),
+		Seen:        x.describeSeen(),
+		At:          positionsOf(c.Request, c.End, x.Request, x.Sent, x.Response),
 	})
 }
 
-func legacyMessages(v *view, out *rules.Reporter) {
+func judgeLegacyMessages(v *view, out *rules.Reporter) {
 	if v.s.Transport != spec.SSE {
 		return
 	}
@@ -288,7 +288,7 @@ func legacyMessages(v *view, out *rules.Reporter) {
 					Summary:     "The server sends a message as an event of another type.",
 					Permitted:   "the event type message, explicit or by default",
 					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
-					At:          shown(c.Request, p.Event),
+					At:          positionsOf(c.Request, p.Event),
 				})
 				continue
 			}
@@ -297,13 +297,13 @@ func legacyMessages(v *view, out *rules.Reporter) {
 	}
 	for _, req := range v.s.ClientRequests() {
 		if x := v.of(req.Event); x != nil && len(req.Responses) > 0 {
-			v.answerPlace(x, req, out)
+			v.judgeResponseStream(x, req, out)
 		}
 	}
 }
 
-// answerPlace judges where the answer to a request came.
-func (v *view) answerPlace(x *exchange, req *rules.Request, out *rules.Reporter) {
+// judgeResponseStream judges where the answer to a request came.
+func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.Reporter) {
 	e := req.Responses[0].Event
 	if e.Exchange == x.Number {
 		if e.Stream == nil && x.Succeeded() && req.Responses[0].Kind == wire.Response {
@@ -311,16 +311,16 @@ func (v *view) answerPlace(x *exchange, req *rules.Request, out *rules.Reporter)
 				Requirement: messageEvents,
 				Summary:     "The server answers a request in the body of its POST.",
 				Permitted:   "the response as a message event on the stream",
-				Seen:        x.seen(), At: shown(x.Request, x.Sent, x.Response, e),
+				Seen:        x.describeSeen(), At: positionsOf(x.Request, x.Sent, x.Response, e),
 			})
 		}
 		return
 	}
 	own := v.channelsFor(x)
-	if len(own) != 1 || !own[0].open(e.Seq) || v.shared(own[0]) {
+	if len(own) != 1 || !own[0].open(e.Seq) || v.isShared(own[0]) {
 		return
 	}
-	if e = v.astray(own[0], req); e == nil {
+	if e = v.misdirectedResponse(own[0], req); e == nil {
 		out.CameUp(ownStream)
 		return
 	}
@@ -329,14 +329,14 @@ func (v *view) answerPlace(x *exchange, req *rules.Request, out *rules.Reporter)
 		Summary:     "The server sends a response on another stream than its endpoint's.",
 		Permitted:   "the stream on which the endpoint was announced",
 		Seen:        rules.Excerpt(e.Raw),
-		At:          shown(own[0].Request, x.Request, x.Sent, e),
+		At:          positionsOf(own[0].Request, x.Request, x.Sent, e),
 	})
 }
 
-// astray returns an event of another stream than own that answers the request,
+// misdirectedResponse returns an event of another stream than own that answers the request,
 // or nil. The answer may come on its own stream, too, sooner or later. Where
 // another request has the same id, nobody can say whose answer it is.
-func (v *view) astray(own *channel, req *rules.Request) *transcript.Event {
+func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript.Event {
 	if len(v.s.RequestsWithID(req.Message.ID)) > 1 {
 		return nil
 	}

@@ -6,10 +6,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// strange judges a GET with an event id that never came in its session: it may
+// judgeForeignMessages judges a GET with an event id that never came in its session: it may
 // bring whatever the server has for that session, and nothing that bears the
 // sign of another one.
-func (v *view) strange(x *exchange, out *rules.Reporter) {
+func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	for _, p := range x.pieces {
 		owner := v.ownerElsewhere(p, x)
 		if owner == nil {
@@ -20,7 +20,7 @@ func (v *view) strange(x *exchange, out *rules.Reporter) {
 			Summary:     "The server resumes the stream of another session.",
 			Permitted:   "a refusal, or messages for the session that sent the GET",
 			Seen:        rules.Excerpt(p.Raw),
-			At:          shown(owner.Event, x.Request, p.Event),
+			At:          positionsOf(owner.Event, x.Request, p.Event),
 		})
 		return
 	}
@@ -34,7 +34,7 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 		return nil
 	}
 	if owner, _ := v.progressOf(p); owner != nil {
-		return v.elsewhere(owner, x)
+		return v.ifSentElsewhere(owner, x)
 	}
 	m := responseIn(p)
 	if m == nil || !m.ID.Present() || m.ID.IsNull() {
@@ -42,15 +42,15 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 	}
 	var other *rules.Request
 	for _, req := range v.s.RequestsWithID(m.ID) {
-		if other = v.elsewhere(req, x); other == nil {
+		if other = v.ifSentElsewhere(req, x); other == nil {
 			return nil
 		}
 	}
 	return other
 }
 
-// elsewhere returns the request where it was sent in another session than x.
-func (v *view) elsewhere(req *rules.Request, x *exchange) *rules.Request {
+// ifSentElsewhere returns the request where it was sent in another session than x.
+func (v *view) ifSentElsewhere(req *rules.Request, x *exchange) *rules.Request {
 	if at := v.of(req.Event); at != nil && at.session != "" && at.session != x.session {
 		return req
 	}

@@ -28,50 +28,50 @@ func streamRules() []rules.Rule {
 			ID:           "rule.stream-delivers",
 			Title:        "the stream of a POST carries the response before it ends, or can be resumed",
 			Requirements: []string{responseDelivered, noEarlyClose, retryBeforeClose},
-			Start:        look(deliveries),
+			Start:        ruleOver(judgeDeliveries),
 		},
 		{
 			ID:           "rule.stream-primed",
 			Title:        "the stream of a POST begins with an event id",
 			Requirements: []string{primingEvent},
-			Start:        look(primed),
+			Start:        ruleOver(judgePriming),
 		},
 		{
 			ID:           "rule.stream-ends",
 			Title:        "the stream of a POST ends with the response",
 			Requirements: []string{closeAfterResponse},
-			Start:        look(streamEnds),
+			Start:        ruleOver(judgeStreamEnds),
 		},
 		{
 			ID:           "rule.stream-related",
 			Title:        "messages on the stream of a POST belong to its request",
 			Requirements: []string{interimRelated},
-			Start:        look(related),
+			Start:        ruleOver(judgeRelated),
 		},
 		{
 			ID:           "rule.stream-messages",
 			Title:        "the data of an event are a message",
 			Requirements: []string{jsonrpc20, legacyUTF8},
-			Start:        look(streamMessages),
+			Start:        ruleOver(judgeStreamMessages),
 		},
 	}
 }
 
-// streams calls see with the streams that answer requests. What a stream must
+// forEachStream calls see with the streams that answer requests. What a stream must
 // be depends on the revision; without its header a server may take the request
 // for one of an older revision, and a result of initialize may begin another one.
-func (v *view) streams(see func(x *exchange)) {
+func (v *view) forEachStream(see func(x *exchange)) {
 	for _, x := range v.all {
-		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOther(x)
-		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.opened() {
+		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
+		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.isStreamOpened() {
 			see(x)
 		}
 	}
 }
 
-// beginsOther reports whether the stream answers initialize with another revision
+// beginsOtherRevision reports whether the stream answers initialize with another revision
 // than that of the transcript.
-func (v *view) beginsOther(x *exchange) bool {
+func (v *view) beginsOtherRevision(x *exchange) bool {
 	for _, req := range x.requests {
 		if req.Message.Method != spec.MethodInitialize {
 			continue
@@ -86,8 +86,8 @@ func (v *view) beginsOther(x *exchange) bool {
 	return false
 }
 
-// answeredOn returns the event on the stream that answers the request, or nil.
-func answeredOn(x *exchange, req *rules.Request) *transcript.Event {
+// responseOn returns the event on the stream that answers the request, or nil.
+func responseOn(x *exchange, req *rules.Request) *transcript.Event {
 	for _, m := range req.Responses {
 		if m.Event.Exchange == x.Number {
 			return m.Event
@@ -96,12 +96,12 @@ func answeredOn(x *exchange, req *rules.Request) *transcript.Event {
 	return nil
 }
 
-// allAnswered reports whether the stream brought all responses, and returns the
+// lastResponse reports whether the stream brought all responses, and returns the
 // event with the last one.
-func allAnswered(x *exchange) (*transcript.Event, bool) {
+func lastResponse(x *exchange) (*transcript.Event, bool) {
 	var last *transcript.Event
 	for _, req := range x.requests {
-		e := answeredOn(x, req)
+		e := responseOn(x, req)
 		if e == nil {
 			return last, false
 		}
@@ -112,9 +112,9 @@ func allAnswered(x *exchange) (*transcript.Event, bool) {
 	return last, true
 }
 
-// confused reports whether the response may have come on the stream in another
+// mayBeMisread reports whether the response may have come on the stream in another
 // form: with another id, or as what can't be read. That is judged elsewhere.
-func (v *view) confused(x *exchange) bool {
+func (v *view) mayBeMisread(x *exchange) bool {
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received {
 			continue
@@ -124,7 +124,7 @@ func (v *view) confused(x *exchange) bool {
 		}
 		for i := range p.Frame.Messages {
 			m := &p.Frame.Messages[i]
-			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !answersHere(x, m) || m.Kind == wire.Invalid {
+			if (m.Kind == wire.Response || m.Kind == wire.Invalid) && !belongsHere(x, m) || m.Kind == wire.Invalid {
 				return true
 			}
 		}
@@ -132,10 +132,10 @@ func (v *view) confused(x *exchange) bool {
 	return false
 }
 
-// excused reports whether the server may have ended the stream for a reason of
+// isExcused reports whether the server may have ended the stream for a reason of
 // its own: the session was over, or the client had the server end.
-func (v *view) excused(x *exchange) bool {
-	return v.s.Signalled || v.s.InputClosed || v.sessionOver(x)
+func (v *view) isExcused(x *exchange) bool {
+	return v.s.Signalled || v.s.InputClosed || v.isSessionOver(x)
 }
 
 func (x *exchange) hasIDs() bool {
@@ -147,7 +147,7 @@ func (x *exchange) hasIDs() bool {
 	return false
 }
 
-func (x *exchange) retries() bool {
+func (x *exchange) hasRetry() bool {
 	for _, p := range x.pieces {
 		if p.says.Retry != "" {
 			return true
@@ -156,8 +156,8 @@ func (x *exchange) retries() bool {
 	return false
 }
 
-func primed(v *view, out *rules.Reporter) {
-	v.streams(func(x *exchange) {
+func judgePriming(v *view, out *rules.Reporter) {
+	v.forEachStream(func(x *exchange) {
 		for _, p := range x.pieces {
 			if !p.says.HasID && !p.says.HasData {
 				continue // comments, a retry field
@@ -171,7 +171,7 @@ func primed(v *view, out *rules.Reporter) {
 				Summary:     "The server's POST stream begins without an id and empty data.",
 				Permitted:   "a first event with an id and empty data",
 				Seen:        rules.Excerpt(p.Stream),
-				At:          shown(x.Request, x.Response, p.Event),
+				At:          positionsOf(x.Request, x.Response, p.Event),
 			})
 			return
 		}
@@ -181,20 +181,20 @@ func primed(v *view, out *rules.Reporter) {
 // lingering is for how long a stream may stay open behind its last response.
 const lingering = 5 * time.Second
 
-func streamEnds(v *view, out *rules.Reporter) {
-	v.streams(func(x *exchange) {
-		last, all := allAnswered(x)
+func judgeStreamEnds(v *view, out *rules.Reporter) {
+	v.forEachStream(func(x *exchange) {
+		last, all := lastResponse(x)
 		if !all {
 			return
 		}
 		found := func(summary, seen string, more ...int) {
 			out.Deviates(verdict.Deviation{
 				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream after the last response",
-				Seen: seen, At: append(shown(x.Request, x.Response, last), more...),
+				Seen: seen, At: append(positionsOf(x.Request, x.Response, last), more...),
 			})
 		}
 		for _, p := range x.pieces {
-			if p.Seq > last.Seq && p.Kind == transcript.Received && !judgedAlone(p) {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !isJudgedAlone(p) {
 				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
@@ -216,9 +216,9 @@ func streamEnds(v *view, out *rules.Reporter) {
 	})
 }
 
-// judgedAlone reports whether other requirements speak of the messages behind a
+// isJudgedAlone reports whether other requirements speak of the messages behind a
 // response: a second response, or further progress.
-func judgedAlone(p piece) bool {
+func isJudgedAlone(p piece) bool {
 	if p.IsCut() {
 		return true
 	}
@@ -230,10 +230,10 @@ func judgedAlone(p piece) bool {
 	return true
 }
 
-// related looks for progress of another request. What else is related to a
+// judgeRelated looks for progress of another request. What else is related to a
 // request can't be told.
-func related(v *view, out *rules.Reporter) {
-	v.streams(func(x *exchange) {
+func judgeRelated(v *view, out *rules.Reporter) {
+	v.forEachStream(func(x *exchange) {
 		for _, p := range x.pieces {
 			owner, token := v.progressOf(p)
 			switch {
@@ -246,7 +246,7 @@ func related(v *view, out *rules.Reporter) {
 					Summary:     "The server sends progress on the stream of another request.",
 					Permitted:   "messages that belong to the request of the stream",
 					Seen:        "progress with the token " + rules.Excerpt(token),
-					At:          shown(x.Request, x.Sent, owner.Event, p.Event),
+					At:          positionsOf(x.Request, x.Sent, owner.Event, p.Event),
 				})
 			}
 		}
@@ -272,7 +272,7 @@ func (v *view) progressOf(p piece) (*rules.Request, string) {
 	return owners[0], token.Raw()
 }
 
-func streamMessages(v *view, out *rules.Reporter) {
+func judgeStreamMessages(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		for _, p := range x.pieces {
 			if p.Kind != transcript.Received || p.IsCut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
@@ -285,7 +285,7 @@ func streamMessages(v *view, out *rules.Reporter) {
 			found := func(requirement, summary string) {
 				out.Deviates(verdict.Deviation{
 					Requirement: requirement, Summary: summary, Permitted: permitted,
-					Seen: rules.Excerpt(p.Raw), At: shown(x.Request, x.Response, p.Event),
+					Seen: rules.Excerpt(p.Raw), At: positionsOf(x.Request, x.Response, p.Event),
 				})
 			}
 			switch {

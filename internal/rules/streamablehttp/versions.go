@@ -15,37 +15,37 @@ func versionRules() []rules.Rule {
 		ID:           "rule.version-header",
 		Title:        "an invalid version header gets 400, a missing one does not",
 		Requirements: []string{versionDefault, versionInvalid},
-		Start:        look(versionHeaders),
+		Start:        ruleOver(judgeVersionHeaders),
 	}}
 }
 
-func versionHeaders(v *view, out *rules.Reporter) {
+func judgeVersionHeaders(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.flaws == badVersion && v.isUnanswered(x) {
-			v.invalidVersion(x, out)
+			v.judgeInvalidVersion(x, out)
 		}
-		if x.Response == nil || barred(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
+		if x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403 || v.initialized < 0 || x.Request.Seq < v.initialized {
 			continue
 		}
 		switch x.flaws {
 		case badVersion:
-			v.invalidVersion(x, out)
+			v.judgeInvalidVersion(x, out)
 		case noVersion:
-			v.missingVersion(x, out)
+			v.judgeMissingVersion(x, out)
 		}
 	}
 }
 
-func (v *view) invalidVersion(x *exchange, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.seen(), At: x.at()}
+func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
+	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.describeSeen(), At: x.at()}
 	switch {
 	case x.Response == nil:
 		d.Summary = "The server does not answer a request with an invalid version header."
 	case x.Status() == 405 && x.Method() != "POST":
 		return
-	case x.taken():
+	case x.isAccepted():
 		d.Summary = "The server serves a request with an invalid version header."
-	case !v.tellingly(x, out, versionInvalid):
+	case !v.isInterpretable(x, out, versionInvalid):
 		return
 	case x.Status() == 400:
 		out.CameUp(versionInvalid)
@@ -56,20 +56,20 @@ func (v *view) invalidVersion(x *exchange, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// missingVersion judges where a session tells the version. A server without
+// judgeMissingVersion judges where a session tells the version. A server without
 // sessions can't know it, and need not serve the revision that it should then
 // assume.
-func (v *view) missingVersion(x *exchange, out *rules.Reporter) {
+func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() != "POST":
 	case x.Succeeded():
 		out.CameUp(versionDefault)
-	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.tellingly(x, out, versionDefault):
+	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.isInterpretable(x, out, versionDefault):
 		out.Deviates(verdict.Deviation{
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",
 			Permitted:   "a response in the version that the session negotiated",
-			Seen:        x.seen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.at(),
 		})
 	}
 }

@@ -78,7 +78,7 @@ func newView(s *rules.Session) *view {
 			v.end = max(v.end, known.End.At)
 		}
 		v.end = max(v.end, known.Request.At)
-		if v.initialized < 0 && x.tells(spec.MethodInitialized) {
+		if v.initialized < 0 && x.hasNotification(spec.MethodInitialized) {
 			v.initialized = x.Sent.Seq
 		}
 		if len(v.all) == 0 {
@@ -120,9 +120,9 @@ func (v *view) sortPieces() []piece {
 	return out
 }
 
-// tells reports whether the body has a notification with this method.
-func (x *exchange) tells(method string) bool {
-	for _, m := range x.sent() {
+// hasNotification reports whether the body has a notification with this method.
+func (x *exchange) hasNotification(method string) bool {
+	for _, m := range x.sentMessages() {
 		if m.Kind == wire.Notification && m.Method == method {
 			return true
 		}
@@ -130,16 +130,16 @@ func (x *exchange) tells(method string) bool {
 	return false
 }
 
-// sent returns the messages of the request's body.
-func (x *exchange) sent() []wire.Message {
+// sentMessages returns the messages of the request's body.
+func (x *exchange) sentMessages() []wire.Message {
 	if x.Sent == nil {
 		return nil
 	}
 	return x.Sent.Messages()
 }
 
-// initializes reports whether the body has an initialize request.
-func (x *exchange) initializes() bool {
+// hasInitialize reports whether the body has an initialize request.
+func (x *exchange) hasInitialize() bool {
 	for _, req := range x.requests {
 		if req.Message.Method == spec.MethodInitialize {
 			return true
@@ -148,9 +148,9 @@ func (x *exchange) initializes() bool {
 	return false
 }
 
-// initializesFully reports whether the body has an initialize request that lacks
+// isPlainInitialize reports whether the body has an initialize request that lacks
 // nothing: a server may take another one for a request before the handshake.
-func (x *exchange) initializesFully() bool {
+func (x *exchange) isPlainInitialize() bool {
 	for _, req := range x.requests {
 		params := req.Message.Params()
 		_, version := wire.Text(wire.At(params, "/protocolVersion"))
@@ -174,8 +174,8 @@ func (x *exchange) lastID() (string, bool) {
 	return head.Get(lastEventID), head.Has(lastEventID)
 }
 
-// resumes reports whether the client resumes a stream by the exchange.
-func (x *exchange) resumes() bool {
+// isResumption reports whether the client resumes a stream by the exchange.
+func (x *exchange) isResumption() bool {
 	_, ok := x.lastID()
 	return ok
 }
@@ -203,12 +203,12 @@ func (p piece) isUTF8() bool { return utf8.Valid(p.Raw) }
 // of returns the exchange of an event, or nil.
 func (v *view) of(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
 
-// opened reports whether the response is an event stream.
-func (x *exchange) opened() bool { return x.Succeeded() && x.IsStream() }
+// isStreamOpened reports whether the response is an event stream.
+func (x *exchange) isStreamOpened() bool { return x.Succeeded() && x.IsStream() }
 
 // open reports whether the stream of x was open at a position.
 func (x *exchange) open(at int) bool {
-	return x.opened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
+	return x.isStreamOpened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
 // servedAfter reports whether the server took something of the session of x that
@@ -222,8 +222,8 @@ func (v *view) servedAfter(x *exchange) bool {
 	return false
 }
 
-// bodied reports whether the response has a body.
-func (x *exchange) bodied() bool {
+// hasBody reports whether the response has a body.
+func (x *exchange) hasBody() bool {
 	for _, e := range x.Body {
 		if e.Size > 0 || len(e.Stream) > 0 {
 			return true
@@ -243,8 +243,8 @@ func (x *exchange) errorIn() *wire.Message {
 	return nil
 }
 
-// seenStatus says which status came, and with what.
-func (x *exchange) seenStatus() string {
+// describeStatus says which status came, and with what.
+func (x *exchange) describeStatus() string {
 	if x.Response == nil {
 		return "nothing: " + rules.Excerpt(x.End.Detail)
 	}
@@ -260,22 +260,22 @@ func (x *exchange) seenStatus() string {
 	return text
 }
 
-// seen says the same behind what was sent.
-func (x *exchange) seen() string { return x.Method() + " answered with " + x.seenStatus() }
+// describeSeen says the same behind what was sent.
+func (x *exchange) describeSeen() string { return x.Method() + " answered with " + x.describeStatus() }
 
-// shown returns the positions of events, in their order.
-func shown(events ...*transcript.Event) []int {
+// positionsOf returns the positions of events, in their order.
+func positionsOf(events ...*transcript.Event) []int {
 	at := rules.At(events...)
 	slices.Sort(at)
 	return slices.Compact(at)
 }
 
 // at returns the positions that show the exchange.
-func (x *exchange) at() []int { return shown(x.Request, x.Sent, x.Response) }
+func (x *exchange) at() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// barred reports whether a status may have reasons that no requirement here is
+// isBarringStatus reports whether a status may have reasons that no requirement here is
 // about: credentials, load, something in between.
-func barred(status int) bool {
+func isBarringStatus(status int) bool {
 	switch status {
 	case 0, 401, 407, 421, 429, 502, 503, 504:
 		return true

@@ -42,8 +42,8 @@ func cancelRules() []rules.Rule {
 
 // judgeCancelTerminal judges a tasks/cancel that was sent when the task was
 // known to be over. One that is gone is refused with the same code.
-func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Reporter) {
-	end := t.over()
+func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporter) {
+	end := t.terminalObservation()
 	if end == nil || end.event.Seq > q.asked.Event.Seq {
 		return
 	}
@@ -68,12 +68,12 @@ func (l *ledger) judgeCancelTerminal(t *task, q *query, out *rules.Reporter) {
 
 // judgeCancel judges the first tasks/cancel that had a result, and what is
 // seen of the task from then on. It reports whether the task stayed cancelled.
-func (l *ledger) judgeCancel(t *task, q *query, out *rules.Reporter) bool {
-	if end := t.over(); end != nil && end.event.Seq < q.asked.Event.Seq {
+func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool {
+	if end := t.terminalObservation(); end != nil && end.event.Seq < q.asked.Event.Seq {
 		return false // it should have been refused
 	}
 	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
-	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); known(status) && status != cancelled {
+	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); isKnownStatus(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
 		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
 		out.Deviates(d)
@@ -81,16 +81,16 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Reporter) bool {
 	}
 	out.CameUp(cancelBefore)
 	for _, v := range t.sights {
-		if v.query == q || !known(v.status) || !l.after(q.event, v) {
+		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
 		}
 		d.Seen, d.At = v.status+" after the answer to tasks/cancel", rules.At(q.event, v.event)
 		switch {
 		case v.status == cancelled:
-			if l.outlived(t, v) {
+			if l.isPastCancellation(t, v) {
 				out.CameUp(cancelledStays)
 			}
-		case terminal(v.status):
+		case isTerminal(v.status):
 			d.Requirement, d.Summary = cancelledStays, "The server's cancelled task changes its status."
 			out.Deviates(d)
 			return false
@@ -104,10 +104,10 @@ func (l *ledger) judgeCancel(t *task, q *query, out *rules.Reporter) bool {
 	return true
 }
 
-// outlived reports whether the task was asked for when its execution would have
+// isPastCancellation reports whether the task was asked for when its execution would have
 // ended by itself, as the same call without a task shows it. Without times that
 // is taken to be so.
-func (l *ledger) outlived(t *task, v *sight) bool {
+func (l *ledger) isPastCancellation(t *task, v *observation) bool {
 	if v.event.At == 0 {
 		return true
 	}
@@ -124,18 +124,18 @@ const stopTime = 100 * time.Millisecond
 // judgeStops looks for signs of an execution that goes on. Progress has to stop
 // for another reason, too, which has a rule of its own: where there is some, the
 // attempt to stop can't be said to have been made.
-func (l *ledger) judgeStops(t *task, q *query, out *rules.Reporter) {
+func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	ran, waited := false, false
 	for _, e := range l.progress(t) {
 		ran = ran || e.Seq < q.event.Seq
-		if l.goesOn(q, e) {
+		if l.isLaterThanStop(q, e) {
 			out.Elsewhere(cancelStops)
 		}
 	}
-	for _, s := range l.signs(t) {
+	for _, s := range l.signsOfLife(t) {
 		if s.Seq < q.event.Seq {
 			ran = true
-		} else if l.goesOn(q, s) {
+		} else if l.isLaterThanStop(q, s) {
 			out.Deviates(verdict.Deviation{
 				Requirement: cancelStops,
 				Summary:     "The server continues the work of a cancelled task.",
@@ -154,42 +154,42 @@ func (l *ledger) judgeStops(t *task, q *query, out *rules.Reporter) {
 	}
 }
 
-// goesOn reports whether what the execution said came so long after its
+// isLaterThanStop reports whether what the execution said came so long after its
 // cancellation was answered that it has not stopped.
-func (l *ledger) goesOn(q *query, e *transcript.Event) bool {
-	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.exchanged(q.event, e))
+func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
+	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.hasExchangeBetween(q.event, e))
 }
 
 // progress returns the events of progress on the task.
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.Method == spec.MethodProgress && (names(n.Message, t) || l.owner(wire.At(n.Params(), "/progressToken"), n.Event) == t) {
+		if n.Method == spec.MethodProgress && (namesTask(n.Message, t) || l.owner(wire.At(n.Params(), "/progressToken"), n.Event) == t) {
 			out = append(out, n.Event)
 		}
 	}
 	return out
 }
 
-// signs are the messages of a running execution: those that name the task, but
+// signsOfLife are the messages of a running execution: those that name the task, but
 // for progress, and but for those that take back what it had asked.
-func (l *ledger) signs(t *task) []*transcript.Event {
+func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.Method == spec.MethodMessage && names(n.Message, t) {
+		if n.Method == spec.MethodMessage && namesTask(n.Message, t) {
 			out = append(out, n.Event)
 		}
 	}
 	for _, p := range l.s.ServerRequests() {
-		if names(p.Message, t) {
+		if namesTask(p.Message, t) {
 			out = append(out, p.Event)
 		}
 	}
 	return out
 }
 
-// names reports whether the metadata of a message name the task.
-func names(m *wire.Message, t *task) bool {
+// namesTask reports whether the metadata of a message name the task.
+func namesTask(m *wire.Message, t *task) bool {
 	id, ok := wire.Text(wire.At(m.Params(), relatedTask))
 	return ok && id == t.id
 }
@@ -205,13 +205,13 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 			continue
 		}
 		for _, v := range t.sights {
-			if v.event.Seq < n.Event.Seq && terminal(v.status) {
+			if v.event.Seq < n.Event.Seq && isTerminal(v.status) {
 				return
 			}
 			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.asked.Event.Seq < n.Event.Seq {
 				continue
 			}
-			if all := l.cancels(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
+			if all := l.cancelRequests(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
 				return
 			}
 			if v.status != cancelled {
@@ -231,8 +231,8 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 	}
 }
 
-// cancels returns the requests to cancel the task, answered or not.
-func (l *ledger) cancels(t *task) []*rules.Request {
+// cancelRequests returns the requests to cancel the task, answered or not.
+func (l *ledger) cancelRequests(t *task) []*rules.Request {
 	var out []*rules.Request
 	for _, req := range l.s.ClientRequests() {
 		if id, ok := wire.Text(wire.At(req.Message.Params(), "/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {

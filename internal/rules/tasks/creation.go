@@ -51,7 +51,7 @@ func creationRules() []rules.Rule {
 
 func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	object := createdTask(c.reply)
-	said := l.supports(c).tasks
+	said := l.supportFor(c).tasks
 	runs := said == optional || said == required
 	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
 	if object == nil {
@@ -59,13 +59,13 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call as a task with something else.", "a result with the task"
 			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
-			} else if flag(c.reply) && !l.runsAsTask(c) {
+			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // it may not have been accepted
 			}
 			out.Deviates(d)
 		}
 		code, _ := c.reply.ErrorCode()
-		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.runsWithTTL(c) {
+		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
 			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
 			out.Deviates(d)
 		}
@@ -78,7 +78,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
 	case status == working:
 		out.CameUp(startsWorking)
-	case known(status) && !c.overtaken():
+	case isKnownStatus(status) && !c.isOvertaken():
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
 		out.Deviates(d)
 	}
@@ -91,14 +91,14 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	l.judgeImmediate(c, out)
 }
 
-// overtaken reports whether the server told of the task before it answered the
+// isOvertaken reports whether the server told of the task before it answered the
 // call: the answer then shows what it has come to, not how it began.
-func (c *call) overtaken() bool {
+func (c *call) isOvertaken() bool {
 	return c.task != nil && c.task.sights[0].event.Seq < c.event.Seq
 }
 
-// runsWithTTL reports whether the same call with a ttl becomes a task.
-func (l *ledger) runsWithTTL(c *call) bool {
+// becomesTaskWithTTL reports whether the same call with a ttl becomes a task.
+func (l *ledger) becomesTaskWithTTL(c *call) bool {
 	for _, o := range l.calls {
 		if o.name == c.name && o.arguments == c.arguments && o.task != nil && wire.At(o.asked.Message.Params(), "/task/ttl") != nil {
 			return true
@@ -129,7 +129,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 		if v.query == nil || v.query.asked.Event.At > c.event.At+plain/2 {
 			continue
 		}
-		if terminal(v.status) && took*5 > plain*4 && l.passedBy(c, plain/2) {
+		if isTerminal(v.status) && took*5 > plain*4 && l.isOvertakenBy(c, plain/2) {
 			out.Deviates(verdict.Deviation{
 				Requirement: createImmediate,
 				Summary:     "The server sends the created task only when the work is done.",
@@ -142,9 +142,9 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	}
 }
 
-// passedBy reports whether a request that was made behind the call was answered
+// isOvertakenBy reports whether a request that was made behind the call was answered
 // so long before it.
-func (l *ledger) passedBy(c *call, long time.Duration) bool {
+func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq >= c.asked.Event.Seq && req != c.asked && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
 	})
@@ -208,7 +208,7 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 	case len(b.task.id) <= fewCharacters:
 		d.Summary = "The server's taskIds are short enough to be guessed."
 		out.Deviates(d)
-	case counted(a.task.id, b.task.id):
+	case doCountUp(a.task.id, b.task.id):
 		d.Summary = "The server numbers its tasks, so their ids can be guessed."
 		out.Deviates(d)
 	default:
@@ -223,9 +223,9 @@ const (
 	widestStep     = 1_000_000 // from one to the next
 )
 
-// counted reports whether two ids are the same but for a number at their end
+// doCountUp reports whether two ids are the same but for a number at their end
 // that grows a little.
-func counted(a, b string) bool {
+func doCountUp(a, b string) bool {
 	if len(a) > longestCounted || len(b) > longestCounted {
 		return false
 	}

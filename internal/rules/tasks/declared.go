@@ -169,7 +169,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 	case spec.MethodToolsCall, spec.MethodInitialize:
 		return
 	}
-	if !req.WellFormed || !augmented(req.Message.Params()) || !req.Succeeded() {
+	if !req.WellFormed || !isTaskCall(req.Message.Params()) || !req.Succeeded() {
 		return
 	}
 	result := req.Responses[0].Result()
@@ -188,7 +188,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 
 // judgeOperation judges tasks/list and tasks/cancel. Plain says that nothing
 // about the request is a reason to refuse it.
-func (l *ledger) judgeOperation(q *query, capability, requirement string, plain bool, out *rules.Reporter) {
+func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, plain bool, out *rules.Reporter) {
 	code, _ := q.code()
 	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
 	switch declared := l.s.ServerDeclared(capability); {

@@ -40,8 +40,8 @@ func errorRules() []rules.Rule {
 // judgeUnknown judges the answer to an id that the server never spoke of. In
 // this conversation, that is: a result that is about this very id may well be
 // right, unless the id is none.
-func (l *ledger) judgeUnknown(q *query, out *rules.Reporter) {
-	if q.named && q.id != "" && l.heardOf(q.id, q) {
+func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
+	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return
 	}
 	if !out.IsInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.asked}, l.knownTask(), unknownID) {
@@ -77,7 +77,7 @@ func (l *ledger) knownTask() rules.Control {
 	return rules.Control{
 		What: "a request about a task that exists", ByName: true,
 		Matches: func(req *rules.Request) bool {
-			return slices.ContainsFunc(l.answered, func(q *query) bool { return q.asked == req && q.named && l.heardOf(q.id, q) })
+			return slices.ContainsFunc(l.answered, func(q *taskRequest) bool { return q.asked == req && q.named && l.isTaskKnown(q.id, q) })
 		},
 		Fallback: func(req *rules.Request) bool {
 			return req.Message.Method == spec.MethodTasksList || rules.PingControl().Matches(req)
@@ -85,8 +85,8 @@ func (l *ledger) knownTask() rules.Control {
 	}
 }
 
-// heardOf reports whether the server spoke of the id otherwise than in answer to q.
-func (l *ledger) heardOf(id string, q *query) bool {
+// isTaskKnown reports whether the server spoke of the id otherwise than in answer to q.
+func (l *ledger) isTaskKnown(id string, q *taskRequest) bool {
 	t := l.byID[id]
 	if t == nil {
 		return false
@@ -99,7 +99,7 @@ func (l *ledger) heardOf(id string, q *query) bool {
 	return false
 }
 
-func judgeMessage(q *query, out *rules.Reporter) {
+func judgeMessage(q *taskRequest, out *rules.Reporter) {
 	e, isError := q.reply.Error()
 	text, isText := wire.Text(e.Message)
 	switch {

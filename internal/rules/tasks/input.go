@@ -50,10 +50,10 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 		return
 	}
 	out.CameUp(inputRelated)
-	var atWork *sight
+	var atWork *observation
 	for _, v := range t.sights {
 		switch {
-		case !asked(v, p):
+		case !isRequestedBy(v, p):
 		case v.status == inputRequired:
 			out.CameUp(inputStatus)
 			return
@@ -72,8 +72,8 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// asked reports whether the sight was asked for and had while p was open.
-func asked(v *sight, p *transcript.Request) bool {
+// isRequestedBy reports whether the sight was asked for and had while p was open.
+func isRequestedBy(v *observation, p *transcript.Request) bool {
 	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
@@ -81,7 +81,7 @@ func asked(v *sight, p *transcript.Request) bool {
 // one: a task needs input while nothing else is going on, and needs it no more
 // than this.
 func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
-	if p.Message.Method == spec.MethodRootsList || l.busy(p) {
+	if p.Message.Method == spec.MethodRootsList || l.hasRunningTask(p) {
 		return
 	}
 	for _, other := range l.s.ServerRequests() {
@@ -91,7 +91,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 	for _, t := range l.tasks {
 		for _, v := range t.sights {
-			if v.status == inputRequired && asked(v, p) {
+			if v.status == inputRequired && isRequestedBy(v, p) {
 				out.Deviates(verdict.Deviation{
 					Requirement: inputRelated,
 					Summary:     "The server's request for a task does not name the task.",
@@ -105,25 +105,25 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// busy reports whether a request of the client was pending when p came, from which
+// hasRunningTask reports whether a request of the client was pending when p came, from which
 // the server may have had a reason to ask.
-func (l *ledger) busy(p *transcript.Request) bool {
+func (l *ledger) hasRunningTask(p *transcript.Request) bool {
 	for _, req := range l.s.ClientRequests() {
 		switch req.Message.Method {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
 			continue
 		}
-		if req.InFlight(p.Event.Seq) && !l.became(req, p) {
+		if req.InFlight(p.Event.Seq) && !l.isTaskOf(req, p) {
 			return true
 		}
 	}
 	return false
 }
 
-// became reports whether the request was answered with a task while p was open:
+// isTaskOf reports whether the request was answered with a task while p was open:
 // what it had the server ask is what that task asks. Over HTTP a task may ask
 // on one stream before another one tells that it was created.
-func (l *ledger) became(req *rules.Request, p *transcript.Request) bool {
+func (l *ledger) isTaskOf(req *rules.Request, p *transcript.Request) bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool {
 		return c.asked == req && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 	})
@@ -154,7 +154,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	for _, v := range t.sights {
 		switch {
 		case v.event.Seq < reply.Seq || v.query != nil && v.query.asked.Event.Seq < reply.Seq:
-		case known(v.status) && v.status != inputRequired:
+		case isKnownStatus(v.status) && v.status != inputRequired:
 			out.CameUp(inputLeft)
 			return
 		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:

@@ -30,7 +30,7 @@ type world struct {
 	ids     int
 	posed   int
 	tasks   []*taskOf
-	pending []*asked
+	pending []*isRequestedBy
 	ready   []string // answers that were computed and not sent yet
 	cursors []string
 }
@@ -43,7 +43,7 @@ type taskOf struct {
 	posed             int // the request that it waits for, 0 for none
 }
 
-type asked struct {
+type isRequestedBy struct {
 	id     int
 	method string
 	params object
@@ -65,7 +65,7 @@ func (w *world) ask(method string, params object) {
 		m["params"] = params
 	}
 	w.say(">", m)
-	w.pending = append(w.pending, &asked{w.ids, method, params})
+	w.pending = append(w.pending, &isRequestedBy{w.ids, method, params})
 }
 
 func at(d time.Duration) string {
@@ -113,7 +113,7 @@ func result(failing bool) object {
 }
 
 // take computes the answer to a request, and reports whether there is one yet.
-func (w *world) take(a *asked) bool {
+func (w *world) take(a *isRequestedBy) bool {
 	answer := object{"id": a.id}
 	refuse := func(code int) { answer["error"] = object{"code": code, "message": "That can't be done"} }
 	t := w.find(a.params["taskId"])
@@ -163,7 +163,7 @@ func (w *world) take(a *asked) bool {
 }
 
 // list answers with pages of two; a cursor is the number of tasks before it.
-func (w *world) list(a *asked, answer object) {
+func (w *world) list(a *isRequestedBy, answer object) {
 	from := 0
 	if cursor, ok := a.params["cursor"].(string); ok {
 		if _, err := fmt.Sscanf(cursor, "after-%d", &from); err != nil {

@@ -20,7 +20,7 @@ type ledger struct {
 	// notes are the server's notifications that may have to do with tasks.
 	notes []*transcript.Message
 	// answered are the client's requests about tasks that have an answer.
-	answered []*query
+	answered []*taskRequest
 	odd      *transcript.Event // the first call that may be refused for its form, and is not looked at
 	listings []listing
 }
@@ -41,20 +41,20 @@ type task struct {
 	id     string
 	call   *call // that created it; nil where that was not seen
 	token  jsontext.Value
-	sights []*sight
+	sights []*observation
 	twice  bool // several tasks have this id: nothing can be said of one
 }
 
-// sight is a state of a task as the server showed it.
-type sight struct {
+// observation is a state of a task as the server showed it.
+type observation struct {
 	event  *transcript.Event
-	query  *query // it is answered by; nil for a creation and for a notification
+	query  *taskRequest // it is answered by; nil for a creation and for a notification
 	object jsontext.Value
 	status string
 }
 
-// query is an answered request about tasks.
-type query struct {
+// taskRequest is an answered request about tasks.
+type taskRequest struct {
 	asked  *rules.Request
 	reply  *wire.Message
 	event  *transcript.Event
@@ -63,12 +63,12 @@ type query struct {
 	named  bool   // the taskId is a text
 }
 
-func (q *query) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
+func (q *taskRequest) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
 
-func (q *query) code() (int64, bool) { return q.reply.ErrorCode() }
+func (q *taskRequest) code() (int64, bool) { return q.reply.ErrorCode() }
 
 // at returns the positions of the request and its answer.
-func (q *query) at() []int { return rules.At(q.asked.Event, q.event) }
+func (q *taskRequest) at() []int { return rules.At(q.asked.Event, q.event) }
 
 func (c *call) succeeded() bool {
 	return c.reply != nil && c.reply.Has("result") && !c.reply.IsError()
@@ -90,15 +90,15 @@ const (
 	cancelled     = "cancelled"
 )
 
-func terminal(status string) bool {
+func isTerminal(status string) bool {
 	return status == completed || status == failed || status == cancelled
 }
 
-func known(status string) bool {
-	return terminal(status) || status == working || status == inputRequired
+func isKnownStatus(status string) bool {
+	return isTerminal(status) || status == working || status == inputRequired
 }
 
-func (l *ledger) hears() rules.Handlers {
+func (l *ledger) handlers() rules.Handlers {
 	keep := func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		l.notes = append(l.notes, &transcript.Message{Message: obs.Message, Event: obs.Event})
 	}
@@ -131,11 +131,11 @@ func (l *ledger) read(s *rules.Session) {
 	for _, n := range l.notes {
 		if n.Method == spec.MethodTasksStatus {
 			id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
-			l.see(id, ok, n.Event, nil, n.Params())
+			l.noteObservation(id, ok, n.Event, nil, n.Params())
 		}
 	}
 	for _, t := range l.tasks {
-		slices.SortStableFunc(t.sights, func(a, b *sight) int { return a.event.Seq - b.event.Seq })
+		slices.SortStableFunc(t.sights, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
 }
@@ -144,7 +144,7 @@ func (l *ledger) readCall(req *rules.Request) {
 	params := req.Message.Params()
 	c := &call{asked: req, arguments: canonical(wire.At(params, "/arguments"))}
 	c.name, _ = wire.Text(wire.At(params, "/name"))
-	c.asTask = augmented(params)
+	c.asTask = isTaskCall(params)
 	l.calls = append(l.calls, c)
 	if len(req.Responses) == 0 || req.IsOverloaded() || req.MayBeCancelled() {
 		return
@@ -159,7 +159,7 @@ func (l *ledger) readCall(req *rules.Request) {
 		t.twice, c.task = true, t
 		return
 	}
-	l.see(id, true, c.event, nil, object)
+	l.noteObservation(id, true, c.event, nil, object)
 	c.task = l.byID[id]
 	c.task.call, c.task.token = c, wire.At(params, "/_meta/progressToken")
 }
@@ -175,15 +175,15 @@ func createdTask(m *wire.Message) jsontext.Value {
 	return nil
 }
 
-// augmented reports whether params ask for a task in the way that the
+// isTaskCall reports whether params ask for a task in the way that the
 // specification has.
-func augmented(params jsontext.Value) bool {
+func isTaskCall(params jsontext.Value) bool {
 	ttl := wire.At(params, "/task/ttl")
 	return wire.At(params, "/task").Kind() == '{' && (ttl == nil || ttl.Kind() == '0')
 }
 
 func (l *ledger) readQuery(req *rules.Request) {
-	q := &query{asked: req, reply: req.Responses[0].Message, event: req.Responses[0].Event, method: req.Message.Method}
+	q := &taskRequest{asked: req, reply: req.Responses[0].Message, event: req.Responses[0].Event, method: req.Message.Method}
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel, spec.MethodTasksResult, spec.MethodTasksList:
 	default:
@@ -198,17 +198,17 @@ func (l *ledger) readQuery(req *rules.Request) {
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel:
 		id, ok := wire.Text(wire.At(result, "/taskId"))
-		l.see(id, ok, q.event, q, result)
+		l.noteObservation(id, ok, q.event, q, result)
 	case spec.MethodTasksList:
 		for _, object := range wire.Elements(wire.At(result, "/tasks")) {
 			id, ok := wire.Text(wire.At(object, "/taskId"))
-			l.see(id, ok, q.event, q, object)
+			l.noteObservation(id, ok, q.event, q, object)
 		}
 	}
 }
 
-// see notes a state of a task that the server showed.
-func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object jsontext.Value) {
+// noteObservation notes a state of a task that the server showed.
+func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *taskRequest, object jsontext.Value) {
 	if !ok {
 		return
 	}
@@ -219,22 +219,22 @@ func (l *ledger) see(id string, ok bool, e *transcript.Event, q *query, object j
 		l.tasks = append(l.tasks, t)
 	}
 	status, _ := wire.Text(wire.At(object, "/status"))
-	t.sights = append(t.sights, &sight{e, q, object, status})
+	t.sights = append(t.sights, &observation{e, q, object, status})
 }
 
-// after reports whether the sight was certainly taken after event e: it was
+// isAfter reports whether the sight was certainly taken after event e: it was
 // asked for after e had come, or a whole exchange lies between the two.
-func (l *ledger) after(e *transcript.Event, v *sight) bool {
+func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	if v.query != nil {
 		return v.query.asked.Event.Seq > e.Seq
 	}
-	return l.exchanged(e, v.event)
+	return l.hasExchangeBetween(e, v.event)
 }
 
-// exchanged reports whether a request that was sent after the one event was
+// hasExchangeBetween reports whether a request that was sent after the one event was
 // answered before the other. Over HTTP, what comes on one stream may have been
 // overtaken by what comes on another.
-func (l *ledger) exchanged(from, to *transcript.Event) bool {
+func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
 	}
@@ -245,8 +245,8 @@ func (l *ledger) exchanged(from, to *transcript.Event) bool {
 
 // queries returns the answered requests of a method about the task, in the
 // order in which they were sent.
-func (l *ledger) queries(method string, t *task) []*query {
-	var out []*query
+func (l *ledger) queries(method string, t *task) []*taskRequest {
+	var out []*taskRequest
 	for _, q := range l.answered {
 		if q.method == method && q.named && q.id == t.id {
 			out = append(out, q)
@@ -256,7 +256,7 @@ func (l *ledger) queries(method string, t *task) []*query {
 }
 
 // cancelledBy returns the answered tasks/cancel that succeeded, nil if none did.
-func (l *ledger) cancelledBy(t *task) *query {
+func (l *ledger) cancelledBy(t *task) *taskRequest {
 	for _, q := range l.queries(spec.MethodTasksCancel, t) {
 		if q.succeeded() {
 			return q
@@ -265,10 +265,10 @@ func (l *ledger) cancelledBy(t *task) *query {
 	return nil
 }
 
-// over returns the first sight of the task in a terminal status.
-func (t *task) over() *sight {
+// terminalObservation returns the first sight of the task in a terminal status.
+func (t *task) terminalObservation() *observation {
 	for _, v := range t.sights {
-		if terminal(v.status) {
+		if isTerminal(v.status) {
 			return v
 		}
 	}

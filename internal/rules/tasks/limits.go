@@ -47,7 +47,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return
 	}
-	var streamed *query
+	var streamed *taskRequest
 	for _, q := range l.answered {
 		x := l.s.Exchanges().Of(q.event)
 		switch {
@@ -59,7 +59,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 			streamed = q
 		}
 	}
-	plain := l.answeredPlainly()
+	plain := l.firstPlainResponse()
 	if streamed == nil || plain == nil {
 		return
 	}
@@ -73,9 +73,9 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 	})
 }
 
-// answeredPlainly returns an answer of the server to something else than
+// firstPlainResponse returns an answer of the server to something else than
 // tasks/get that came without a stream, nil where there is none.
-func (l *ledger) answeredPlainly() *transcript.Event {
+func (l *ledger) firstPlainResponse() *transcript.Event {
 	for _, req := range l.s.ClientRequests() {
 		if len(req.Responses) == 0 || req.Message.Method == spec.MethodTasksGet {
 			continue

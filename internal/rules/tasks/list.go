@@ -24,7 +24,7 @@ func listRules() []rules.Rule {
 			if !l.s.ServerDeclared("tasks.list") {
 				return
 			}
-			var lists []*query
+			var lists []*taskRequest
 			given := map[string]bool{}
 			for _, q := range l.answered {
 				if q.method == spec.MethodTasksList {
@@ -45,7 +45,7 @@ func listRules() []rules.Rule {
 
 // judgeCursor judges the answer to a cursor that the server gives out nowhere
 // in the conversation. An empty one is left alone: some clients mean the beginning by it.
-func judgeCursor(q *query, given map[string]bool, out *rules.Reporter) {
+func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
 	raw := wire.At(q.asked.Message.Params(), "/cursor")
 	cursor, isText := wire.Text(raw)
 	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {
@@ -72,7 +72,7 @@ func judgeCursor(q *query, given map[string]bool, out *rules.Reporter) {
 
 // walk is a list of tasks from its beginning to its end.
 type walk struct {
-	pages []*query
+	pages []*taskRequest
 	has   map[string]bool // the ids listed
 }
 
@@ -86,7 +86,7 @@ func (l *ledger) walks() []walk {
 		w := walk{has: map[string]bool{}}
 		w.add(q)
 		for next := cursorOf(q); next != nil; next = cursorOf(q) {
-			q = following(l.answered[i+1:], q, next)
+			q = nextPage(l.answered[i+1:], q, next)
 			if q == nil {
 				break
 			}
@@ -99,7 +99,7 @@ func (l *ledger) walks() []walk {
 	return out
 }
 
-func (w *walk) add(page *query) {
+func (w *walk) add(page *taskRequest) {
 	w.pages = append(w.pages, page)
 	for _, object := range wire.Elements(wire.At(page.reply.Result(), "/tasks")) {
 		if id, ok := wire.Text(wire.At(object, "/taskId")); ok {
@@ -109,7 +109,7 @@ func (w *walk) add(page *query) {
 }
 
 // cursorOf returns the cursor to the next page, nil where there is none.
-func cursorOf(page *query) jsontext.Value {
+func cursorOf(page *taskRequest) jsontext.Value {
 	next := wire.At(page.reply.Result(), "/nextCursor")
 	if next.Kind() == 'n' {
 		return nil
@@ -117,8 +117,8 @@ func cursorOf(page *query) jsontext.Value {
 	return next
 }
 
-// following returns the next page, that was asked for when the one had come.
-func following(all []*query, page *query, cursor jsontext.Value) *query {
+// nextPage returns the next page, that was asked for when the one had come.
+func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *taskRequest {
 	for _, q := range all {
 		if q.method == spec.MethodTasksList && q.succeeded() && q.asked.Event.Seq > page.event.Seq &&
 			string(wire.At(q.asked.Message.Params(), "/cursor")) == string(cursor) {
@@ -133,12 +133,12 @@ func following(all []*query, page *query, cursor jsontext.Value) *query {
 func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	begin, end := w.pages[0].asked.Event, w.pages[len(w.pages)-1].event
 	var missing, listed []*task
-	var shownBy *query
+	var shownBy *taskRequest
 	for _, t := range l.tasks {
 		if t.call == nil || t.twice || t.call.event.Seq > begin.Seq {
 			continue
 		}
-		var got *query
+		var got *taskRequest
 		for _, q := range l.queries(spec.MethodTasksGet, t) {
 			if q.succeeded() && q.asked.Event.Seq > end.Seq {
 				got = q
@@ -167,7 +167,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 		Seen:        "no task with the id " + rules.Excerpt(wire.Quote(missing[len(missing)-1].id)),
 		At:          rules.At(begin, end, shownBy.asked.Event, shownBy.event),
 	}
-	if cutOff(listed, missing) {
+	if isCutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"
 		d.Summary = "The server's tasks/list ends before it has listed all tasks."
 		out.Elsewhere(listIncludes)
@@ -175,9 +175,9 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// cutOff reports whether the list stopped in the midst: several tasks are
+// isCutOff reports whether the list stopped in the midst: several tasks are
 // listed, and all others come before them, or all behind.
-func cutOff(listed, missing []*task) bool {
+func isCutOff(listed, missing []*task) bool {
 	if len(listed) < 2 || len(missing) < 2 {
 		return false
 	}

@@ -82,7 +82,7 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 	}
 	var owner *task
 	for _, t := range l.tasks {
-		if t.call != nil && same(t.token, token) {
+		if t.call != nil && areEqual(t.token, token) {
 			owner = t
 		}
 	}
@@ -90,28 +90,28 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 		return nil
 	}
 	for _, req := range l.s.ClientRequests() {
-		if req != owner.call.asked && same(wire.At(req.Message.Params(), "/_meta/progressToken"), token) {
+		if req != owner.call.asked && areEqual(wire.At(req.Message.Params(), "/_meta/progressToken"), token) {
 			return nil
 		}
 	}
 	return owner
 }
 
-// same reports whether two progress tokens are the same.
-func same(a, b jsontext.Value) bool {
+// areEqual reports whether two progress tokens are the same.
+func areEqual(a, b jsontext.Value) bool {
 	return a != nil && b != nil && wire.RawID(string(a)).Same(wire.RawID(string(b)))
 }
 
 func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
-	end, reported := t.over(), false
+	end, reported := t.terminalObservation(), false
 	for _, n := range l.notes {
 		if n.Method != spec.MethodProgress || n.Event.Seq < t.call.event.Seq {
 			continue
 		}
 		token := wire.At(n.Params(), "/progressToken")
-		named := names(n.Message, t)
+		named := namesTask(n.Message, t)
 		switch {
-		case named && !same(token, t.token):
+		case named && !areEqual(token, t.token):
 			out.Deviates(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
@@ -129,7 +129,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 		if end == nil || n.Event.Seq < end.event.Seq {
 			continue
 		}
-		if l.surelyLater(end.event, n.Event) {
+		if l.isSurelyLater(end.event, n.Event) {
 			out.Deviates(verdict.Deviation{
 				Requirement: stopsAtTerminal,
 				Summary:     "The server reports progress of a task that has ended.",
@@ -148,13 +148,13 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 	}
 }
 
-// surelyLater reports whether the server sent the one event after the other. On
+// isSurelyLater reports whether the server sent the one event after the other. On
 // different streams it did if meanwhile a request was answered that was sent
 // behind the first, then one that was sent behind that answer, and if there was
 // some time for what was on its way. A stream that is new, or resumed, brings
 // what had to wait for it.
-func (l *ledger) surelyLater(from, to *transcript.Event) bool {
-	if l.exchanged(from, to) {
+func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
+	if l.hasExchangeBetween(from, to) {
 		return true
 	}
 	if l.s.Transport != spec.StreamableHTTP || to.At > 0 && to.At-from.At <= stopTime {

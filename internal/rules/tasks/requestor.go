@@ -85,7 +85,7 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}
-	if given(s, string(cursor), p.Event) {
+	if isCursorGiven(s, string(cursor), p.Event) {
 		out.CameUp(requestorCursor)
 		return
 	}
@@ -93,8 +93,8 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// given reports whether the client has given out the cursor before the event.
-func given(s *rules.Session, cursor string, e *transcript.Event) bool {
+// isCursorGiven reports whether the client has given out the cursor before the event.
+func isCursorGiven(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.ServerRequests() {
 		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&
 			canonical(wire.At(p.Response().Result(), "/nextCursor")) == canonical([]byte(cursor)) {

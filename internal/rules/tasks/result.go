@@ -45,7 +45,7 @@ func resultRules() []rules.Rule {
 
 // judgeRelated looks for the task's id in a result of tasks/result; an error
 // has no place for it.
-func (l *ledger) judgeRelated(t *task, q *query, out *rules.Reporter) {
+func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
 	}
@@ -70,12 +70,12 @@ func (l *ledger) judgeRelated(t *task, q *query, out *rules.Reporter) {
 
 // judgeBlocks reports whether the task was not seen at work any more when its
 // result had come.
-func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Reporter) bool {
+func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if q.asked.Cancelled {
 		return false
 	}
 	for _, v := range t.sights {
-		if !known(v.status) || terminal(v.status) || v.query == nil || v.query.asked.Event.Seq < q.event.Seq {
+		if !isKnownStatus(v.status) || isTerminal(v.status) || v.query == nil || v.query.asked.Event.Seq < q.event.Seq {
 			continue
 		}
 		d := verdict.Deviation{
@@ -93,7 +93,7 @@ func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Reporter) bool {
 	}
 	for i := len(t.sights) - 1; i >= 0; i-- { // the newest that was seen before the request
 		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
-			if known(v.status) && !terminal(v.status) {
+			if isKnownStatus(v.status) && !isTerminal(v.status) {
 				out.CameUp(resultBlocks)
 			}
 			break
@@ -103,7 +103,7 @@ func (l *ledger) judgeBlocks(t *task, q *query, out *rules.Reporter) bool {
 }
 
 // judgeExact judges what tasks/result gives of a task that is over.
-func (l *ledger) judgeExact(t *task, q *query, out *rules.Reporter) {
+func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
@@ -113,7 +113,7 @@ func (l *ledger) judgeExact(t *task, q *query, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	plain := l.steady(t.call, q)
+	plain := l.steadyCall(t.call, q)
 	if plain == nil {
 		if q.succeeded() {
 			out.CameUp(resultExact)
@@ -127,10 +127,10 @@ func (l *ledger) judgeExact(t *task, q *query, out *rules.Reporter) {
 	case isError != otherError || code != otherCode:
 		d.Summary = "tasks/result gives an error where the call gives none, or another one."
 		out.Deviates(d)
-	case flag(q.reply) != flag(plain.reply):
+	case isErrorResult(q.reply) != isErrorResult(plain.reply):
 		d.Summary = "tasks/result gives a success where the call gives a failure, or the other way round."
 		out.Deviates(d)
-	case !isError && bare(q.reply.Result()) != bare(plain.reply.Result()):
+	case !isError && withoutMeta(q.reply.Result()) != withoutMeta(plain.reply.Result()):
 		d.Summary, d.Weight = "tasks/result gives something else than the call.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:
@@ -138,9 +138,9 @@ func (l *ledger) judgeExact(t *task, q *query, out *rules.Reporter) {
 	}
 }
 
-// steady returns the same call without a task, where it was answered before and
+// steadyCall returns the same call without a task, where it was answered before and
 // after the task's result in the same way; nil where there is none.
-func (l *ledger) steady(c *call, q *query) *call {
+func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	var before, behind *call
 	for _, o := range l.calls {
 		if o.name != c.name || o.arguments != c.arguments || o.reply == nil || wire.At(o.asked.Message.Params(), "/task") != nil {
@@ -158,18 +158,18 @@ func (l *ledger) steady(c *call, q *query) *call {
 	}
 	x, _ := before.reply.ErrorCode()
 	y, _ := behind.reply.ErrorCode()
-	if x != y || before.succeeded() && bare(before.reply.Result()) != bare(behind.reply.Result()) {
+	if x != y || before.succeeded() && withoutMeta(before.reply.Result()) != withoutMeta(behind.reply.Result()) {
 		return nil
 	}
 	return before
 }
 
-// flag returns the isError of a result; none means false.
-func flag(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+// isErrorResult returns the isError of a result; none means false.
+func isErrorResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
-// bare returns a result in one form without what may differ: metadata, and
+// withoutMeta returns a result in one form without what may differ: metadata, and
 // whether isError is false or not there.
-func bare(result jsontext.Value) string {
+func withoutMeta(result jsontext.Value) string {
 	_, members := wire.Members(result)
 	rest := map[string]jsontext.Value{}
 	for name, value := range members {
@@ -181,10 +181,10 @@ func bare(result jsontext.Value) string {
 }
 
 // judgeFailed compares the task's status with the outcome of the call.
-func (l *ledger) judgeFailed(t *task, q *query, out *rules.Reporter) {
-	end := t.over()
+func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
+	end := t.terminalObservation()
 	code, isError := q.code()
-	if end == nil || q.succeeded() && !flag(q.reply) {
+	if end == nil || q.succeeded() && !isErrorResult(q.reply) {
 		return
 	}
 	if isError && (spec.Code(code) == spec.CodeInvalidParams || spec.Code(code) == spec.CodeMethodNotFound) {
@@ -205,19 +205,19 @@ func (l *ledger) judgeFailed(t *task, q *query, out *rules.Reporter) {
 }
 
 // judgeRepeatable compares answers to tasks/result for a task that is kept.
-func judgeRepeatable(t *task, all []*query, out *rules.Reporter) {
+func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 	first := all[0]
 	if !first.succeeded() {
 		return
 	}
 	for _, q := range all[1:] {
-		if !q.succeeded() && !t.kept(q) {
+		if !q.succeeded() && !t.isRetained(q) {
 			continue // it may be gone
 		}
 		if q.asked.Event.Seq < first.event.Seq || wire.At(q.asked.Message.Params(), related) != nil {
 			continue
 		}
-		if q.succeeded() && bare(q.reply.Result()) == bare(first.reply.Result()) {
+		if q.succeeded() && withoutMeta(q.reply.Result()) == withoutMeta(first.reply.Result()) {
 			out.CameUp(resultRepeatable)
 			continue
 		}

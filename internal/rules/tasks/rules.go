@@ -41,7 +41,7 @@ func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	return func() rules.Fold {
 		l := &ledger{}
 		return rules.Fold{
-			OnMessage: l.hears(),
+			OnMessage: l.handlers(),
 			AtEnd: func(s *rules.Session, out *rules.Reporter) {
 				if s.Revision() == spec.V20251125 && s.Began() {
 					judge(rules.Memo(s, ledgerKey{}, func() *ledger { l.read(s); return l }), out)

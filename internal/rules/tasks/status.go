@@ -65,22 +65,24 @@ func statusRules() []rules.Rule {
 // is the matter of the rule on tasks/cancel.
 func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	for i, v := range t.sights {
-		if i > 0 && known(v.status) && v.status != t.sights[i-1].status {
+		if i > 0 && isKnownStatus(v.status) && v.status != t.sights[i-1].status {
 			out.CameUp(transitions)
 		}
 	}
-	end := t.over()
+	end := t.terminalObservation()
 	if end == nil {
 		return
 	}
 	if end.status == cancelled {
-		if slices.ContainsFunc(t.sights, func(v *sight) bool { return terminal(v.status) && v.status != cancelled && l.after(end.event, v) }) {
+		if slices.ContainsFunc(t.sights, func(v *observation) bool {
+			return isTerminal(v.status) && v.status != cancelled && l.isAfter(end.event, v)
+		}) {
 			out.Elsewhere(terminalIsFinal)
 		}
 		return
 	}
 	for _, v := range t.sights {
-		if v == end || !known(v.status) || !l.after(end.event, v) {
+		if v == end || !isKnownStatus(v.status) || !l.isAfter(end.event, v) {
 			continue
 		}
 		d := verdict.Deviation{
@@ -91,7 +93,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		switch {
 		case v.status == end.status:
 			out.CameUp(terminalIsFinal)
-		case terminal(v.status):
+		case isTerminal(v.status):
 			d.Requirement, d.Summary = terminalIsFinal, "The server's task changes from one terminal status to another."
 			out.Deviates(d)
 			out.Elsewhere(transitions)
@@ -108,7 +110,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 // judgeTimes compares the times of a task. That a text is no time at all is
 // the matter of its shape.
 func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
-	var first, last *sight
+	var first, last *observation
 	for _, v := range t.sights {
 		created, okCreated := l.judgeTime(v, "/createdAt", createdAt, out)
 		updated, okUpdated := l.judgeTime(v, "/lastUpdatedAt", lastUpdatedAt, out)
@@ -125,7 +127,7 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 			d.Seen, d.At = rules.Excerpt(v.object), rules.At(v.event)
 			out.Deviates(d)
 		}
-		if okUpdated && last != nil && l.after(last.event, v) {
+		if okUpdated && last != nil && l.isAfter(last.event, v) {
 			if before, ok := timeOf(last, "/lastUpdatedAt"); ok && updated.Before(before) {
 				d.Requirement, d.Summary, d.Permitted = lastUpdatedAt, "The server's task has a lastUpdatedAt that goes back.", "a time not before "+before.Format(time.RFC3339Nano)
 				d.Seen, d.At = updated.Format(time.RFC3339Nano), rules.At(last.event, v.event)
@@ -142,7 +144,7 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 }
 
 // judgeTime reads one time of a task and reports whether it could be read.
-func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Reporter) (time.Time, bool) {
+func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rules.Reporter) (time.Time, bool) {
 	text, isTime := wire.Text(wire.At(v.object, pointer))
 	if !isTime {
 		return time.Time{}, false
@@ -165,7 +167,7 @@ func (l *ledger) judgeTime(v *sight, pointer, requirement string, out *rules.Rep
 
 // timeOf reads a time as RFC 3339 has it, which permits small letters and a
 // space in the middle.
-func timeOf(v *sight, pointer string) (time.Time, bool) {
+func timeOf(v *observation, pointer string) (time.Time, bool) {
 	text, _ := wire.Text(wire.At(v.object, pointer))
 	text = strings.ToUpper(text)
 	if len(text) > 10 && (text[10] == ' ' || text[10] == '_') {
@@ -198,7 +200,7 @@ func judgeShown(l *ledger, out *rules.Reporter) {
 	}
 }
 
-func (l *ledger) judgeNoRelated(q *query, out *rules.Reporter) {
+func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 	if q.method == spec.MethodTasksResult || !q.succeeded() {
 		return
 	}
@@ -216,7 +218,7 @@ func (l *ledger) judgeNoRelated(q *query, out *rules.Reporter) {
 }
 
 // judgeRelatedIgnored looks at requests that name one task and relate to another.
-func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Reporter) {
+func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 	other, ok := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
 	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
 		return
@@ -241,7 +243,7 @@ func (l *ledger) judgeRelatedIgnored(q *query, out *rules.Reporter) {
 
 // judgeRetained looks for tasks that are gone before their time. Where the
 // events have no times, none is known to be over.
-func (l *ledger) judgeRetained(q *query, out *rules.Reporter) {
+func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
 	if !q.named || t == nil || t.call == nil || t.twice || wire.At(q.asked.Message.Params(), related) != nil || q.asked.Event.Seq < t.call.event.Seq {
 		return
@@ -250,7 +252,7 @@ func (l *ledger) judgeRetained(q *query, out *rules.Reporter) {
 	switch code, _ := q.code(); {
 	case q.succeeded():
 		out.CameUp(retained)
-	case spec.Code(code) != spec.CodeInvalidParams || !t.kept(q) || l.wasCancelled(t):
+	case spec.Code(code) != spec.CodeInvalidParams || !t.isRetained(q) || l.wasCancelled(t):
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: retained,
@@ -262,8 +264,8 @@ func (l *ledger) judgeRetained(q *query, out *rules.Reporter) {
 	}
 }
 
-// kept reports whether the task had to be there still when the query was answered.
-func (t *task) kept(q *query) bool {
+// isRetained reports whether the task had to be there still when the query was answered.
+func (t *task) isRetained(q *taskRequest) bool {
 	if t.call == nil || len(t.sights) == 0 {
 		return false
 	}
@@ -283,7 +285,7 @@ func (l *ledger) wasCancelled(t *task) bool {
 			return true
 		}
 	}
-	for _, req := range l.cancels(t) {
+	for _, req := range l.cancelRequests(t) {
 		if len(req.Responses) == 0 || req.Succeeded() {
 			return true
 		}
@@ -291,7 +293,7 @@ func (l *ledger) wasCancelled(t *task) bool {
 	return false
 }
 
-func judgeFailedMessage(q *query, out *rules.Reporter) {
+func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 	status, _ := wire.Text(wire.At(q.reply.Result(), "/status"))
 	if !q.succeeded() || status != failed {
 		return

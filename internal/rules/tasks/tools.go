@@ -24,8 +24,8 @@ const (
 	unclear   = ""
 )
 
-// support is what is known of a tool.
-type support struct {
+// taskSupport is what is known of a tool.
+type taskSupport struct {
 	tasks string // forbidden, optional, required or unclear
 	bare  bool   // its input schema asks for no argument
 }
@@ -43,7 +43,7 @@ func toolRules() []rules.Rule {
 				if c.reply == nil {
 					continue
 				}
-				switch have := l.supports(c); have.tasks {
+				switch have := l.supportFor(c); have.tasks {
 				case forbidden:
 					l.judgeForbidden(c, out)
 				case required:
@@ -59,7 +59,7 @@ func toolRules() []rules.Rule {
 // A listing is what one result of tools/list declares on tools.
 type listing struct {
 	asked, came int // positions
-	tools       map[string]support
+	tools       map[string]taskSupport
 }
 
 // readTools records the taskSupport of each tool.
@@ -68,7 +68,7 @@ func (l *ledger) readTools() {
 		if req.Message.Method != spec.MethodToolsList || !req.Succeeded() {
 			continue
 		}
-		page := listing{req.Event.Seq, req.Responses[0].Event.Seq, map[string]support{}}
+		page := listing{req.Event.Seq, req.Responses[0].Event.Seq, map[string]taskSupport{}}
 		for _, tool := range wire.Elements(wire.At(req.Responses[0].Result(), "/tools")) {
 			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
 				have := supportOf(wire.At(tool, "/execution/taskSupport"))
@@ -80,10 +80,10 @@ func (l *ledger) readTools() {
 	}
 }
 
-// supports returns what the called tool said of tasks when it was listed last
+// supportFor returns what the called tool said of tasks when it was listed last
 // before the call. It is unclear where the list has changed since, or where
 // the tool was not listed.
-func (l *ledger) supports(c *call) support {
+func (l *ledger) supportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
 		have, listed := page.tools[c.name]
@@ -93,27 +93,27 @@ func (l *ledger) supports(c *call) support {
 		if slices.ContainsFunc(l.notes, func(n *transcript.Message) bool {
 			return n.Method == spec.MethodToolsChanged && n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
 		}) {
-			return support{}
+			return taskSupport{}
 		}
 		return have
 	}
-	return support{}
+	return taskSupport{}
 }
 
-func supportOf(v []byte) support {
+func supportOf(v []byte) taskSupport {
 	if v == nil {
-		return support{tasks: forbidden}
+		return taskSupport{tasks: forbidden}
 	}
 	word, _ := wire.Text(v)
 	if word == forbidden || word == optional || word == required {
-		return support{tasks: word}
+		return taskSupport{tasks: word}
 	}
-	return support{tasks: unclear}
+	return taskSupport{tasks: unclear}
 }
 
 // judgeForbidden judges a call of a tool that can't be run as a task.
 func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
-	if !c.asTask || !out.IsInterpretable(c.heard(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
+	if !c.asTask || !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
 	}
 	code, _ := c.reply.ErrorCode()
@@ -148,7 +148,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
 		return // that may be refused first, whatever the tool
 	}
-	if !out.IsInterpretable(c.heard(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
+	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
 	}
 	code, isCode := c.reply.ErrorCode()
@@ -185,8 +185,8 @@ func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Contr
 	}}
 }
 
-// heard returns the answer to the call.
-func (c *call) heard() *rules.Observation {
+// observation returns the answer to the call.
+func (c *call) observation() *rules.Observation {
 	return &rules.Observation{Event: c.event, Message: c.reply, Request: c.asked}
 }
 

@@ -37,12 +37,12 @@ func cancellationRules() []rules.Rule {
 	}
 }
 
-// cancelled is a request that was cancelled while it was in progress, and what
+// cancelledRequest is a request that was cancelled while it was in progress, and what
 // happened to it after its cancellation had certainly been read.
-type cancelled struct {
+type cancelledRequest struct {
 	asked    *rules.Request
 	by       *transcript.Event
-	since    *trips
+	since    *roundTrips
 	ran      bool // it reported progress before
 	progress []*transcript.Event
 	reports  int // how often it reported progress since, read or not
@@ -55,16 +55,16 @@ type cancelled struct {
 }
 
 func cancelledRequests() rules.Fold {
-	var all []*cancelled
-	g := newGrants()
+	var all []*cancelledRequest
+	g := newTokenRequests()
 	ran := map[*rules.Request]bool{}
 	var last *transcript.Event
 	return rules.Fold{
-		OnMessage: onAnswers(rules.Handlers{
+		OnMessage: withResponses(rules.Handlers{
 			rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				if req := cancelledBy(s, obs); req != nil {
-					all = append(all, &cancelled{asked: req, by: obs.Event, since: since(obs.Event), ran: ran[req]})
+					all = append(all, &cancelledRequest{asked: req, by: obs.Event, since: roundTripsSince(obs.Event), ran: ran[req]})
 				}
 			},
 			rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
@@ -74,7 +74,7 @@ func cancelledRequests() rules.Fold {
 			},
 			rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				last = obs.Event
-				req := g.alone(namedToken(obs.Message))
+				req := g.onlyPossible(namedToken(obs.Message))
 				if req == nil {
 					return
 				}
@@ -94,14 +94,14 @@ func cancelledRequests() rules.Fold {
 			for _, c := range all {
 				switch {
 				case obs.Request != c.asked:
-					c.since.heard(obs)
-				case c.since.n < settled && failed(obs.Message) && saysCancelled(obs.Message):
+					c.since.note(obs)
+				case c.since.n < settled && isFailure(obs.Message) && saysCancelled(obs.Message):
 					c.response, c.failed, c.blamed = obs.Event, obs.Message, true
 				case c.since.n < settled:
 					c.crossed = true
 				case c.response == nil && !c.crossed:
 					c.response, c.result = obs.Event, obs.Message.Has("result")
-					if failed(obs.Message) {
+					if isFailure(obs.Message) {
 						c.failed = obs.Message
 					}
 				}
@@ -109,7 +109,7 @@ func cancelledRequests() rules.Fold {
 		}),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			for _, c := range all {
-				if ordered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
+				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
 					c.judge(s, last, out)
 				}
 			}
@@ -132,10 +132,10 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 	return req
 }
 
-func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
+func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
 	// One report is that of a step which was under way, if it comes as soon as
 	// such a step ends: whether it does before the answers or behind them is chance.
-	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.ranFor() {
+	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.runTime() {
 		c.progress = nil
 	}
 	switch {
@@ -178,27 +178,27 @@ func (c *cancelled) judge(s *rules.Session, last *transcript.Event, out *rules.R
 		if c.blamed {
 			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
 		}
-		if c.fed || !c.heeded(s) {
+		if c.fed || !c.isHeeded(s) {
 			d.Summary = "The server answers a cancelled request as if it were not cancelled."
 			d.Permitted += "; a request that can't be cancelled may be answered all the same"
 			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
 		}
 		out.Deviates(d)
-	case len(c.progress) == 0 && c.stopped(last):
+	case len(c.progress) == 0 && c.hasStopped(last):
 		out.CameUp(stopProcessing)
 		out.CameUp(progressStops)
 		out.CameUp(noResponse)
 	}
 }
 
-// ranFor is how long the request ran before it was cancelled.
-func (c *cancelled) ranFor() time.Duration { return c.by.At - c.asked.Event.At }
+// runTime is how long the request ran before it was cancelled.
+func (c *cancelledRequest) runTime() time.Duration { return c.by.At - c.asked.Event.At }
 
-// heeded reports whether the answer shows that the cancellation was heeded: the
+// isHeeded reports whether the answer shows that the cancellation was heeded: the
 // call failed, and says that it was cancelled, or others of the tool succeed.
 // A server that answers as ever may have passed the cancellation over, as it may
 // where the request can't be cancelled.
-func (c *cancelled) heeded(s *rules.Session) bool {
+func (c *cancelledRequest) isHeeded(s *rules.Session) bool {
 	if c.failed == nil {
 		return false
 	}
@@ -212,11 +212,11 @@ func saysCancelled(m *wire.Message) bool {
 }
 
 // othersSucceed reports whether other calls of the tool succeed.
-func (c *cancelled) othersSucceed(s *rules.Session) bool {
+func (c *cancelledRequest) othersSucceed(s *rules.Session) bool {
 	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		name, ok := wire.Text(wire.At(req.Message.Params(), "/name"))
-		return req.Message.Method == spec.MethodToolsCall && ok && name == tool && req.Succeeded() && !failed(req.Responses[0].Message)
+		return req.Message.Method == spec.MethodToolsCall && ok && name == tool && req.Succeeded() && !isFailure(req.Responses[0].Message)
 	})
 }
 
@@ -226,48 +226,48 @@ const requestCancelled = -32800
 
 var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
 
-// failed reports whether a response says that the request failed.
-func failed(m *wire.Message) bool {
+// isFailure reports whether a response says that the request failed.
+func isFailure(m *wire.Message) bool {
 	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 }
 
-// stopped reports whether the request was seen to run, and to be silent then for
+// hasStopped reports whether the request was seen to run, and to be silent then for
 // at least as long as it had run. That it was answered when it was cancelled
 // shows neither.
-func (c *cancelled) stopped(last *transcript.Event) bool {
-	ran := c.ranFor()
+func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
+	ran := c.runTime()
 	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
 }
 
 // serverCancellations judges which requests the server cancels.
 func serverCancellations() rules.Fold {
-	var replied []*reply                   // those that may be unread
+	var replied []*clientReply             // those that may be unread
 	read := map[*transcript.Request]bool{} // requests whose reply was surely read
-	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			replied = append(replied, &reply{obs.ServerRequest, since(obs.Event)})
+			replied = append(replied, &clientReply{obs.ServerRequest, roundTripsSince(obs.Event)})
 		},
 		rules.Notification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if s.Began() && s.Era() == spec.Handshake {
-				serverCancels(s, obs, read, out)
+				judgeServerCancellation(s, obs, read, out)
 			}
 		},
 	}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-		replied = slices.DeleteFunc(replied, func(r *reply) bool {
-			r.since.heard(obs)
+		replied = slices.DeleteFunc(replied, func(r *clientReply) bool {
+			r.since.note(obs)
 			read[r.to] = r.since.n >= settled
 			return read[r.to]
 		})
 	})}
 }
 
-// reply is an answer of the client, and how far the server has read since.
-type reply struct {
+// clientReply is an answer of the client, and how far the server has read since.
+type clientReply struct {
 	to    *transcript.Request
-	since *trips
+	since *roundTrips
 }
 
-func serverCancels(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
+func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
 	id := wire.IDAt(obs.Message.Params(), "/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if !id.Present() {
@@ -282,14 +282,14 @@ func serverCancels(s *rules.Session, obs *rules.Observation, read map[*transcrip
 		out.Deviates(d)
 		return
 	}
-	switch p := newest(s.ServerRequests(), id); {
-	case p != nil && (p.Response() == nil || !ordered(s) || !read[p]):
+	switch p := newestWithID(s.ServerRequests(), id); {
+	case p != nil && (p.Response() == nil || !isOrdered(s) || !read[p]):
 		out.CameUp(ownRequests)
 		return
 	case p != nil:
 		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, obs.Event)
 		d.Seen += ", though two requests sent behind the answer were answered"
-	case changed(s.ServerRequests(), id):
+	case differsInType(s.ServerRequests(), id):
 		d.Summary = "The server cancels its request by an id of another type."
 	case len(s.RequestsWithID(id)) > 0:
 		d.Summary = "The server cancels a request of the client."
@@ -301,8 +301,8 @@ func serverCancels(s *rules.Session, obs *rules.Observation, read map[*transcrip
 	out.Deviates(d)
 }
 
-// newest returns the server's newest request with this id, or nil.
-func newest(all []*transcript.Request, id wire.ID) *transcript.Request {
+// newestWithID returns the server's newest request with this id, or nil.
+func newestWithID(all []*transcript.Request, id wire.ID) *transcript.Request {
 	for i := len(all) - 1; i >= 0; i-- {
 		if all[i].Message.ID.Same(id) {
 			return all[i]
@@ -311,10 +311,10 @@ func newest(all []*transcript.Request, id wire.ID) *transcript.Request {
 	return nil
 }
 
-// changed reports whether the id is one of the server's, but for its type.
-func changed(all []*transcript.Request, id wire.ID) bool {
+// differsInType reports whether the id is one of the server's, but for its type.
+func differsInType(all []*transcript.Request, id wire.ID) bool {
 	for _, p := range all {
-		if p.Response() == nil && blurred(p.Message.ID) == blurred(id) {
+		if p.Response() == nil && normalizeToken(p.Message.ID) == normalizeToken(id) {
 			return true
 		}
 	}

@@ -57,7 +57,7 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Repo
 	if o.now == nil || o.decided {
 		return
 	}
-	id := o.blamed()
+	id := o.onlyDisruption()
 	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.SentUnreadableID() {
 		o.decided = true
 		return
@@ -68,7 +68,7 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Repo
 // judge says what e tells of a server that has not shown yet that it bears the
 // disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
-	said := sentences(id)
+	said := disruptionSummaries(id)
 	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.now.Event, e)}
 	switch {
 	case s.InputClosed || s.Signalled:
@@ -83,7 +83,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 			o.deaf = append(o.deaf, silence{ping, d})
 		}
 		o.decided = true
-	case e.Kind == transcript.Received && answersNothing(e):
+	case e.Kind == transcript.Received && hasResponseWithoutID(e):
 		out.Elsewhere(id) // that it is answered is said elsewhere
 		o.decided = true
 	}
@@ -98,9 +98,9 @@ func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// blamed returns the requirement that everything falls under by which the
+// onlyDisruption returns the requirement that everything falls under by which the
 // server is tried, "" where there is none, or several.
-func (o *disruptions) blamed() string {
+func (o *disruptions) onlyDisruption() string {
 	id := o.requirement(o.now)
 	for q := o.now; q != nil; q = q.Before {
 		if q.Mixed || o.requirement(q) != id {
@@ -136,21 +136,21 @@ func (o *disruptions) requirement(q *rules.Disruption) string {
 	}
 }
 
-// sentence is what is said of a server that does not bear a disruption.
-type sentence struct{ ends, deafens string }
+// disruptionSummary is what is said of a server that does not bear a disruption.
+type disruptionSummary struct{ ends, deafens string }
 
-func sentences(requirement string) sentence {
+func disruptionSummaries(requirement string) disruptionSummary {
 	switch requirement {
 	case raceHandled:
-		return sentence{"The server exits when a request is cancelled.", "The server stops answering when a request is cancelled."}
+		return disruptionSummary{"The server exits when a request is cancelled.", "The server stops answering when a request is cancelled."}
 	case unknownIgnored:
-		return sentence{"The server exits when an unknown request is cancelled.", "The server stops answering when an unknown request is cancelled."}
+		return disruptionSummary{"The server exits when an unknown request is cancelled.", "The server stops answering when an unknown request is cancelled."}
 	case malformedIgnored:
-		return sentence{"The server exits at a malformed cancellation.", "The server stops answering at a malformed cancellation."}
+		return disruptionSummary{"The server exits at a malformed cancellation.", "The server stops answering at a malformed cancellation."}
 	case lateIgnored:
-		return sentence{"The server exits at a response to a request that it cancelled.", "The server stops answering at a response to a cancelled request."}
+		return disruptionSummary{"The server exits at a response to a request that it cancelled.", "The server stops answering at a response to a cancelled request."}
 	default:
-		return sentence{"The server exits at progress that it did not request.", "The server stops answering at progress that it did not request."}
+		return disruptionSummary{"The server exits at progress that it did not request.", "The server stops answering at progress that it did not request."}
 	}
 }
 
@@ -164,8 +164,8 @@ func newestAt(all []*rules.Request, seq int) *rules.Request {
 	return nil
 }
 
-// answersNothing reports whether an event holds a response without an id.
-func answersNothing(e *transcript.Event) bool {
+// hasResponseWithoutID reports whether an event holds a response without an id.
+func hasResponseWithoutID(e *transcript.Event) bool {
 	for i := range e.Messages() {
 		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {
 			return true

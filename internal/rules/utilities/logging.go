@@ -31,10 +31,10 @@ func loggingRules() []rules.Rule {
 			Title:        "logging/setLevel is served or refused as the level and the capabilities require",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
 			Start: func() rules.Fold {
-				l := &levels{which: map[int]bool{}}
+				l := &levelRequests{which: map[int]bool{}}
 				return rules.Fold{OnMessage: rules.Handlers{
-					rules.ResultOf(spec.MethodSetLevel): l.set,
-					rules.ErrorTo(spec.MethodSetLevel):  l.refused,
+					rules.ResultOf(spec.MethodSetLevel): l.noteAccepted,
+					rules.ErrorTo(spec.MethodSetLevel):  l.noteRefused,
 				}, AtEnd: l.end}
 			},
 		},
@@ -80,8 +80,8 @@ func logDeclared() rules.Fold {
 // shape is wrong is said elsewhere.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
-// levels follows which levels could be set.
-type levels struct {
+// levelRequests follows which levels could be set.
+type levelRequests struct {
 	served bool
 	failed []verdict.Deviation // internal errors
 	which  map[int]bool        // severities of the levels that got them
@@ -89,7 +89,7 @@ type levels struct {
 
 // end judges internal errors: an error in its configuration may keep a server
 // from setting one level or another, not all of them.
-func (l *levels) end(_ *rules.Session, out *rules.Reporter) {
+func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 	for _, d := range l.failed {
 		if l.served || len(l.which) < len(severities) {
 			d.Weight = verdict.OnlyNote
@@ -100,10 +100,10 @@ func (l *levels) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// set judges a result of logging/setLevel.
-func (l *levels) set(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// noteAccepted judges a result of logging/setLevel.
+func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	level := wire.At(obs.Request.Message.Params(), "/level")
-	if !judged(s, obs) {
+	if !isJudged(s, obs) {
 		return
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
@@ -131,10 +131,10 @@ var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *r
 	return req.Message.Method == spec.MethodSetLevel && severity(wire.At(req.Message.Params(), "/level")) >= 0
 }}
 
-// refused judges an error to logging/setLevel.
-func (l *levels) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// noteRefused judges an error to logging/setLevel.
+func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	level := wire.At(obs.Request.Message.Params(), "/level")
-	if !judged(s, obs) || obs.Request.MayBeCancelled() {
+	if !isJudged(s, obs) || obs.Request.MayBeCancelled() {
 		return
 	}
 	n, hasCode := obs.Message.ErrorCode()
@@ -178,8 +178,8 @@ func (l *levels) refused(s *rules.Session, obs *rules.Observation, out *rules.Re
 	out.Deviates(d)
 }
 
-// judged reports whether the answer tells of nothing but the level.
-func judged(s *rules.Session, obs *rules.Observation) bool {
+// isJudged reports whether the answer tells of nothing but the level.
+func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
 
@@ -187,24 +187,24 @@ func judged(s *rules.Session, obs *rules.Observation) bool {
 func logThreshold() rules.Fold {
 	t := &threshold{lowest: -1}
 	var set, refused *transcript.Event // refused is the last of what was refused since
-	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			switch {
 			case obs.Request.Message.Method == spec.MethodSetLevel:
 				t.asked(obs.Request)
-			case ordered(s): // elsewhere its stream tells what a message belongs to
-				t.begins(obs.Request)
+			case isOrdered(s): // elsewhere its stream tells what a message belongs to
+				t.noteRequest(obs.Request)
 			}
 		},
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			least, got := t.level(), severity(wire.At(obs.Message.Params(), "/level"))
 			switch {
-			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !ordered(s) && !t.before(s, obs):
+			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.before(s, obs):
 			case got >= least:
 				out.CameUp(levelThreshold)
 			default:
 				var weight verdict.Weight
-				if !ordered(s) {
+				if !isOrdered(s) {
 					weight = verdict.AtMostWarning // what came before may have waited for a stream
 				}
 				out.Deviates(verdict.Deviation{
@@ -224,7 +224,7 @@ func logThreshold() rules.Fold {
 				set, refused = obs.Event, nil
 			}
 		} else if t.since != nil {
-			t.since.heard(obs)
+			t.since.note(obs)
 		}
 	})}
 }

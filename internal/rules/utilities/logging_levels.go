@@ -27,16 +27,16 @@ func severity(level jsontext.Value) int {
 // thresholds that may be in force it takes the lowest.
 type threshold struct {
 	lowest int // what was in force before the requests at hand; -1: anything goes
-	set    []*setting
+	set    []*levelRequest
 	// since counts the round trips since the last of them was answered.
-	since *trips
+	since *roundTrips
 	// begun are the requests without an answer, but for those that set a level,
 	// and older those of them that were made before the last level was answered.
 	begun, older []*rules.Request
 }
 
-// setting is a request that sets the level.
-type setting struct {
+// levelRequest is a request that sets the level.
+type levelRequest struct {
 	asked    *rules.Request
 	level    int // -1 for what is no level
 	answered bool
@@ -44,11 +44,11 @@ type setting struct {
 }
 
 func (t *threshold) asked(req *rules.Request) {
-	if t.settled() {
+	if t.isSettled() {
 		t.lowest, t.set = t.level(), nil
 	}
 	t.since = nil
-	t.set = append(t.set, &setting{asked: req, level: severity(wire.At(req.Message.Params(), "/level"))})
+	t.set = append(t.set, &levelRequest{asked: req, level: severity(wire.At(req.Message.Params(), "/level"))})
 }
 
 func (t *threshold) answered(obs *rules.Observation) {
@@ -56,37 +56,37 @@ func (t *threshold) answered(obs *rules.Observation) {
 	for _, s := range t.set {
 		if s.asked == obs.Request {
 			s.answered, s.refused = true, obs.Message.IsError()
-			t.since = since(obs.Event)
+			t.since = roundTripsSince(obs.Event)
 		}
 		open = open || !s.answered
 	}
 	if open {
 		t.since = nil
 	}
-	t.older = slices.DeleteFunc(slices.Clone(t.begun), replied)
+	t.older = slices.DeleteFunc(slices.Clone(t.begun), isReplied)
 }
 
-// begins takes note of a request that may make the server log.
-func (t *threshold) begins(req *rules.Request) {
+// noteRequest takes note of a request that may make the server log.
+func (t *threshold) noteRequest(req *rules.Request) {
 	if req.IsRegular() { // only to such an answer is certain to come
-		t.begun = append(slices.DeleteFunc(t.begun, replied), req)
+		t.begun = append(slices.DeleteFunc(t.begun, isReplied), req)
 	}
 }
 
-func replied(req *rules.Request) bool { return len(req.Responses) > 0 }
+func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 
-// settled reports whether all requests were answered, and what was on its way
+// isSettled reports whether all requests were answered, and what was on its way
 // meanwhile has come.
-func (t *threshold) settled() bool {
+func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !replied(req) && (!req.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
+		return !isReplied(req) && (!req.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
 	})
 }
 
 // level returns the mildest level that may come, -1 where anything may.
 func (t *threshold) level() int {
 	level, taken := len(severities), false
-	if !t.settled() {
+	if !t.isSettled() {
 		level, taken = t.lowest, true
 	}
 	for _, s := range t.set {
@@ -109,5 +109,5 @@ func (t *threshold) level() int {
 // on other streams may be older.
 func (t *threshold) before(s *rules.Session, obs *rules.Observation) bool {
 	x := s.Exchanges().Of(obs.Event)
-	return t.settled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
+	return t.isSettled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
 }

@@ -62,11 +62,11 @@ func progressRules() []rules.Rule {
 const listenTime = 200 * time.Millisecond
 
 func progressTokens() rules.Fold {
-	g := newGrants()
+	g := newTokenRequests()
 	reported := map[*rules.Request]bool{}
 	var over []*transcript.Event // answers over Streamable HTTP to what reported progress
 	var last *transcript.Event   // the newest answer
-	return rules.Fold{OnMessage: onAnswers(rules.Handlers{
+	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
@@ -75,7 +75,7 @@ func progressTokens() rules.Fold {
 			}
 			all := g.of(token)
 			if len(all) == 0 {
-				notGiven(s, g, token, obs, out)
+				judgeUnknownToken(s, g, token, obs, out)
 				return
 			}
 			out.CameUp(onlyRequested)
@@ -84,7 +84,7 @@ func progressTokens() rules.Fold {
 				if len(req.Responses) > 0 {
 					continue
 				}
-				if onStream(s, req, obs.Event) {
+				if isOnStream(s, req, obs.Event) {
 					reported[req] = true
 				}
 				if s.Transport != spec.StreamableHTTP {
@@ -92,12 +92,12 @@ func progressTokens() rules.Fold {
 				}
 				return
 			}
-			afterwards(s, all, obs, out)
+			judgeLateProgress(s, all, obs, out)
 		},
 	}, func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		last = obs.Event
 		switch {
-		case !reported[obs.Request] || !onStream(s, obs.Request, obs.Event):
+		case !reported[obs.Request] || !isOnStream(s, obs.Request, obs.Event):
 		case s.Transport == spec.StreamableHTTP:
 			over = append(over, obs.Event)
 		default: // it had its chance to go on
@@ -113,10 +113,10 @@ func progressTokens() rules.Fold {
 	}}
 }
 
-// notGiven judges progress whose token no request gave.
-func notGiven(s *rules.Session, g *grants, token wire.ID, obs *rules.Observation, out *rules.Reporter) {
+// judgeUnknownToken judges progress whose token no request gave.
+func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(obs.Message.Raw)}
-	req := g.like(token)
+	req := g.similar(token)
 	switch {
 	case s.Garbled(strings.Trim(token.Raw(), `"`)): // it may have been given in what can't be read
 		return
@@ -130,14 +130,14 @@ func notGiven(s *rules.Session, g *grants, token wire.ID, obs *rules.Observation
 	out.Deviates(d)
 }
 
-// afterwards judges progress whose token belongs to requests that were answered.
-func afterwards(s *rules.Session, all []*rules.Request, obs *rules.Observation, out *rules.Reporter) {
+// judgeLateProgress judges progress whose token belongs to requests that were answered.
+func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observation, out *rules.Reporter) {
 	req := all[len(all)-1]
 	answer := req.Responses[len(req.Responses)-1].Event
-	if answer == obs.Event || !req.WellFormed || becameTask(s, req) {
+	if answer == obs.Event || !req.WellFormed || isTaskResult(s, req) {
 		return
 	}
-	if !inOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
+	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
 		// It may have been sent before the answer, or not: neither can be said.
 		out.Elsewhere(onlyActive)
 		out.Elsewhere(stopsAfter)
@@ -157,13 +157,13 @@ func afterwards(s *rules.Session, all []*rules.Request, obs *rules.Observation, 
 	out.Deviates(d)
 }
 
-// becameTask reports whether the result of a request is a task, which goes on.
-func becameTask(s *rules.Session, req *rules.Request) bool {
+// isTaskResult reports whether the result of a request is a task, which goes on.
+func isTaskResult(s *rules.Session, req *rules.Request) bool {
 	return s.Revision() == spec.V20251125 && wire.At(req.Responses[0].Result(), "/task") != nil
 }
 
-// step is the last progress of a request.
-type step struct {
+// lastProgress is the last progress of a request.
+type lastProgress struct {
 	of    *rules.Request
 	event *transcript.Event
 	text  string
@@ -171,23 +171,23 @@ type step struct {
 }
 
 func progressIncreases() rules.Fold {
-	g := newGrants()
-	last := map[string]step{}
+	g := newTokenRequests()
+	last := map[string]lastProgress{}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
 			value, ok := number(wire.At(obs.Message.Params(), "/progress"))
-			req := g.alone(token)
+			req := g.onlyPossible(token)
 			if !token.Present() || !ok || req == nil {
 				return
 			}
-			now := step{req, obs.Event, string(wire.At(obs.Message.Params(), "/progress")), value}
+			now := lastProgress{req, obs.Event, string(wire.At(obs.Message.Params(), "/progress")), value}
 			before, repeated := last[token.Key()]
 			last[token.Key()] = now
 			switch {
 			case !repeated || before.of != req:
-			case !ordered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
+			case !isOrdered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
 				// a stream that is resumed may bring it again, and streams overtake each other
 			case now.value > before.value:
 				out.CameUp(increases)
@@ -260,7 +260,7 @@ func serverTokens() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			if token := tokenOf(obs.Message); token.IsString() || token.IsInteger() {
-				given[token.Key()] = append(unreplied(given[token.Key()]), obs.ServerRequest)
+				given[token.Key()] = append(withoutReplied(given[token.Key()]), obs.ServerRequest)
 			}
 		},
 		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -286,8 +286,8 @@ func serverTokens() rules.Fold {
 	}}
 }
 
-// unreplied drops requests that have a reply where there are many.
-func unreplied(all []*transcript.Request) []*transcript.Request {
+// withoutReplied drops requests that have a reply where there are many.
+func withoutReplied(all []*transcript.Request) []*transcript.Request {
 	if len(all) < many {
 		return all
 	}

@@ -28,31 +28,31 @@ func namedToken(m *wire.Message) wire.ID {
 	return token
 }
 
-// grants are the requests that gave tokens, oldest first.
-type grants struct {
+// tokenRequests are the requests that gave tokens, oldest first.
+type tokenRequests struct {
 	byKey map[string][]*rules.Request
 	alike map[string][]*rules.Request // by what is left of a token when types are mixed up
 }
 
-func newGrants() *grants {
-	return &grants{byKey: map[string][]*rules.Request{}, alike: map[string][]*rules.Request{}}
+func newTokenRequests() *tokenRequests {
+	return &tokenRequests{byKey: map[string][]*rules.Request{}, alike: map[string][]*rules.Request{}}
 }
 
-func (g *grants) note(req *rules.Request) {
+func (g *tokenRequests) note(req *rules.Request) {
 	token := tokenOf(req.Message)
 	if !token.Present() {
 		return
 	}
-	g.byKey[token.Key()] = append(pruned(g.byKey[token.Key()]), req)
-	g.alike[blurred(token)] = append(pruned(g.alike[blurred(token)]), req)
+	g.byKey[token.Key()] = append(withoutAnswered(g.byKey[token.Key()]), req)
+	g.alike[normalizeToken(token)] = append(withoutAnswered(g.alike[normalizeToken(token)]), req)
 }
 
 // many is how many requests with one token are kept, unless more of them are
 // open: a client may well use one token for all its requests.
 const many = 32
 
-// pruned drops answered requests where there are many.
-func pruned(all []*rules.Request) []*rules.Request {
+// withoutAnswered drops answered requests where there are many.
+func withoutAnswered(all []*rules.Request) []*rules.Request {
 	if len(all) < many {
 		return all
 	}
@@ -60,13 +60,13 @@ func pruned(all []*rules.Request) []*rules.Request {
 }
 
 // of returns the requests that gave this token.
-func (g *grants) of(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
+func (g *tokenRequests) of(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
-// alone returns the one request that can be meant by the token: those that gave
+// onlyPossible returns the one request that can be meant by the token: those that gave
 // one like it are answered. It is nil where there are several, or none.
-func (g *grants) alone(token wire.ID) *rules.Request {
+func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	var open *rules.Request
-	for _, req := range g.alike[blurred(token)] {
+	for _, req := range g.alike[normalizeToken(token)] {
 		switch {
 		case len(req.Responses) > 0:
 		case open != nil || !tokenOf(req.Message).Same(token):
@@ -78,18 +78,18 @@ func (g *grants) alone(token wire.ID) *rules.Request {
 	return open
 }
 
-// like returns the newest request whose token the given one was made from by
+// similar returns the newest request whose token the given one was made from by
 // mistake, or nil.
-func (g *grants) like(token wire.ID) *rules.Request {
-	all := g.alike[blurred(token)]
+func (g *tokenRequests) similar(token wire.ID) *rules.Request {
+	all := g.alike[normalizeToken(token)]
 	if len(all) == 0 {
 		return nil
 	}
 	return all[len(all)-1]
 }
 
-// blurred returns what types, cases, blanks and doubles leave of a token.
-func blurred(token wire.ID) string {
+// normalizeToken returns what types, cases, blanks and doubles leave of a token.
+func normalizeToken(token wire.ID) string {
 	text, ok := wire.Text(jsontext.Value(token.Raw()))
 	if !ok {
 		text = token.Raw()
