@@ -59,17 +59,17 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),
 		Advice: "end that process, or use another port; a server that the command hands over to another program (a daemon, the engine of a container)\n" +
 			"can't be followed: start it yourself then, and leave --start out",
-		Output: output(service),
+		Output: output(service), taken: true,
 	}
 }
 
 // ended returns the error for a service that exited before it listened.
-func ended(service *stdio.Service, u *url.URL) error {
+func ended(ctx context.Context, service *stdio.Service, u *url.URL) error {
 	detail, code := service.Ending()
 	e := &Error{
 		Reason: fmt.Sprintf("the server ended before it listened at %s: %s", address(u), detail),
 		Advice: "run the command by hand: it has to listen there and keep running",
-		Output: output(service),
+		Output: output(service), taken: answers(ctx, address(u)),
 	}
 	if code == 0 {
 		e.Advice = "the command has to last as long as its server: start it in the foreground, not as a daemon or with &"

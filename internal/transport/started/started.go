@@ -5,6 +5,7 @@ package started
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -33,6 +34,8 @@ type Error struct {
 	Reason string // what happened
 	Advice string // what to do
 	Output string // the end of what the server wrote; untrusted
+
+	taken bool // another process took the port that was free
 }
 
 func (e *Error) Error() string { return e.Reason }
@@ -99,6 +102,10 @@ func (s *Starter) start(ctx context.Context) (*Server, error) {
 		pids, err := s.await(ctx, service, u)
 		if err != nil {
 			service.Stop(patience)
+			var e *Error
+			if s.o.Ported && try < tries && errors.As(err, &e) && e.taken {
+				continue
+			}
 			return nil, err
 		}
 		return newServer(service, u, pids), nil
@@ -125,7 +132,7 @@ func (s *Starter) await(ctx context.Context, service *stdio.Service, u *url.URL)
 		}
 		select {
 		case <-service.Exited():
-			return nil, ended(service, u)
+			return nil, ended(ctx, service, u)
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		case <-timeout.C:

@@ -303,3 +303,46 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%d processes live", n)
 	}
 }
+
+// TestPortTakenMeanwhile has another process listen on the picked port before
+// the server does, once with a server that ends over that, and once with one
+// that listens elsewhere. Another port is picked then.
+func TestPortTakenMeanwhile(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, serves := range map[string]func(port string) string{
+		"the server ends":      func(port string) string { return "127.0.0.1:" + port },
+		"it listens elsewhere": func(string) string { return "127.0.0.1:0" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			starts := 0
+			s := started.NewStarter(started.Options{
+				Command: func(port string) stdio.Command {
+					starts++
+					at := "127.0.0.1:" + port
+					if starts == 1 {
+						l, err := net.Listen("tcp", at)
+						if err != nil {
+							t.Error(err)
+						}
+						t.Cleanup(func() { _ = l.Close() })
+						at = serves(port)
+					}
+					return stdio.Command{Argv: []string{self}, Env: append(os.Environ(), addressVariable+"="+at)}
+				},
+				URL:    func(port string) (*url.URL, error) { return url.Parse("http://127.0.0.1:" + port) },
+				Ported: true, Ready: time.Minute,
+			})
+			server, err := s.Start(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			server.Stop()
+			if starts != 2 {
+				t.Errorf("%d starts, want 2", starts)
+			}
+		})
+	}
+}
