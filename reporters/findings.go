@@ -15,7 +15,7 @@ import (
 type entry struct {
 	verdict.Finding
 	revisions []spec.Revision
-	others    map[string]bool // requirements on which the harness failed for the same reason
+	others    map[string]bool // requirements on which mcp-conform itself failed for the same reason
 	ids       []string        // of the findings that the entry represents
 	causes    []string        // the group of each of them; "" for none
 	blocked   int             // requirements that could not be judged because of it
@@ -80,7 +80,7 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 		}
 		f := verdict.Finding{
 			Requirement: v.Requirement, Level: v.Level, Revision: v.Revision, Transport: v.Transport,
-			Outcome: v.Outcome, Summary: cmp.Or(v.Reason, "The harness failed and left no reason."),
+			Outcome: v.Outcome, Summary: cmp.Or(v.Reason, "mcp-conform itself failed and left no reason."),
 		}
 		key := sameness{outcome: f.Outcome}
 		key.Summary, key.Transport = f.Summary, f.Transport
@@ -349,9 +349,9 @@ func level(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (json-rpc: at most a warning, because MCP does not state it itself)"
+		return text + " (only a warning: JSON-RPC says it, MCP does not)"
 	case warns && f.Basis == spec.Derived:
-		return text + " (derived, which warns at most: no keyword says so)"
+		return text + " (only a warning: it follows from the text, but no keyword says it)"
 	case warns:
 		return text + " (only a warning: not certain to be a violation)"
 	case f.Basis == spec.Keyword || f.Basis == "":

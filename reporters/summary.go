@@ -88,10 +88,10 @@ func conclusion(r *verdict.Report) (string, color) {
 	case broken > 0:
 		text = ": " + count(broken, "requirement") + " broken" + in
 		if failed > 0 {
-			text += fmt.Sprintf("; the harness failed on %d more", failed)
+			text += fmt.Sprintf("; mcp-conform itself failed on %d more", failed)
 		}
 	case failed > 0:
-		text = ": no verdict, the harness failed on " + count(failed, "requirement")
+		text = ": no verdict, mcp-conform itself failed on " + count(failed, "requirement")
 	case r.Incomplete != "":
 		text, paint = ": no requirement broken as far as the run came", yellow
 	default:

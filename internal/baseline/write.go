@@ -15,10 +15,10 @@ import (
 )
 
 // head is the comment at the beginning of a baseline file.
-const head = `# Known findings of mcp-conform. They are judged all the same: an entry that is
-# no longer true makes the run fail, as stale. Per entry: requirement and reason;
-# where they are to be narrower revision and transport; and expires, the day from
-# which on the finding counts again.
+const head = `# Known findings of mcp-conform. They are still judged: an entry that no longer
+# holds is stale, and a stale entry makes the run fail. Each entry has a
+# requirement and a reason. Optional: revision and transport (it holds only there),
+# and expires (from this day on the finding counts again).
 `
 
 // A Change is what Update did to a baseline.

@@ -38,7 +38,7 @@ type knownFlags struct {
 const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
-	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; outdated entries do")
+	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; stale entries do")
 	fs.BoolVar(&f.sdk, "accept-sdk-findings", false, "findings that are known of the server's SDK do not fail the run; the last line counts them")
 	fs.StringVar(&f.rerun, "rerun-failed", "", "judge only what a JSON report found: --rerun-failed=FILE, or the one in the folder --out")
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
@@ -142,7 +142,7 @@ func (a *app) baselineCommand() *cobra.Command {
 		Short: "Keep a list of known findings",
 		Long: `A baseline lists known findings, each with the reason why it is accepted. With
 run --baseline FILE they are judged and reported, but do not fail the run. An
-outdated entry does: its finding is gone, or it has expired.`,
+stale entry does: its finding is gone, or it has expired.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -202,17 +202,17 @@ func (a *app) writeBaseline(path, from string, accept baseline.Accept) error {
 	}
 	b, change := baseline.Update(old, r, accept, time.Now())
 	if len(change.Added) > 0 && accept.Reason == "" {
-		return usagef("give it with --reason; it can be made more precise in the file", "%s not known yet, and there is no reason why to accept them", amount(len(change.Added), "finding is", "findings are"))
+		return usagef("give one with --reason; you can edit it in the file later", "%s new, and no reason is given to accept them", amount(len(change.Added), "finding is", "findings are"))
 	}
 	if unrelated := baseline.Unrelated(r, change.Added); len(unrelated) > 1 && len(accept.Requirements) == 0 {
-		return usagef("name those that the reason covers: --requirement "+unrelated[0], "one reason covers findings of %d causes: %s", len(unrelated), strings.Join(unrelated, ", "))
+		return usagef("name those that the reason covers: --requirement "+unrelated[0], "the findings have %d causes, and one reason can cover only one: %s", len(unrelated), strings.Join(unrelated, ", "))
 	}
 	if err := a.writeFile(path, b.Write); err != nil {
 		return usagef("", "%v", err)
 	}
-	fmt.Fprintf(a.Out, "%s: %s, %d new, %d kept, %d taken out, by %s\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
+	fmt.Fprintf(a.Out, "%s: %s (%d new, %d kept, %d removed), from %s\n", path, amount(len(b.Entries), "known finding", "known findings"), len(change.Added), len(change.Kept), len(change.Dropped), from)
 	for _, e := range change.Dropped {
-		fmt.Fprintf(a.Out, "  taken out: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
+		fmt.Fprintf(a.Out, "  removed: %s (%s)\n", e.Requirement, reporters.Visible(e.Reason))
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ const (
 	ExitBroken      = 1 // a requirement is broken, or warned about with --fail-on should
 	ExitUsage       = 2 // the command line or a configuration file is wrong
 	ExitUnreachable = 3 // the server could not be started or reached
-	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, or the harness failed
+	ExitNotJudged   = 4 // nothing could be judged, the run is incomplete, a finding could not be retried, or mcp-conform itself failed
 )
 
 // World is everything outside the program that the command line uses.
@@ -182,7 +182,8 @@ Exit codes:
   1  a requirement is broken (with --fail-on should: or warned about)
   2  the command line or a configuration file is wrong
   3  the server could not be started or reached
-  4  nothing could be judged, the run is incomplete, or the harness failed`
+  4  nothing could be judged, the run is incomplete, a finding could not be
+     retried, or mcp-conform itself failed`
 
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -204,6 +205,8 @@ func (a *app) root() *cobra.Command {
 		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
 		SuggestionsMinimumDistance: 2,
 	}
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
@@ -225,9 +228,6 @@ func flagAdvice(c *cobra.Command, err error) string {
 		return help
 	}
 	name := unknown.GetSpecifiedName()
-	if !c.HasParent() && name == "version" {
-		return "mcp-conform version prints it"
-	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	if near := target.Nearest(name, names); near != "" {

@@ -54,6 +54,9 @@ func (a *app) diff(older, newer string, strict bool) error {
 	if before.Transport != after.Transport {
 		return usagef("compare reports over one transport", "%s is over %s, %s over %s", older, before.Transport, newer, after.Transport)
 	}
+	if before.Server.Name != after.Server.Name {
+		fmt.Fprintf(a.Err, "note: the reports are about different servers: %s and %s\n", reporters.Visible(before.Server.Name), reporters.Visible(after.Server.Name))
+	}
 	all := gather(baseline.Diff(before, after))
 	for _, g := range all {
 		if g.Kind == baseline.New && (g.New == verdict.Broken || strict && g.New == verdict.Warning) {
@@ -90,7 +93,7 @@ func changeLines(all []difference, changedOnly bool) []string {
 	}
 	sum := fmt.Sprintf("%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
 	if n := counts[baseline.Lost]; n > 0 {
-		sum += fmt.Sprintf(", %d not judged any more", n)
+		sum += fmt.Sprintf(", %d lost (no longer judged)", n)
 	}
 	if n := counts[baseline.Unseen]; n > 0 {
 		sum += fmt.Sprintf(", %d no longer observed", n)

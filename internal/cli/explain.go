@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -52,9 +53,16 @@ func (a *app) explain(id string) error {
 	for _, r := range ruleset.All() {
 		if r.ID == id {
 			fmt.Fprintf(a.Out, "%s: a rule\n  %s\n", r.ID, r.Title)
+			if len(r.Requirements) > mostExplained {
+				a.listStatements(r.Requirements)
+				return nil
+			}
 			a.explainAll(r.Requirements)
 			return nil
 		}
+	}
+	if slices.Contains(spec.Areas(), id) {
+		return usagef("mcp-conform list --area "+id+" lists its requirements", "%q is an area; explain takes the id of a requirement, case or rule", id)
 	}
 	return usagef(nearest(id), "there is no requirement, case or rule %q", id)
 }
@@ -69,6 +77,20 @@ func (a *app) explainRaces(races []suite.Race) {
 	}
 	if len(races) > 0 {
 		fmt.Fprintln(a.Out, "\n  In each, the cancellation gets no response, no request gets two, and the server continues.")
+	}
+}
+
+// mostExplained is how many requirements of a rule are explained in full.
+const mostExplained = 5
+
+// listStatements prints the id and statement of each requirement.
+func (a *app) listStatements(ids []string) {
+	fmt.Fprintf(a.Out, "\njudges %d requirements; mcp-conform explain ID has more on each:\n", len(ids))
+	for _, id := range ids {
+		fmt.Fprintf(a.Out, "\n  %s\n", id)
+		for _, line := range wrap(spec.Requirements().Lookup(id).Statement, 74) {
+			fmt.Fprintf(a.Out, "    %s\n", line)
+		}
 	}
 }
 
@@ -87,7 +109,7 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	a.field("level", string(q.Level))
 	a.field("revisions", strings.Join(spec.NewestFirst(q.Revisions), ", "))
 	for _, text := range grades(q) {
-		a.field("rests on", text)
+		a.field("basis", text)
 	}
 	transports := "any transport"
 	if len(q.Transports) > 0 {
@@ -138,7 +160,7 @@ func grades(q *spec.Requirement) []string {
 	at := map[string][]string{}
 	for _, r := range spec.NewestFirst(q.Revisions) {
 		rev := spec.Revision(r)
-		text := fmt.Sprintf("%s, so a deviation is called %s", q.Basis(rev), called[q.Grade(rev)])
+		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev), called[q.Grade(rev)])
 		if at[text] == nil {
 			out = append(out, text)
 		}
@@ -154,7 +176,7 @@ func grades(q *spec.Requirement) []string {
 
 // called is the most severe verdict that each grade permits. A deviation whose
 // verdict.Weight is less than full gets a milder verdict.
-var called = map[spec.Grade]string{spec.GradeBroken: "at most broken", spec.GradeWarning: "at most a warning", spec.GradeNote: "a note"}
+var called = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or milder where it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
 
 // judgeIDs returns the ids of all requirements, cases and rules.
 func judgeIDs() []string {

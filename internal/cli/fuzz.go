@@ -373,7 +373,7 @@ func cameBack(f *fuzz.Finding) string {
 
 func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
 func requests(n int64) string  { return amount(int(n), "request", "requests") }
-func novel(n int64) string     { return amount(int(n), "novel answer", "novel answers") }
+func novel(n int64) string     { return amount(int(n), "new kind of response", "new kinds of responses") }
 func findings(n int) string    { return amount(n, "finding", "findings") }
 
 // unfinished returns a phrase that says whether a finding could still be

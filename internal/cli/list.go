@@ -61,7 +61,7 @@ between id, level, revisions or related ids, and title; missing columns are empt
 			case kind == "faults":
 				l.faults()
 			default:
-				return usagef("requirements, cases, rules or faults can be listed", "there is no list of %q", kind)
+				return usagef("to search for a text: mcp-conform list requirements "+kind, "requirements, cases, rules or faults can be listed, not %q", kind)
 			}
 			if len(l.rows) == 0 {
 				return l.nothing(kind)
@@ -172,7 +172,7 @@ func (l *listing) coverage() {
 		}
 		states[s.state] += len(l.rows) - before
 	}
-	l.sum = fmt.Sprintf("%d requirements: %d judged, %d permissions, %d that no check covers yet, %d of 2026-07-28 alone, %d that cannot be seen from outside",
+	l.sum = fmt.Sprintf("%d requirements: %d judged, %d that only permit something, %d that no check covers yet, %d of 2026-07-28 alone, %d that cannot be seen from outside",
 		len(l.rows), states[judged], states[open], states[notYet], stateless, states[outside])
 }
 

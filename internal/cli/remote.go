@@ -126,14 +126,14 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.
 	switch status := post.Head().Status(); {
 	case status == 400, status == 404, status == 405:
 		if stream := c.Begin(ctx, exchange.Request{URL: u, Request: transport.Request{Method: "GET", Fields: []transcript.Field{{Name: "Accept", Value: transcript.EventStream}}}}); streams(stream) {
-			return spec.SSE, fmt.Sprintf("HTTP+SSE is spoken: the POST of initialize was refused with %d, and a GET opens an event stream", status), nil
+			return spec.SSE, fmt.Sprintf("transport: HTTP+SSE (POST initialize got %d, and GET opens an event stream)", status), nil
 		}
-		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is tried, though the POST of initialize was refused with %d: a GET opens no event stream either", status), nil
+		return spec.StreamableHTTP, fmt.Sprintf("trying Streamable HTTP, though POST initialize got %d: GET opens no event stream either", status), nil
 	case status >= 300:
 		return spec.StreamableHTTP, "", nil // the run reports the problem
 	default:
 		leave(ctx, c, u, post)
-		return spec.StreamableHTTP, fmt.Sprintf("Streamable HTTP is spoken: the POST of initialize was answered with %d", status), nil
+		return spec.StreamableHTTP, fmt.Sprintf("transport: Streamable HTTP (POST initialize got %d)", status), nil
 	}
 }
 

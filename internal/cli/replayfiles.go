@@ -92,7 +92,11 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 				n++
 			}
 		}
-		p.Notices = append(p.Notices, fmt.Sprintf("--replay-files: %d of %s in %s.", n, amount(len(wanted), "finding is in a file", "findings are in files"), w.f.out))
+		notice := fmt.Sprintf("--replay-files: %s has replay files for %d of %s", w.f.out, n, amount(len(wanted), "finding", "findings"))
+		if n < len(wanted) {
+			notice += "; a script of messages can't show the others"
+		}
+		p.Notices = append(p.Notices, notice+".")
 	}
 	return w.failures
 }

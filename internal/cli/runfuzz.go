@@ -90,7 +90,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
-			f.fuzz, amount(written, "finding is in a file", "findings are in files"), f.out))
+			f.fuzz, amount(written, "replay file", "replay files"), f.out))
 	}
 	return failed
 }

@@ -26,7 +26,7 @@ const (
 // before anything is truncated, because part of a secret still reveals
 // something. filed reports whether a replay file contains the whole script.
 func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []string {
-	out := []string{fmt.Sprintf("%s, %s, by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
+	out := []string{fmt.Sprintf("%s, %s, found by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
 		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}
 	did := map[int][]string{}
 	for _, d := range f.ByItself() {

@@ -78,7 +78,7 @@ func TestScriptLines(t *testing.T) {
 	rules := fuzz.Sighting{Law: "rules"}
 	small := &fuzz.Finding{Sighting: rules, Script: one, Tries: 3, Again: 3, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
-		"1 operation, 40 bytes, by the law rules; recurred 3 times of 3",
+		"1 operation, 40 bytes, found by the law rules; recurred 3 times of 3",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 		`  … by itself, the client answered the server's ping with id "s\u001b"`,
 	}, scriptLines(small, asItIs, false)); diff != "" {
@@ -89,7 +89,7 @@ func TestScriptLines(t *testing.T) {
 		long.Script.Operations = append(long.Script.Operations, script.Operation{Do: script.Walk, Method: strconv.Itoa(i)})
 	}
 	if diff := cmp.Diff([]string{
-		"14 operations, 0 bytes, by the law rules; not retried: the search ended before; there was no time to shrink it further",
+		"14 operations, 0 bytes, found by the law rules; not retried: the search ended before; there was no time to shrink it further",
 		"→ walk 0", "→ walk 1", "→ walk 2", "→ walk 3", "→ walk 4", "→ walk 5",
 		"… 2 more operations, which the replay file has",
 		"→ walk 8", "→ walk 9", "→ walk 10", "→ walk 11", "→ walk 12", "→ walk 13",

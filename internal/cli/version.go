@@ -28,8 +28,13 @@ func (a *app) versionCommand() *cobra.Command {
 		Short: "Print the version",
 		Args:  noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(a.Out, "mcp-conform %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprintln(a.Out, versionLine())
 			return err
 		},
 	}
+}
+
+// versionLine returns the line that version and --version print.
+func versionLine() string {
+	return fmt.Sprintf("mcp-conform %s (%s, %s/%s)", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

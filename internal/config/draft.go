@@ -235,8 +235,8 @@ func (w *writer) templates(v *inventory.Inventory) {
 // fixtures writes, for each role, the tool that is known to play it, or an example.
 func (w *writer) fixtures(v *inventory.Inventory) {
 	w.line("")
-	w.line("# Calls that are known to do something. Name what the server has: the tools that are named")
-	w.line("# here may be called, and what the calls are about can be judged then.")
+	w.line("# Tools with a known effect, so that the effect can be judged. Tools that are named here may")
+	w.line("# be called.")
 	w.line("# fixtures:")
 	for _, role := range inventory.Roles() {
 		if known := v.Known(role); len(known) > 0 {

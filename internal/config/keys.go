@@ -132,8 +132,8 @@ var levels = []string{"emergency", "alert", "critical", "error", "warning", "not
 
 // fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
-	k := Key{Name: "fixtures", Kind: Mapping, About: "Calls that are known to do something, so that what it is about can be judged. " +
-		"The tools that are named here may be called. Of each a list may be given."}
+	k := Key{Name: "fixtures", Kind: Mapping, About: "Tools with a known effect, so that the effect can be judged. " +
+		"Tools that are named here may be called. Each key also takes a list."}
 	for _, role := range inventory.Roles() {
 		one := Key{Kind: Mapping, Keys: []Key{
 			{Name: "tool", Kind: Text, Must: true, About: "The tool."},

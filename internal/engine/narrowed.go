@@ -34,5 +34,5 @@ func (r *execution) narrowed(p *verdict.Report) string {
 	if ran >= all || !unseen {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d cases ran, those for the selection; a whole run may show more", ran, all)
+	return fmt.Sprintf("only the %d selected of %d cases ran; a whole run may show more", ran, all)
 }

@@ -21,7 +21,7 @@ func TestNarrowedRuns(t *testing.T) {
 		want  string
 	}{
 		{"all", nil, ""},
-		{"what a rule judges", []string{"base.request-answered"}, "1 of 2 cases ran"},
+		{"what a rule judges", []string{"base.request-answered"}, "only the 1 selected of 2 cases ran"},
 		{"what a case judges", []string{pinged}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -32,7 +32,7 @@ func TestNarrowedRuns(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "1 of 2 cases ran") })
+			told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "only the 1 selected of 2 cases ran") })
 			if told != (c.want != "") {
 				t.Errorf("the notices are %q", p.Notices)
 			}

@@ -41,7 +41,7 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 					continue
 				}
 				if sent := u.exchangedByCase[c.ID]; sent != "" {
-					v.Reason = fmt.Sprintf("no response shows it: the case %s sent %s", c.ID, sent)
+					v.Reason = fmt.Sprintf("no response showed it, though the case %s sent %s", c.ID, sent)
 					return
 				}
 			}

@@ -99,7 +99,30 @@ func (o *Options) someSelected() error {
 			return nil
 		}
 	}
+	over := o.Dialer.Transport()
+	if others := o.otherTransports(); len(others) > 0 {
+		return &SelectionError{fmt.Sprintf("what the filters select is judged only over %s; this run is over %s", strings.Join(others, " and "), over)}
+	}
 	return &SelectionError{"no requirement, case or rule matches the filters; mcp-conform list shows all"}
+}
+
+// otherTransports returns the transports over which requirements that the
+// selection names or matches are judged, if none is over that of the run.
+func (o *Options) otherTransports() []string {
+	var out []string
+	for _, t := range spec.Transports() {
+		if slices.ContainsFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool {
+			return t.DefinedIn(r) && slices.ContainsFunc(spec.Requirements().All(), func(q *spec.Requirement) bool {
+				return q.AppliesTo(r, t) && o.Selection.Admits(q.ID, q.Area, q, r, t)
+			})
+		}) {
+			out = append(out, string(t))
+		}
+	}
+	if slices.Contains(out, string(o.Dialer.Transport())) {
+		return nil
+	}
+	return out
 }
 
 // wanted returns the handshake revisions to judge, newest first: those that

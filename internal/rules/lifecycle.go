@@ -64,6 +64,9 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 			At:          at(e),
 		}
 		if m.Method == spec.MethodPing || m.Method == spec.MethodMessage {
+			if len(s.ClientRequests()) > 0 { // the client's ping came first, and this may belong to serving it
+				continue
+			}
 			d.Summary = "The server sends a ping or a log message before initialize."
 			d.Weight = verdict.AtMostWarning // later on, both are exempt
 		}

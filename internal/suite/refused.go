@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -42,6 +43,15 @@ func PostedIn(c *client.Conversation, from int) int {
 		return x.Number
 	}
 	return 0
+}
+
+// DescribeSilence says that the first POST at position from or later brought no
+// message, and over HTTP its status.
+func DescribeSilence(c *client.Conversation, from int) string {
+	if x := firstPost(c, from); x != nil && x.Status() > 0 {
+		return fmt.Sprintf("no response, and the POST was answered with status %d", x.Status())
+	}
+	return "no response"
 }
 
 func firstPost(c *client.Conversation, from int) *transcript.Exchange {

@@ -107,7 +107,7 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
 		return
 	case err != nil:
-		d.Summary, d.Seen = "The server does not answer an empty batch.", "no answer"
+		d.Summary, d.Seen = "The server does not answer an empty batch.", suite.DescribeSilence(c, from)
 	case event.Frame.Batch:
 		d.Summary = "The server answers an empty batch with an array."
 	default:

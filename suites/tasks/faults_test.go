@@ -30,7 +30,7 @@ func TestFaults(t *testing.T) {
 		},
 		{
 			Name: "no answer for its metadata", Case: "tasks.lives", Seams: fault(t, "tasks.related-task-in-request-ignored/silent"),
-			Want: []string{"tasks.related-task-in-request-ignored: The server does not answer if _meta names another task. (broken)"},
+			Want: []string{"tasks.related-task-in-request-ignored: The server does not answer a request whose _meta names another task. (broken)"},
 		},
 		{
 			Name: "a cancelled task that is gone", Case: "tasks.slow", Seams: fault(t, "legal/tasks-deleted"),
@@ -55,10 +55,10 @@ func TestProvoked(t *testing.T) {
 		{"tasks without being declared", undeclared, "tasks.capability-declared/undeclared", []string{
 			"tasks.capability-declared: The server sends a task status without declaring tasks. (broken)",
 			"tasks.capability-declared: The server answers a call with a task without declaring tasks. (broken)",
-			"tasks.undeclared-ignored: The server refuses a call for its task member, without declaring tasks. (broken)", // of a tool that forbids tasks
+			"tasks.undeclared-ignored: The server refuses a call with a task member, though it declares no tasks. (broken)", // of a tool that forbids tasks
 		}},
 		{"calls refused for the member", undeclared, "tasks.undeclared-ignored/refused", []string{
-			"tasks.undeclared-ignored: The server refuses a call for its task member, without declaring tasks. (broken)",
+			"tasks.undeclared-ignored: The server refuses a call with a task member, though it declares no tasks. (broken)",
 		}},
 		{"a task that asks, and is said to work", lives, "tasks.input-required-status/working", []string{
 			"tasks.input-required-status: The server's task waits for input, but has status working. (warning)",

@@ -186,7 +186,7 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 		case errors.Is(reply.Err, client.ErrUnanswered) && r.get(ctx, id) != "":
 			t.Deviates(r.c, verdict.Deviation{
 				Requirement: relatedIgnored,
-				Summary:     "The server does not answer if _meta names another task.",
+				Summary:     "The server does not answer a request whose _meta names another task.",
 				Permitted:   "the task that taskId names",
 				Seen:        suite.Describe(reply),
 				At:          transcript.Positions(reply.Sent),

@@ -33,7 +33,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	call, ok := findSlowTask(t)
 	if !ok {
-		t.Skip("the tool that is known to be slow does not run as a task and without")
+		t.Skip("the slow tool can't be called both as a task and without one")
 	}
 	r := start(ctx, t)
 	plain, from := r.c.NewID(), r.c.Record.Len()

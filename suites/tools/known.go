@@ -69,7 +69,7 @@ func tokenIn(m *wire.Message) string {
 // by the names of the official suite's tools, and looks for these effects.
 func knownCalls(ctx context.Context, t *suite.T) {
 	if !slices.ContainsFunc(effects(), func(e effect) bool { return len(promisedCalls(t, e)) > 0 }) {
-		t.GiveUp("of no tool that may be called the author says what it does")
+		t.GiveUp("no tool that may be called has a known effect; name one under fixtures: in mcp-conform.yaml")
 	}
 	c := t.Start(ctx, client.Options{})
 	if c.Server().Declares("logging") {

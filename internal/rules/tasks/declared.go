@@ -137,7 +137,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: undeclaredIgnored,
-			Summary:     "The server refuses a call for its task member, without declaring tasks.",
+			Summary:     "The server refuses a call with a task member, though it declares no tasks.",
 			Permitted:   "the result that the call has without the member",
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.at(),
