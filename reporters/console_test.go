@@ -206,9 +206,9 @@ func TestLastLine(t *testing.T) {
 			all(verdict.Broken)(r)
 			r.Stats = verdict.Stats{Messages: 9}
 		}),
-		"judged 0 messages of a recording: nothing could be judged":          {Transport: spec.Stdio},
-		"odd-server 1.2.3: nothing could be judged":                          report(all(verdict.NotObserved)),
-		"odd-server 1.2.3: 3 requirements broken":                            report(all(verdict.Broken)),
+		"judged 0 messages of a recording: nothing could be judged":                 {Transport: spec.Stdio},
+		"odd-server 1.2.3: nothing could be judged":                                 report(all(verdict.NotObserved)),
+		"odd-server 1.2.3: 3 requirements broken":                                   report(all(verdict.Broken)),
 		"odd-server 1.2.3: no verdict, mcp-conform itself failed on 3 requirements": report(all(verdict.HarnessError)),
 		"odd-server 1.2.3: 1 requirement broken; mcp-conform itself failed on 1 more, 1 with a warning, 1 flaky": report(func(r *verdict.Report) {
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Broken, verdict.HarnessError

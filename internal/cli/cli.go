@@ -62,7 +62,7 @@ func System() World {
 		Executable: os.Executable,
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
-			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 			return c, func() { signal.Stop(c) }
 		},
 	}

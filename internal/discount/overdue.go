@@ -161,11 +161,13 @@ func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return
 	}
-	for _, one := range o.list(v.Revision) {
-		if one.neverAnswered {
-			v.Outcome = verdict.NotObserved
-			v.Reason = one.describe() + ", then cancelled, so that it needs no response; all other requests were answered"
-			return
-		}
+	open := slices.DeleteFunc(o.list(v.Revision), func(one overdue) bool { return !one.neverAnswered })
+	if len(open) == 0 {
+		return
 	}
+	v.Outcome, v.Reason = verdict.NotObserved, open[0].describe()
+	if more := len(open) - 1; more > 0 {
+		v.Reason += fmt.Sprintf(", and %d more like it", more)
+	}
+	v.Reason += ", then cancelled, so that no response was due; all other requests were answered"
 }

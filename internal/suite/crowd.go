@@ -62,14 +62,19 @@ func (c *Crowd) judgeRefused(ctx context.Context, refused *client.Conversation, 
 		c.t.GiveUp("the server no longer answers any client")
 	}
 	var at []int
+	seen := err.Error()
 	if all := transcript.ExchangesOf(refused.Record.From(0)).All(); len(all) > 0 {
-		at = PositionsOf(all[len(all)-1])
+		last := all[len(all)-1]
+		at = PositionsOf(last)
+		if last.Status() >= 300 {
+			seen = fmt.Sprintf("initialize was answered with status %d", last.Status())
+		}
 	}
 	c.t.Deviates(refused, verdict.Deviation{
 		Requirement: c.Several,
 		Summary:     "The server refuses a second client while it serves the first.",
 		Permitted:   "service for several clients at once",
-		Seen:        err.Error(), At: at,
+		Seen:        seen, At: at,
 	})
 }
 

@@ -245,6 +245,7 @@ func answerFaults() []Fault {
 		newFault("base.request-answered/long-dropped", "messages longer than 64 KiB are dropped",
 			onIncoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, dropFrame)),
 
+		newFault("base.request-answered/all-calls", "no tools/call gets a response", suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return true })),
 		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() refserver.Seams {
 			var calls atomic.Int32
 			return suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return calls.Add(1)%5 == 0 })

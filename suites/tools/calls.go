@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -152,6 +153,22 @@ func callUnknown(ctx context.Context, t *suite.T) {
 		}
 	}
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
+	if ctx.Err() != nil || isUnknownCallAnswered(c) {
+		return
+	}
+	// A call of a real tool may take any time, and may keep a server busy. A tool
+	// that does not exist runs no code, so on a server that does nothing else its
+	// call has to be answered like any request: rules judge that.
+	t.Start(ctx, client.Options{}).Do(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+}
+
+// isUnknownCallAnswered reports whether a call of the tool that does not exist
+// has a response.
+func isUnknownCallAnswered(c *client.Conversation) bool {
+	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
+		name, _ := wire.Text(wire.At(q.Message.Params(), "/name"))
+		return name == unknownName && len(q.Responses) > 0
+	})
 }
 
 // otherCase returns the name with the case of its first letter changed.

@@ -49,6 +49,8 @@ func explain(err error) string {
 		return fmt.Sprintf("the host name %s could not be looked up: %s", dns.Name, dns.Err)
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &op) && op.Addr != nil:
 		return fmt.Sprintf("nobody listens at %v (connection refused)", op.Addr)
+	case errors.As(err, &op) && op.Op == "dial" && op.Addr == nil:
+		return fmt.Sprintf("no connection: %v", op.Err)
 	case errors.As(err, &op) && op.Op == "dial":
 		return fmt.Sprintf("nobody answers at %v: %v", op.Addr, op.Err)
 	default:
