@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -139,7 +140,7 @@ func (c *Console) area(name string) *areaProgress {
 	return a
 }
 
-func (c *Console) areaLine(a *areaProgress, columns, findings int) string {
+func (c *Console) areaLine(a *areaProgress, columns, findings, known int) string {
 	var counts []string
 	if a.total > 0 {
 		counts = append(counts, count(a.total, "case"))
@@ -148,6 +149,9 @@ func (c *Console) areaLine(a *areaProgress, columns, findings int) string {
 	if findings > 0 {
 		mark = c.paint(yellow, "!")
 		counts = append(counts, count(findings, "finding"))
+	}
+	if known > 0 {
+		counts = append(counts, count(known, "known finding"))
 	}
 	return fmt.Sprintf("%s %-*s %s", mark, columns, Visible(a.name), strings.Join(counts, ", "))
 }
@@ -163,12 +167,18 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for i := range r.Verdicts {
 		areaOf[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
 	}
-	findings := map[string]int{}
-	for _, e := range entries(r, false) {
-		if area := areaOf[e.Requirement]; area != "" {
-			c.area(area)
+	findings, known := map[string]int{}, map[string]int{}
+	for _, e := range allEntries(r) {
+		area := areaOf[e.Requirement]
+		switch {
+		case area == "" || e.Outcome <= verdict.Note:
+			continue
+		case e.Known != "":
+			known[area]++
+		default:
 			findings[area]++
 		}
+		c.area(area)
 	}
 	widest := narrowestArea
 	for _, a := range c.areas {
@@ -176,9 +186,10 @@ func (c *Console) showAreas(r *verdict.Report) {
 	}
 	clean, cases := 0, 0
 	for _, a := range c.areas {
-		switch n := findings[a.name]; {
-		case n > 0, c.o.Verbose && a.done >= a.total:
-			c.line(c.areaLine(a, widest, n))
+		switch n, k := findings[a.name], known[a.name]; {
+		case n+k == 0 && isOtherTransport(a.name, r): // its cases ended at once
+		case n+k > 0, c.o.Verbose && a.done >= a.total:
+			c.line(c.areaLine(a, widest, n, k))
 		case a.done >= a.total:
 			clean, cases = clean+1, cases+a.total
 		}
@@ -186,6 +197,13 @@ func (c *Console) showAreas(r *verdict.Report) {
 	if clean > 0 {
 		c.line(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
 	}
+}
+
+// isOtherTransport reports whether the area is a transport other than the one
+// of the report.
+func isOtherTransport(area string, r *verdict.Report) bool {
+	t := spec.Transport(area)
+	return slices.Contains(spec.Transports(), t) && t != r.Transport
 }
 
 // Notice shows a message that the user should see during the run.

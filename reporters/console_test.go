@@ -405,3 +405,27 @@ func TestARecordingStartsNoServer(t *testing.T) {
 		t.Errorf("got %q; want %q", out, want)
 	}
 }
+
+// TestKnownFindingsHaveTheirOwnColumn checks that a known finding is counted as
+// known, not as broken, and in the line of its area.
+func TestKnownFindingsHaveTheirOwnColumn(t *testing.T) {
+	const id = "ping.responds"
+	r := &verdict.Report{
+		Transport: spec.Stdio, Revisions: []spec.Revision{spec.V20251125},
+		Verdicts: []verdict.Verdict{
+			{Requirement: id, Area: "ping", Revision: spec.V20251125, Transport: spec.Stdio, Outcome: verdict.Broken, Known: "waits"},
+			{Requirement: "ping.empty-result", Area: "ping", Revision: spec.V20251125, Transport: spec.Stdio, Outcome: verdict.Kept},
+		},
+		Findings: []verdict.Finding{{ID: "F1", Requirement: id, Revision: spec.V20251125, Transport: spec.Stdio, Outcome: verdict.Broken, Summary: "It is silent.", Known: "waits"}},
+	}
+	if diff := cmp.Diff([]string{"2025-11-25  kept 1 · warnings 0 · broken 0 · known 1 · not observed 0 · not applicable 0"}, tally(r, 200)); diff != "" {
+		t.Errorf("verdict line (-want +got):\n%s", diff)
+	}
+	var b strings.Builder
+	c := NewConsole(&b, ConsoleOptions{Width: 100})
+	c.Area("ping", 2, 2)
+	c.End(r)
+	if !strings.Contains(b.String(), "✓ ping                 2 cases, 1 known finding\n") {
+		t.Errorf("the line of the area is not in:\n%s", b.String())
+	}
+}

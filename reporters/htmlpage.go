@@ -111,8 +111,10 @@ func newPage(r *verdict.Report) *page {
 		Stats: clip(pageStats(r), pageTextMany),
 	}
 	p.remark(r)
-	for _, o := range columnsOf(r) {
-		p.Columns = append(p.Columns, pageColumn{classOf(o), labelOf(o), signs[o]})
+	for _, col := range columnsOf(r) {
+		if !col.known { // the table shows each verdict as it is
+			p.Columns = append(p.Columns, pageColumn{classOf(col.outcome), col.label, signs[col.outcome]})
+		}
 	}
 	for _, rev := range r.Revisions {
 		p.Revisions = append(p.Revisions, pageRevisionOf(r, rev))
@@ -183,8 +185,8 @@ func pageRevisionOf(r *verdict.Report, rev spec.Revision) pageRevision {
 	case !judgedAny:
 		out.Class, out.Word = "nothing", "not judged"
 	}
-	for _, o := range columnsOf(r) {
-		out.Counts = append(out.Counts, pageCount{labelOf(o), r.Count(rev, o)})
+	for _, col := range columnsOf(r) {
+		out.Counts = append(out.Counts, pageCount{col.label, col.count(r, rev)})
 	}
 	return out
 }

@@ -83,14 +83,14 @@ func markdownTop(r *verdict.Report) string {
 	columns := columnsOf(r)
 	if len(r.Revisions) > 0 {
 		b.WriteString("| revision |")
-		for _, o := range columns {
-			fmt.Fprintf(&b, " %s |", labelOf(o))
+		for _, col := range columns {
+			fmt.Fprintf(&b, " %s |", col.label)
 		}
 		b.WriteString("\n| :-- |" + strings.Repeat(" --: |", len(columns)) + "\n")
 		for _, rev := range r.Revisions {
 			fmt.Fprintf(&b, "| %s |", prose(string(rev), 40))
-			for _, o := range columns {
-				fmt.Fprintf(&b, " %d |", r.Count(rev, o))
+			for _, col := range columns {
+				fmt.Fprintf(&b, " %d |", col.count(r, rev))
 			}
 			b.WriteByte('\n')
 		}

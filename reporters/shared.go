@@ -53,27 +53,6 @@ func overallOf(r *verdict.Report) overall {
 	return overallKept
 }
 
-// columnsOf returns the columns of the verdict lines that are always shown, or
-// for which a revision has a verdict.
-func columnsOf(r *verdict.Report) []verdict.Outcome {
-	var out []verdict.Outcome
-	for _, col := range tallied {
-		if col.always || slices.ContainsFunc(r.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == col.outcome }) {
-			out = append(out, col.outcome)
-		}
-	}
-	return out
-}
-
-func labelOf(o verdict.Outcome) string {
-	for _, col := range tallied {
-		if col.outcome == o {
-			return col.label
-		}
-	}
-	return o.String()
-}
-
 // areaOf returns the area of each requirement.
 func areaOf(r *verdict.Report) map[string]string {
 	out := map[string]string{}

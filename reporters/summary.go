@@ -11,38 +11,60 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// tallied are the columns of the verdict lines. Those that are not always shown
-// appear only if a revision has such a verdict.
-var tallied = []struct {
+// A tallyColumn is a column of the verdict lines.
+type tallyColumn struct {
 	outcome verdict.Outcome
 	label   string
-	always  bool
-}{
-	{verdict.Kept, "kept", true},
-	{verdict.Note, "notes", false},
-	{verdict.Warning, "warnings", true},
-	{verdict.Flaky, "flaky", false},
-	{verdict.Unconfirmed, "unconfirmed", false},
-	{verdict.Broken, "broken", true},
-	{verdict.HarnessError, "harness errors", false},
-	{verdict.Blocked, "blocked", false},
-	{verdict.NotObserved, "not observed", true},
-	{verdict.NotApplicable, "not applicable", true},
+	always  bool // else only if a revision has such a verdict
+	known   bool // the verdicts that the baseline or the accepted SDK findings explain
+}
+
+var tallyColumns = []tallyColumn{
+	{outcome: verdict.Kept, label: "kept", always: true},
+	{outcome: verdict.Note, label: "notes"},
+	{outcome: verdict.Warning, label: "warnings", always: true},
+	{outcome: verdict.Flaky, label: "flaky"},
+	{outcome: verdict.Unconfirmed, label: "unconfirmed"},
+	{outcome: verdict.Broken, label: "broken", always: true},
+	{label: "known", known: true},
+	{outcome: verdict.HarnessError, label: "harness errors"},
+	{outcome: verdict.Blocked, label: "blocked"},
+	{outcome: verdict.NotObserved, label: "not observed", always: true},
+	{outcome: verdict.NotApplicable, label: "not applicable", always: true},
+}
+
+// count returns how many verdicts of a revision belong into the column.
+func (c *tallyColumn) count(r *verdict.Report, rev spec.Revision) int {
+	n := 0
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Revision == rev && (v.Known != "") == c.known && (c.known || v.Outcome == c.outcome) {
+			n++
+		}
+	}
+	return n
+}
+
+// columnsOf returns the columns that the report has.
+func columnsOf(r *verdict.Report) []tallyColumn {
+	var out []tallyColumn
+	for _, col := range tallyColumns {
+		if col.always || slices.ContainsFunc(r.Revisions, func(rev spec.Revision) bool { return col.count(r, rev) > 0 }) {
+			out = append(out, col)
+		}
+	}
+	return out
 }
 
 // tally returns a line of counts for each judged revision, and a line for each
 // one that the server does not speak.
 func tally(r *verdict.Report, columns int) []string {
 	rows := make([][]string, len(r.Revisions))
-	for _, col := range tallied {
-		counts, digits, any := make([]int, len(r.Revisions)), 0, false
+	for _, col := range columnsOf(r) {
+		counts, digits := make([]int, len(r.Revisions)), 0
 		for i, rev := range r.Revisions {
-			counts[i] = r.Count(rev, col.outcome)
+			counts[i] = col.count(r, rev)
 			digits = max(digits, len(fmt.Sprint(counts[i])))
-			any = any || counts[i] > 0
-		}
-		if !any && !col.always {
-			continue
 		}
 		for i := range rows {
 			rows[i] = append(rows[i], fmt.Sprintf("%s %*d", col.label, digits, counts[i]))
