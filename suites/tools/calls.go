@@ -158,8 +158,8 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	}
 	// A call of a real tool may take any time, and may keep a server busy. A tool
 	// that does not exist runs no code, so on a server that does nothing else its
-	// call has to be answered like any request: rules judge that.
-	t.Start(ctx, client.Options{}).Do(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
+	// call has to be answered like any request, in the whole time-out; rules judge it.
+	t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 }
 
 // isUnknownCallAnswered reports whether a call of the tool that does not exist

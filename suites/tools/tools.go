@@ -46,7 +46,7 @@ func Cases() []suite.Case {
 		{
 			ID:                 "tools.unknown",
 			Title:              "Calls an unknown tool, and a listed one in other letter case",
-			Provokes:           []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive", "base.request-answered"},
+			Provokes:           []string{"tools.call.unknown-tool-error", "tools.call.unknown-tool-code", "tools.name.case-sensitive"},
 			Needs:              []string{"tools"},
 			SharesConversation: true,
 			Run:                callUnknown,
