@@ -41,8 +41,17 @@ type opener struct {
 	convs []*client.Conversation
 }
 
-// Open implements suite.Opener.
+// Open implements suite.Opener. What is seen in the conversation belongs to the
+// case that opened it.
 func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversation, error) {
+	conv, err := o.open(ctx, co)
+	if err == nil && o.during != nil {
+		conv.Record.BeginCase(o.during.ID)
+	}
+	return conv, err
+}
+
+func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	base := o.r.o.clientOptions(co.Revision)
 	if co.Timeout == 0 {
 		co.Timeout = base.Timeout
@@ -93,7 +102,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if s.conv != nil && s.conv.Alive() {
 		return s.conv, nil
 	}
-	conv, err := o.Open(ctx, client.Options{Revision: o.revision})
+	conv, err := o.open(ctx, client.Options{Revision: o.revision})
 	if err != nil {
 		return nil, err
 	}
