@@ -62,7 +62,10 @@ func System() World {
 		Executable: os.Executable,
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
-			signal.Notify(c, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+			if !signal.Ignored(syscall.SIGHUP) { // as nohup has it, the run outlives the terminal
+				signal.Notify(c, syscall.SIGHUP)
+			}
 			return c, func() { signal.Stop(c) }
 		},
 	}

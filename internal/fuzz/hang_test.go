@@ -97,7 +97,7 @@ func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding,
 // the request at which it stops, shrunk, and nothing about later requests.
 func TestHaltIsOneFinding(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes twenty seconds")
+		t.Skip("left out with -short: it takes twenty seconds")
 	}
 	t.Parallel()
 	found, r := unansweredBy(t, time.Hour, time.Second)
@@ -114,7 +114,7 @@ func TestHaltIsOneFinding(t *testing.T) {
 // have come to a halt, long as that takes beside what is waited for in a search.
 func TestSlowIsNoHalt(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes twenty seconds")
+		t.Skip("left out with -short: it takes twenty seconds")
 	}
 	t.Parallel()
 	found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)

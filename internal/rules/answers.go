@@ -184,7 +184,7 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	switch r.class {
 	case echoed:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
-		if !r.request.HasLegalID() { // no client may send such a request, so what becomes of it is not counted as a failure
+		if !r.request.HasLegalID() { // no client may send such a request, so its outcome is not counted as a failure
 			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
 			d.Permitted = "an error without an id, or with the id of the request, or silence"
 		}

@@ -49,7 +49,7 @@ func (req *Request) MayBeCancelled() bool {
 }
 
 // IsRegular reports whether the request is well formed, has an id of its own, and
-// was sent when the handshake was done: so that what is answered tells of
+// was sent when the handshake was done: so that the response depends on
 // nothing but the method. It may be part of a batch.
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
 

@@ -26,7 +26,7 @@ const crossTime = 200 * time.Millisecond
 // the calls of all clients have, the other an id of its own.
 type pair struct {
 	same, own *client.Reply
-	from      int // where the conversation's record had its end before the calls
+	from      int // the length of the conversation's record before the calls
 }
 
 // checkCrossedIDs has all clients make calls with the same id that wait side by side,
@@ -37,8 +37,8 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
-	// One client after the other starts its calls. Else the last one's may end
-	// first, and what is sent to it then is lost without a trace.
+	// The clients start their calls in turn. Otherwise the last one's calls may end
+	// first, and a response that is sent to it after that is lost unseen.
 	turns := make([]chan struct{}, len(c.convs)+1)
 	for i := range turns {
 		turns[i] = make(chan struct{})
@@ -132,18 +132,19 @@ func areDistinguishable(pairs []pair) bool {
 	return true
 }
 
-// judgeCrossed reports whether a client got what the tool tells another one. It
+// judgeCrossed reports whether a client got the result of another one's call. It
 // looks at all responses with the id: the client's own may come first.
 func (c *Crowd) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false
 	}
+	id := wire.StringID(crossingID).Key()
 	for i, conv := range c.convs {
+		isOthers := func(m *wire.Message) bool {
+			return slices.ContainsFunc(pairs, func(p pair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) })
+		}
 		for e, m := range transcript.Messages(conv.Record.From(pairs[i].from), transcript.Received) {
-			if m.Kind != wire.Response || m.ID.Key() != wire.StringID(crossingID).Key() {
-				continue
-			}
-			if !slices.ContainsFunc(pairs, func(p pair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) }) {
+			if m.Kind != wire.Response || m.ID.Key() != id || !isOthers(m) {
 				continue
 			}
 			c.t.Deviates(conv, verdict.Deviation{

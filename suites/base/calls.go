@@ -22,7 +22,7 @@ const (
 	duration = 60 * time.Millisecond
 )
 
-// callConcurrently calls a tool that gives back what it is told; one that is known to
+// callConcurrently calls a tool that echoes its argument; one that is known to
 // report progress, so that the reports cross; where there is none, tools that
 // need no arguments. What those give may depend on what else runs, so that it
 // is compared with nothing.

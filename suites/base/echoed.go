@@ -45,7 +45,7 @@ func wordsIn(r *client.Reply) []string {
 	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
 
-// findEchoTool returns the first tool that gives back what it is told.
+// findEchoTool returns the first tool that echoes its argument.
 func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echoTool, bool) {
 	tried := 0
 	for _, tool := range t.Inventory.Callable() {

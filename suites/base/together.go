@@ -37,7 +37,7 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 	judgeCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
 }
 
-// judgeCrossed judges replies to requests that were made at once; of tells what
+// judgeCrossed judges replies to requests that were made at once; of says what
 // each asked for, nil for what does not matter. What differs from the answer
 // that came by itself may have changed. It is the answer to another request
 // when that one's came, and the own one comes again as soon as it is asked for
@@ -134,7 +134,7 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
-// sendLargeBesideSmall has the longest answer come beside the shortest: what is written
+// sendLargeBesideSmall requests the longest response and the shortest at once: what is written
 // in several pieces must not be torn by what is written meanwhile.
 func sendLargeBesideSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)

@@ -79,7 +79,7 @@ func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, 
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// noteSilence only notes what becomes of a server whose client does what no client
+// noteSilence only notes the outcome for a server whose client does what no client
 // may do.
 func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {

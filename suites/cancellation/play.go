@@ -134,7 +134,7 @@ func (p *raceRun) awaitWithin(id wire.ID, limit time.Duration) bool {
 	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
-// outcomeIn is what an event tells of what became of the request with the id.
+// outcomeIn is what an event shows of the outcome of the request with the id.
 func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	answers := suite.MatchResponse(id)
 	switch {

@@ -46,7 +46,7 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	judgeAfterSilence(ctx, t, c)
 }
 
-// judgeAfterSilence judges what becomes of a server whose requests are left
+// judgeAfterSilence judges the outcome of a server whose requests are left
 // unanswered; it has to have sent one.
 func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	_ = c.Quiet(ctx)

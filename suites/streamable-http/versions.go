@@ -30,7 +30,7 @@ func versionHeaderCase() suite.Case {
 	}
 }
 
-// recordOtherVersion records what becomes of a version that the server speaks, and
+// recordOtherVersion records the outcome of a version that the server speaks, and
 // that the session did not agree on: nothing is said of it.
 func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 	for _, r := range t.Spoken {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// readyTool are tools that may be called, with the least arguments that they take.
+// A readyTool is a tool that may be called, with the least arguments that it takes.
 type readyTool struct {
 	inventory.Tool
 	arguments map[string]any

@@ -104,7 +104,7 @@ type urlElicitation struct {
 	event *transcript.Event
 }
 
-// earlyCompletion is the end of a visit that was told before anything of the visit was.
+// earlyCompletion is a completion that came before its elicitation was seen.
 type earlyCompletion struct {
 	id    string
 	found verdict.Deviation

@@ -50,7 +50,7 @@ func (f *feature) uniqueNames() rules.Fold {
 	}}}
 }
 
-// undeclaredChanges judges at the end, for what is told before the answer to initialize
+// undeclaredChanges judges at the end, for what is announced before the response to initialize
 // may turn out to be declared.
 func (f *feature) undeclaredChanges() rules.Fold {
 	var told []*transcript.Event

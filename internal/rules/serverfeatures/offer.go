@@ -44,11 +44,11 @@ type listWalk struct {
 	cursor  string // the one that leads on
 }
 
-// listState is what a list was heard to hold. What stands on a page is there; only
+// listState is what a list was seen to hold. What is on a page is there; only
 // a walk to the end, in which no change was told of, says what is not there.
 type listState struct {
 	list
-	whole   *listWalk            // the last that came to the end; nil where a change was told of since
+	whole   *listWalk            // the last that came to the end; nil where a change was announced since
 	latest  *listWalk            // the last that came to the end, even so
 	walks   map[string]*listWalk // by the cursor that leads on
 	settled bool                 // the last two that came to the end had the same, and nothing was done between that may change it

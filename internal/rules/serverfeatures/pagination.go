@@ -115,7 +115,7 @@ func emptyCursorWeight(p *page) verdict.Weight {
 	return verdict.Full
 }
 
-// cursors follows what becomes of cursors that were given out.
+// cursors follows the use of cursors that were given out.
 type cursors struct {
 	asked map[string]*page // the last page that a cursor got, by method and cursor
 }

@@ -14,7 +14,7 @@ import (
 // can have given out: of others, it may be that another session did.
 func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
 
-// invalidCursors follows what becomes of cursors that were never given out.
+// invalidCursors follows the use of cursors that were never given out.
 type invalidCursors struct {
 	served map[string]bool  // lists whose first page came
 	paged  map[string]bool  // lists that gave out a cursor
@@ -44,7 +44,7 @@ func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
 }
 
-// judgeEmptyCursor judges what becomes of the empty cursor where none was given out. Many
+// judgeEmptyCursor judges the outcome of the empty cursor where none was given out. Many
 // take it for no cursor, which no sentence forbids.
 func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
@@ -115,7 +115,7 @@ func firstPageControl(method string) rules.Control {
 	}}
 }
 
-// judgeMistypedCursor judges what becomes of a cursor that is no string. Null is passed
+// judgeMistypedCursor judges the outcome of a cursor that is no string. Null is passed
 // over, for it stands for none in many languages.
 func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	list := listings[obs.Request.Message.Method]
@@ -155,7 +155,7 @@ func hasGivenCursor(s *rules.Session, method string) bool {
 	})
 }
 
-// judgeForeignCursor judges what becomes of a cursor that only other lists gave out.
+// judgeForeignCursor judges the outcome of a cursor that only other lists gave out.
 // Nothing forbids that lists share a format, so that the same text may be good
 // for several.
 func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {

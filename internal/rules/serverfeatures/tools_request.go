@@ -108,7 +108,7 @@ func acceptsArguments(r spec.Revision, input, arguments jsontext.Value) bool {
 	return len(schema.For(r).Structured(input, arguments)) == 0
 }
 
-// optionalTrial compares the outcomes of requests without arguments with those of requests with
+// optionalTrial compares the results of requests without arguments with those of requests with
 // none in an object.
 type optionalTrial struct {
 	requirement string

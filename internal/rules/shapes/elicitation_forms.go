@@ -117,7 +117,7 @@ func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.R
 	}
 }
 
-// report tells what is amiss with a field, or with the schema where the name is
+// report says what is wrong with a field, or with the schema where the name is
 // empty.
 func (f *form) report(requirement, summary, permitted, name string, seen jsontext.Value, w verdict.Weight) {
 	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(seen), At: f.at, Weight: w}

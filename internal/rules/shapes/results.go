@@ -59,7 +59,7 @@ func completionCounts() rules.Rule {
 	}
 }
 
-// judgeCounts leaves alone what is of the wrong type, which is told by the shape of
+// judgeCounts leaves alone what is of the wrong type, which is reported by the shape of
 // the message.
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := wire.At(obs.Message.Result(), "/completion")

@@ -152,7 +152,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgePlainRequests judges what becomes of the two requests that every server has to
+// judgePlainRequests judges the outcome of the two requests that every server has to
 // serve and that hold nothing to refuse. A refusal without the id of the request
 // is not its response.
 func judgePlainRequests(v *view, out *rules.Reporter) {

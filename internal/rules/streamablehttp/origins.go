@@ -38,7 +38,7 @@ func judgeOrigins(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeForeign judges what becomes of a request that claims to come from a page on
+// judgeForeign judges the outcome of a request that claims to come from a page on
 // another host. Only of a server on this machine it is known that it serves no
 // such page.
 func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {

@@ -28,7 +28,7 @@ func disruptionRule() rules.Rule {
 	}
 }
 
-// disruptions follows what becomes of a server to which the client said something
+// disruptions follows the use of a server to which the client said something
 // that it may be unable to make sense of.
 type disruptions struct {
 	tokens  map[string]bool // the progress tokens of the server's requests

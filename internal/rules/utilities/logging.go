@@ -178,7 +178,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 	out.Deviates(d)
 }
 
-// isJudged reports whether the answer tells of nothing but the level.
+// isJudged reports whether the response depends on nothing but the level.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
@@ -192,7 +192,7 @@ func logThreshold() rules.Fold {
 			switch {
 			case obs.Request.Message.Method == spec.MethodSetLevel:
 				t.asked(obs.Request)
-			case isOrdered(s): // elsewhere its stream tells what a message belongs to
+			case isOrdered(s): // elsewhere its stream shows what a message belongs to
 				t.noteRequest(obs.Request)
 			}
 		},
