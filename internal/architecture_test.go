@@ -42,15 +42,16 @@ var layers = []struct {
 
 	{"internal/control", []string{"internal/wire"}},
 	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
-	{"internal/transport", []string{"internal/spec", "internal/transcript"}},
+	{"internal/transport", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
 	// A server over HTTP that is started as one over stdio is.
 	{"internal/transport/started", []string{
 		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio",
 	}},
+	{"internal/headers", []string{"internal/spec", "internal/wire"}},
 	{"internal/transport/*", []string{
-		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/exchange", "internal/wire",
+		"internal/headers", "internal/spec", "internal/transcript", "internal/transport", "internal/transport/exchange", "internal/wire",
 	}},
 
 	{"internal/client", []string{"internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
@@ -63,7 +64,7 @@ var layers = []struct {
 		"internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/rules", []string{
-		"internal/control", "internal/discount", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict",
+		"internal/control", "internal/discount", "internal/headers", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict",
 		"internal/wire",
 	}},
 
@@ -71,7 +72,7 @@ var layers = []struct {
 	{"internal/discount", []string{"internal/spec", "internal/transcript", "internal/verdict", "internal/wire"}},
 
 	{"internal/rules/*", []string{
-		"internal/control", "internal/discount", "internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri",
+		"internal/control", "internal/discount", "internal/headers", "internal/rules", "internal/schema", "internal/spec", "internal/transcript", "internal/uri",
 		"internal/verdict", "internal/wire",
 	}},
 	{"internal/ruleset", []string{"internal/rules", "internal/rules/*"}},
@@ -90,7 +91,7 @@ var layers = []struct {
 	}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
-		"internal/client", "internal/generate", "internal/inventory", "internal/spec", "internal/suite", "internal/transcript",
+		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/spec", "internal/suite", "internal/transcript",
 		"internal/uri", "internal/verdict", "internal/wire",
 	}},
 	// What the tests of the suites share; no suite itself may import it.

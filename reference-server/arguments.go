@@ -21,7 +21,11 @@ type argument struct {
 	defaultValue      any      // int, string, bool or nil
 	min, max          int      // of an integer
 	oneOf             []string // the permitted strings; nil permits any
+	header            string   // suffix of the Mcp-Param- header that repeats the argument, since 2026-07-28
 }
+
+// markHeader is the schema member that names the header of an argument.
+const markHeader = "x-mcp-header"
 
 // values maps the names of a call's arguments to their checked values: string,
 // int, float64, bool or [2]float64, according to the kind.
@@ -53,8 +57,8 @@ func (a *argument) schema(r spec.Revision) object {
 	case "point":
 		number := object{"type": "number"}
 		o["type"], o["minItems"], o["maxItems"] = "array", 2, 2
-		// Dialects write tuples differently. 2020-12 is the default since
-		// 2025-11-25; earlier revisions name no dialect.
+		// Dialects of JSON Schema describe tuples differently. 2020-12 is the default
+		// since 2025-11-25; earlier revisions do not specify a dialect.
 		if r.AtLeast(spec.V20251125) {
 			o["prefixItems"] = []object{number, number} // maxItems forbids more
 		} else {
@@ -67,11 +71,14 @@ func (a *argument) schema(r spec.Revision) object {
 	if a.defaultValue != nil {
 		o["default"] = a.defaultValue
 	}
+	if a.header != "" && r.AtLeast(spec.V20260728) {
+		o[markHeader] = a.header
+	}
 	return o
 }
 
 // readArguments checks given against the descriptions of the arguments. It returns
-// either the values or what is wrong with them.
+// either the values or a description of the first problem.
 func readArguments(arguments []argument, given fields) (values, string) {
 	out := values{}
 	for _, name := range slices.Sorted(maps.Keys(given)) {

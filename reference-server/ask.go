@@ -20,10 +20,43 @@ var (
 	ErrNoStream       = errors.New("a call that gets a JSON response has no stream for a request to the client")
 )
 
+// SendRequests sends requests to the client and returns the results, or an error if
+// one of them fails as in SendRequest. In a stateless revision one result carries all
+// requests.
+func (c *Call) SendRequests(requests ...ClientRequest) ([]jsontext.Value, error) {
+	if c.isStateless() {
+		return c.ask(requests)
+	}
+	out := make([]jsontext.Value, len(requests))
+	for i, r := range requests {
+		var params any
+		if r.Params != nil {
+			params = r.Params
+		}
+		var err error
+		if out[i], err = c.SendRequest(r.Method, params); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
 // SendRequest sends a request to the client on behalf of the call and waits for the
-// result. It returns an error if the client responds with one or too late, if the
+// result. It returns an error if the client responds with an error or too late, if the
 // call ends first, or if the client has not sent notifications/initialized.
+//
+// In a stateless revision it returns the client's response if the call's request
+// carries it. Otherwise it returns an error, and the call ends with an input_required
+// result, whatever its handler returns.
 func (c *Call) SendRequest(method string, params any) (jsontext.Value, error) {
+	if c.isStateless() {
+		given, _ := params.(object)
+		results, err := c.ask([]ClientRequest{{Method: method, Params: given}})
+		if err != nil {
+			return nil, err
+		}
+		return results[0], nil
+	}
 	c.Session.mu.Lock()
 	ready := c.Session.initialized
 	c.Session.mu.Unlock()
@@ -51,7 +84,7 @@ func (s *Session) SendRequest(ctx context.Context, related wire.ID, method strin
 func (s *Session) sendRequest(ctx context.Context, related wire.ID, task, method string, params any) (jsontext.Value, error) {
 	id, answer := s.registerRequest()
 	defer s.unregisterRequest(id)
-	o := s.newOut(OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
+	o := s.newOut(s.revisionRelated(related), OutRequest, method, id, wire.NewRequest(id, method, withTask(params, task)))
 	o.Related = related
 	s.send(o)
 
@@ -110,7 +143,7 @@ func (s *Session) unregisterRequest(id wire.ID) {
 	delete(s.awaiting, id.Key())
 }
 
-// handleResponse passes a response to the caller that waits for it. It ignores
+// handleResponse passes a response to the goroutine that waits for it. It ignores
 // late, repeated and unsolicited responses.
 func (s *Session) handleResponse(m *wire.Message) {
 	s.mu.Lock()

@@ -16,6 +16,7 @@ func clientTools() []*tool {
 	return []*tool{
 		{
 			name: "ask-ping", title: "Ping the client", description: "Pings the client and waits for its answer.", openWorld: true,
+			until: spec.V20251125,
 			run: func(c *Call, _ values) object {
 				return askClient(c, spec.MethodPing, nil, func(jsontext.Value) string { return "The client is there." })
 			},
@@ -23,8 +24,8 @@ func clientTools() []*tool {
 		{
 			name: "ask-roots", title: "Ask for roots", description: "Asks the client for its roots.", openWorld: true,
 			run: func(c *Call, _ values) object {
-				if !c.Session.Declared("roots") {
-					return errorResult("This client has not declared roots.")
+				if !c.Declared("roots") {
+					return c.lacksCapability("This client has not declared roots.", "roots")
 				}
 				return askClient(c, spec.MethodRootsList, nil, func(result jsontext.Value) string {
 					return fmt.Sprintf("The client has %d roots.", len(wire.Elements(wire.At(result, "/roots"))))
@@ -63,6 +64,10 @@ func clientTools() []*tool {
 			name: "ask-elicitation-required", title: "Require a visit", description: "Demands that the user visits a page before it is called again.", openWorld: true,
 			since: spec.V20251125, run: requireURL,
 		},
+		{
+			name: "ask-together", title: "Ask for everything at once", description: "Asks the user, a model and the client's roots, all at once.", openWorld: true,
+			since: spec.V20260728, run: askTogether,
+		},
 	}
 }
 
@@ -76,19 +81,19 @@ func askClient(c *Call, method string, params any, describe func(result jsontext
 }
 
 func askSampling(c *Call, a values) object {
-	if !c.Session.Declared("sampling") {
-		return errorResult("This client has not declared sampling.")
+	if !c.Declared("sampling") {
+		return c.lacksCapability("This client has not declared sampling.", "sampling")
 	}
 	params := object{
 		"messages":     []object{promptMessage("user", textBlock(a["prompt"].(string)))},
 		"systemPrompt": "Be brief.",
 		"maxTokens":    100,
 	}
-	// Servers SHOULD NOT request context without need, so only an argument of the
-	// call does. Since 2025-11-25 the client must also have declared it.
+	// Servers SHOULD NOT request context without need, so the tool requests it only
+	// if an argument says so. Since 2025-11-25 the client must also have declared it.
 	if context := a["context"]; context != "none" {
-		if c.Revision.AtLeast(spec.V20251125) && !c.Session.Declared("sampling", "context") {
-			return errorResult("This client has not declared context in sampling.")
+		if c.Revision.AtLeast(spec.V20251125) && !c.Declared("sampling", "context") {
+			return c.lacksCapability("This client has not declared context in sampling.", "sampling", "context")
 		}
 		params["includeContext"] = context
 	}
@@ -112,15 +117,15 @@ func describeReply(result jsontext.Value) string {
 
 var colours = []string{"red", "green", "blue"}
 
-// canElicitForms reports whether the client supports elicitation by form. A
-// capability that names no mode means form, the only mode of the first revision.
+// canElicitForms reports whether the client supports elicitation in form mode. A
+// capability without a mode means form, the only mode of the first revision.
 func (c *Call) canElicitForms() bool {
-	return c.Session.Declared("elicitation") && (!c.Session.Declared("elicitation", "url") || c.Session.Declared("elicitation", "form"))
+	return c.Declared("elicitation") && (!c.Declared("elicitation", "url") || c.Declared("elicitation", "form"))
 }
 
 func askForm(c *Call, _ values) object {
 	if !c.canElicitForms() {
-		return errorResult("This client has not declared elicitation by form.")
+		return c.lacksCapability("This client has not declared elicitation by form.", "elicitation", "form")
 	}
 	params := object{
 		"message": "The ask-elicitation tool would like to know how to address you.",
@@ -141,7 +146,9 @@ func askForm(c *Call, _ values) object {
 		case action != "accept":
 			return "The user chose to " + action + "."
 		case !ok || name == "" || colour != nil && !oneOf(colours)(colour):
-			return "The user's answer does not fit the form."
+			const unfit = "The user's answer does not fit the form."
+			c.unfitAnswer(unfit)
+			return unfit
 		default:
 			return "The user is called " + name + "."
 		}
@@ -149,19 +156,14 @@ func askForm(c *Call, _ values) object {
 }
 
 func askURL(c *Call, _ values) object {
-	if !c.Session.Declared("elicitation", "url") {
-		return errorResult("This client has not declared elicitation by URL.")
+	if !c.Declared("elicitation", "url") {
+		return c.lacksCapability("This client has not declared elicitation by URL.", "elicitation", "url")
 	}
 	id := rand.Text()
-	params := object{
-		"mode":          "url",
-		"message":       "The ask-elicitation-url tool would like you to visit a page.",
-		"elicitationId": id,
-		"url":           "https://example.com/visit/" + id,
-	}
+	params := c.pageToVisit(id, "The ask-elicitation-url tool would like you to visit a page.")
 	return askClient(c, spec.MethodElicit, params, func(result jsontext.Value) string {
 		action, _ := wire.Text(wire.At(result, "/action"))
-		if action == "accept" {
+		if action == "accept" && !c.isStateless() {
 			// The page does nothing, so the elicitation is complete at once.
 			c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
 		}
@@ -169,27 +171,62 @@ func askURL(c *Call, _ values) object {
 	})
 }
 
-// requireURL refuses every other call with the demand to visit a page. The server
-// can't see the visit, so it takes the next call as proof of it.
+// pageToVisit returns the params of an elicitation in URL mode. Stateless revisions have
+// no elicitationId, because the repeated request carries the client's response.
+func (c *Call) pageToVisit(id, message string) object {
+	params := object{"mode": "url", "message": message, "url": "https://example.com/visit/" + id}
+	if !c.isStateless() {
+		params["elicitationId"] = id
+	}
+	return params
+}
+
+// A visit is a visit to a page that an error has required of the user.
+type visit struct {
+	id       string        // the elicitationId
+	call     *Call         // the call that gets the error
+	answered chan struct{} // closed when the error has been sent, or dropped after a cancellation
+}
+
+// requireURL returns an error for every other call: the user must visit a page first.
+// The server can't observe the visit, so it takes the next call as proof of it. In a
+// stateless revision it takes the user's consent as proof.
 func requireURL(c *Call, _ values) object {
-	if !c.Session.Declared("elicitation", "url") {
-		return errorResult("This client has not declared elicitation by URL.")
+	if !c.Declared("elicitation", "url") {
+		return c.lacksCapability("This client has not declared elicitation by URL.", "elicitation", "url")
+	}
+	if c.isStateless() {
+		params := c.pageToVisit(rand.Text(), "The ask-elicitation-required tool wants you to visit a page first.")
+		return askClient(c, spec.MethodElicit, params, func(result jsontext.Value) string {
+			if action, _ := wire.Text(wire.At(result, "/action")); action != "accept" {
+				return "The page was not visited: the user chose to " + action + "."
+			}
+			return "The page was visited."
+		})
 	}
 	s := c.Session
 	s.mu.Lock()
-	id, visited := s.requiredVisit, s.requiredVisit != ""
-	if s.requiredVisit = ""; !visited {
-		id = rand.Text()
-		s.requiredVisit = id
-	}
+	last := s.requiredVisit
+	s.requiredVisit = nil
 	s.mu.Unlock()
-	if visited {
-		c.Notify(spec.MethodElicitDone, object{"elicitationId": id})
-		return textResult("The page was visited.")
+	if last != nil {
+		select {
+		case <-last.answered:
+		case <-c.ctx.Done():
+			return nil
+		}
+		if !last.call.cancelled.Load() {
+			c.Notify(spec.MethodElicitDone, object{"elicitationId": last.id})
+			return textResult("The page was visited.")
+		}
 	}
-	c.failWith(&Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: object{"elicitations": []object{{
-		"mode": "url", "message": "The ask-elicitation-required tool wants you to visit a page first.",
-		"elicitationId": id, "url": "https://example.com/visit/" + id,
-	}}}})
+	id, answered := rand.Text(), make(chan struct{})
+	c.afterResponse = func() { close(answered) }
+	s.mu.Lock()
+	s.requiredVisit = &visit{id, c, answered}
+	s.mu.Unlock()
+	c.failWith(&Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: object{"elicitations": []object{
+		c.pageToVisit(id, "The ask-elicitation-required tool wants you to visit a page first."),
+	}}})
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds limits the sampling requests; the last one forbids tool calls.
+// maxRounds limits the sampling requests of one call; the last one forbids tool calls.
 const maxRounds = 5
 
 // samplingTools returns the tools that ask-sampling-tools offers to the client's
@@ -24,11 +24,11 @@ func samplingTools() []object {
 	}
 }
 
-// askSamplingTools runs the tool calls of the client's model until it replies
-// without one.
+// askSamplingTools runs the tools that the client's model requests, until the model
+// replies without a tool_use.
 func askSamplingTools(c *Call, _ values) object {
-	if !c.Session.Declared("sampling", "tools") {
-		return errorResult("This client has not declared tools in sampling.")
+	if !c.Declared("sampling", "tools") {
+		return c.lacksCapability("This client has not declared tools in sampling.", "sampling", "tools")
 	}
 	messages := []object{promptMessage("user", textBlock("How warm is it in Paris, and what time is it there?"))}
 	for n := 1; ; n++ {
@@ -46,7 +46,7 @@ func askSamplingTools(c *Call, _ values) object {
 		results, ok := runToolUses(content)
 		switch {
 		case !ok:
-			return errorResult("The model's answer can't be understood.")
+			return c.unfitAnswer("The model's answer can't be understood.")
 		case len(results) == 0 || n == maxRounds:
 			return textResult(describeReply(result))
 		}

@@ -48,8 +48,8 @@ func (c *Call) complete() (any, *Error) {
 	return object{"completion": object{"values": values, "total": total, "hasMore": total > len(values)}}, nil
 }
 
-// filledArguments returns the arguments that the user has already filled in, which
-// clients may send as context since 2025-06-18.
+// filledArguments returns the arguments that the user has already filled in. Clients
+// may send them as context since 2025-06-18.
 func (f fields) filledArguments() (map[string]string, *Error) {
 	context, err := f.optionalObject("context")
 	if err != nil {
@@ -78,7 +78,7 @@ func (c *Call) candidates(ref fields, argument string, filled map[string]string)
 		if err != nil {
 			return nil, err
 		}
-		p := c.Session.prompt(name)
+		p := c.prompt(name)
 		if p == nil {
 			return nil, invalidParams("there is no such prompt")
 		}
@@ -93,12 +93,12 @@ func (c *Call) candidates(ref fields, argument string, filled map[string]string)
 		if err != nil {
 			return nil, err
 		}
-		for _, t := range c.Session.templates() {
+		for _, t := range c.templates() {
 			if t.uri == uri {
 				return t.completions(argument, filled), nil
 			}
 		}
-		if c.Session.findResource(uri) == nil {
+		if c.findResource(uri) == nil {
 			return nil, invalidParams("there is no such resource or template")
 		}
 		return nil, nil

@@ -2,7 +2,9 @@ package refserver
 
 import (
 	"context"
+	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -13,17 +15,21 @@ import (
 // A Call is a request from the client that is being handled.
 type Call struct {
 	Session  *Session
-	Revision spec.Revision // negotiated; empty before initialize
+	Revision spec.Revision // the negotiated revision, or in the stateless era that of the request; empty before initialize
 	Method   string
 	ID       wire.ID
 	Params   jsontext.Value // raw; nil when absent
 	Batched  bool           // the request is an element of a batch
+	Header   http.Header    // of the POST, in a stateless revision; nil over stdio
 
 	ctx           context.Context
 	cancel        context.CancelFunc
-	afterResponse func() // what follows when the answer is on its way, if anything
-	task          *task  // the task as which the call runs, if it does
-	protocolError *Error // what the call ends with instead of a tool's result
+	afterResponse func()       // runs after the response, if any, has been sent; may be nil
+	task          *task        // the task that runs the call; nil if it does not run as a task
+	protocolError *Error       // replaces the tool's result; may be nil
+	cancelled     *atomic.Bool // the client has sent notifications/cancelled
+	volatile      bool         // the result should not be cached
+	input         *input       // input from the client, in a stateless revision; nil if the method can't request input
 }
 
 // Context returns a context that ends when the client cancels the request or the
@@ -36,6 +42,8 @@ func (c *Call) Notify(method string, params any) {
 	case c.ctx.Err() != nil:
 	case c.task != nil:
 		c.task.notify(method, params)
+	case c.isStateless():
+		c.Session.send(c.belonging(c.Session.notification(c.ID, method, params)))
 	default:
 		c.Session.notify(c.ID, method, params)
 	}
@@ -60,16 +68,22 @@ var handlers = map[string]func(*Call) (any, *Error){
 	spec.MethodTasksResult:          (*Call).tasksResult,
 	spec.MethodTasksList:            (*Call).tasksList,
 	spec.MethodTasksCancel:          (*Call).tasksCancel,
+	spec.MethodDiscover:             (*Call).discover,
+	spec.MethodListen:               (*Call).listen,
 }
 
-// isKnown reports whether the server has the method in the call's revision.
+// isKnown reports whether the server implements the method in the call's revision.
 func (c *Call) isKnown() bool {
 	o := &c.Session.options
 	switch {
+	case c.isStateless():
+		return statelessMethods[c.Method]
+	case handlers[c.Method] == nil, c.Method == spec.MethodDiscover, c.Method == spec.MethodListen:
+		return false
 	case methodsNeedingSession[c.Method] && o.NoSessions, strings.HasPrefix(c.Method, "tasks/") && !o.hasTasks(c.Revision):
 		return false
 	default:
-		return handlers[c.Method] != nil
+		return true
 	}
 }
 
@@ -82,29 +96,36 @@ var handledInOrder = map[string]bool{
 	spec.MethodResourcesUnsubscribe: true,
 }
 
+// mayWait contains the methods whose handlers may wait for a timer or the client.
+var mayWait = map[string]bool{
+	spec.MethodToolsCall:   true,
+	spec.MethodTasksResult: true,
+	spec.MethodListen:      true,
+}
+
 func (s *Session) handleRequest(m *wire.Message, a *responder) {
-	c := &Call{Session: s, Revision: s.Revision(), Method: m.Method, ID: m.ID, Params: m.Params(), Batched: a.batch}
+	c := &Call{Session: s, Revision: s.revisionOf(m, a.batch), Method: m.Method, ID: m.ID, Params: m.Params(), Batched: a.batch, Header: s.header, cancelled: &atomic.Bool{}}
 	c.ctx, c.cancel = context.WithCancel(s.ctx)
 	place := a.reserve()
 	if !s.registerCall(c) {
 		c.cancel()
-		a.deliver(place, s.errorOut(c.Method, c.ID, invalidRequest("a request with this id is still in progress")))
+		a.deliver(place, c.errorOut(invalidRequest("a request with this id is still in progress")))
 		return
 	}
 	if seam := s.options.Seams.BeforeHandle; seam != nil {
 		seam(c)
 	}
-	if handledInOrder[c.Method] {
+	if handledInOrder[c.Method] && !c.isStateless() {
 		s.respond(a, place, c, s.responseTo(c))
 		return
 	}
 	slots := s.quickSlots
-	if c.Method == spec.MethodToolsCall || c.Method == spec.MethodTasksResult {
-		// A tool or task may wait for a response of the client, which is read only
-		// after this function returns. So don't wait for a free slot here.
+	if mayWait[c.Method] {
+		// A tool or task may wait for a response of the client. The server reads
+		// that response only after this function returns, so don't wait for a slot.
 		if slots = s.callSlots; len(slots) == cap(slots) {
 			s.unregisterCall(c)
-			a.deliver(place, s.errorOut(c.Method, c.ID, &Error{Code: spec.CodeInternal, Message: "Too many requests: no more tools can be called at once"}))
+			a.deliver(place, c.errorOut(&Error{Code: spec.CodeInternal, Message: "Too many requests: no more tools can be called at once"}))
 			return
 		}
 	}
@@ -128,7 +149,7 @@ func (s *Session) handleRequest(m *wire.Message, a *responder) {
 	}
 }
 
-// respond sends the response to c, or reports that there is none.
+// respond sends o as the response to c. If o is nil, it calls onUnanswered instead.
 func (s *Session) respond(a *responder, place int, c *Call, o *Out) {
 	a.deliver(place, o)
 	if o == nil && s.onUnanswered != nil {
@@ -173,13 +194,16 @@ func (s *Session) responseTo(c *Call) *Out {
 	case !s.unregisterCall(c) || err == NoResponse:
 		return nil
 	case err != nil:
-		return s.errorOut(c.Method, c.ID, err)
+		return c.errorOut(err)
 	default:
-		return s.resultOut(c.Method, c.ID, result)
+		return c.resultOut(result)
 	}
 }
 
 func (s *Session) handle(c *Call) (any, *Error) {
+	if c.isStateless() {
+		return c.handleStateless()
+	}
 	switch {
 	case c.Method == spec.MethodInitialize && c.Batched:
 		return nil, invalidRequest("initialize must not be part of a batch")
@@ -200,7 +224,7 @@ func (s *Session) handle(c *Call) (any, *Error) {
 	return handlers[c.Method](c)
 }
 
-// checkParams checks what all methods require of their params.
+// checkParams checks the params by the rules that apply to all methods.
 func checkParams(params jsontext.Value) *Error {
 	if params == nil {
 		return nil

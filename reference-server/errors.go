@@ -12,12 +12,14 @@ type Error struct {
 	Code    spec.Code
 	Message string
 	Data    any // left out when nil
+	// Status is the HTTP status of the response in revision 2026-07-28. If it is 0,
+	// the code decides.
+	Status int
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code) }
 
-// NoResponse is what a Handle seam returns if the server must not respond to the
-// request.
+// NoResponse is the error that a Handle seam returns to suppress the response.
 var NoResponse = &Error{Message: "no response"}
 
 func invalidRequest(format string, args ...any) *Error {
@@ -29,9 +31,9 @@ func invalidParams(format string, args ...any) *Error {
 }
 
 // errorFrame returns the bytes of an error response. If the request's id could not
-// be read, JSON-RPC requires id null; the schema of 2025-11-25 omits the id.
+// be read, JSON-RPC requires id null; the schemas since 2025-11-25 omit the id.
 func errorFrame(r spec.Revision, id wire.ID, e *Error) []byte {
-	if id.Present() || r != spec.V20251125 {
+	if id.Present() || !r.AtLeast(spec.V20251125) {
 		return wire.NewError(id, int64(e.Code), e.Message, e.Data)
 	}
 	body := object{"code": e.Code, "message": e.Message}

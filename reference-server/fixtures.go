@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // The official conformance suite expects tools, resources and prompts with certain
-// names. This file and fixtures_asking.go have those for the revisions that open
-// with initialize; Options.Fixtures enables them.
+// names. This file and fixtures_asking.go define them, fixtures_input.go those that exist
+// in 2026-07-28 only; Options.Fixtures enables them.
 
 // fixturePause is the pause between messages that the suite recommends.
 const fixturePause = 50 * time.Millisecond
@@ -24,6 +25,12 @@ func fixtureTools() []*tool {
 	}
 	return append([]*tool{
 		contactTool, // the suite reads only the first page of the list
+		{
+			name: "test_header", title: "An argument in a header", since: spec.V20260728,
+			description: "For the official conformance suite: a header repeats its argument.",
+			input:       []argument{{name: "region", kind: "string", description: "A text", header: "Region"}},
+			run:         func(*Call, values) object { return textResult("The headers match.") },
+		},
 		contentTool("test_simple_text", "One block of text", textBlock("A text for trying things out.")),
 		contentTool("test_image_content", "One image", imageBlock()),
 		contentTool("test_audio_content", "One sound", audioBlock()),
@@ -59,7 +66,7 @@ func fixtureTools() []*tool {
 			},
 		},
 		{
-			name: "test_reconnection", title: "A stream that breaks off", since: spec.V20251125,
+			name: "test_reconnection", title: "A stream that breaks off", since: spec.V20251125, until: spec.V20251125,
 			description: "For the official conformance suite: closes the connection of its call, which the client takes up again.",
 			run: func(c *Call, _ values) object {
 				if c.Session.closeConnection != nil {
@@ -68,7 +75,7 @@ func fixtureTools() []*tool {
 				return textResult("You came back.")
 			},
 		},
-	}, markNeedsSession(fixtureClientTools())...)
+	}, append(markNeedsSession(fixtureClientTools()), fixtureInputTools()...)...)
 }
 
 // pause waits for d and reports whether the call is still in progress.
@@ -120,5 +127,17 @@ var fixturePrompts = []*prompt{
 	{
 		name: "test_prompt_with_image", title: "A prompt with an image", description: "For the official conformance suite: shows an image.",
 		messages: fixedMessages(promptMessage("user", imageBlock()), promptMessage("user", textBlock("What do you see?"))),
+	},
+	{
+		name: "test_input_required_result_prompt", title: "A prompt that asks", since: spec.V20260728,
+		description: "For the official conformance suite: asks the user for a context.",
+		messages: func(c *Call, _ map[string]string) []object {
+			result, err := c.SendRequest(spec.MethodElicit, elicitationOf(c, "What context should the prompt use?", contextField))
+			if err != nil {
+				return []object{promptMessage("user", textBlock("Continue without a context."))}
+			}
+			context, _ := wire.Text(wire.At(result, "/content/context"))
+			return []object{promptMessage("user", textBlock("Continue in this context: "+context))}
+		},
 	},
 }

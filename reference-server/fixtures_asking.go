@@ -40,8 +40,8 @@ func fixtureClientTools() []*tool {
 }
 
 func askModel(c *Call, a values) object {
-	if !c.Session.Declared("sampling") {
-		return errorResult("This client has not declared sampling.")
+	if !c.Declared("sampling") {
+		return c.lacksCapability("This client has not declared sampling.", "sampling")
 	}
 	params := object{"messages": []object{promptMessage("user", textBlock(a["prompt"].(string)))}, "maxTokens": 100}
 	return askClient(c, spec.MethodSampling, params, describeReply)
@@ -54,7 +54,7 @@ var fixtureUser = []formField{
 
 var fixtureStates = []string{"active", "inactive", "pending"}
 
-// fixtureDefaults has the names and defaults that the suite prescribes.
+// fixtureDefaults are form fields with the names and defaults that the suite prescribes.
 var fixtureDefaults = []formField{
 	{name: "name", schema: object{"type": "string"}, defaultValue: "John Doe", isValid: isString},
 	{name: "age", schema: object{"type": "integer"}, defaultValue: 30, isValid: isInteger},
@@ -65,7 +65,7 @@ var fixtureDefaults = []formField{
 
 var fixtureOptions = []string{"option1", "option2", "option3"}
 
-// fixtureChoices has the names that the suite prescribes.
+// fixtureChoices are form fields with the names that the suite prescribes.
 var fixtureChoices = []formField{
 	{name: "untitledSingle", schema: object{"type": "string", "enum": fixtureOptions}, isValid: oneOf(fixtureOptions)},
 	{name: "titledSingle", schema: object{"type": "string", "oneOf": titledChoices("value1", "value2")}, isValid: oneOf([]string{"value1", "value2"})},
@@ -104,7 +104,7 @@ var contactTool = &tool{
 	run:   func(*Call, values) object { return textResult("Noted.") },
 }
 
-// checkContact checks arguments as the schema of contactTool does. It returns the
+// checkContact checks arguments by the rules of contactTool's schema. It returns the
 // first problem, or "".
 func checkContact(given fields) string {
 	for _, name := range slices.Sorted(maps.Keys(given)) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestContactArguments shows that checkContact and the schema of contactTool agree.
+// TestContactArguments checks that checkContact and the schema of contactTool agree.
 func TestContactArguments(t *testing.T) {
 	raw, err := json.Marshal(contactTool.schema)
 	if err != nil {

@@ -17,9 +17,9 @@ import (
 type formField struct {
 	name         string
 	required     bool
-	since        spec.Revision // the first revision that has this kind of field
+	since        spec.Revision // the first revision that defines this kind of field
 	schema       object
-	defaultValue any // the default; beside booleans there is one since 2025-11-25
+	defaultValue any // sent since 2025-11-25; a boolean's default is in its schema, in every revision
 	isValid      func(v jsontext.Value) bool
 }
 
@@ -118,12 +118,17 @@ func askFields(c *Call, _ values) object {
 	return askFilled(c, "The ask-elicitation-fields tool would like to see a form filled in, whatever you choose.", formFields)
 }
 
+// elicitationOf returns the params of an elicitation by form.
+func elicitationOf(c *Call, message string, fields []formField) object {
+	return object{"message": message, "requestedSchema": form(fields, c.Revision)}
+}
+
 // askFilled asks the user to fill in a form and checks the content.
 func askFilled(c *Call, message string, fields []formField) object {
 	if !c.canElicitForms() {
-		return errorResult("This client has not declared elicitation by form.")
+		return c.lacksCapability("This client has not declared elicitation by form.", "elicitation", "form")
 	}
-	result, err := c.SendRequest(spec.MethodElicit, object{"message": message, "requestedSchema": form(fields, c.Revision)})
+	result, err := c.SendRequest(spec.MethodElicit, elicitationOf(c, message, fields))
 	if err != nil {
 		return errorResult("Asking the client failed: " + err.Error() + ".")
 	}
@@ -134,7 +139,7 @@ func askFilled(c *Call, message string, fields []formField) object {
 	for _, f := range fields {
 		v, ok := given[f.name]
 		if ok && !f.isValid(v) || !ok && f.required {
-			return errorResult("The user's answer does not fit the form: " + f.name + ".")
+			return c.unfitAnswer("The user's answer does not fit the form: " + f.name + ".")
 		}
 	}
 	return textResult(fmt.Sprintf("The user filled in %d fields.", len(given)))

@@ -29,8 +29,9 @@ const (
 	streamType = "text/event-stream"
 )
 
-// An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message,
-// a GET opens the listening stream, a DELETE ends the session.
+// An HTTPHandler is the MCP endpoint of Streamable HTTP: a POST carries a message.
+// In handshake revisions a GET opens the listening stream, and a DELETE ends the
+// session.
 type HTTPHandler struct {
 	ctx     context.Context
 	options Options
@@ -38,13 +39,19 @@ type HTTPHandler struct {
 	draining atomic.Bool // the server is shutting down and refuses requests
 	onExit   func()      // called when a fault ends the process; may be nil
 
+	shared *offer // the offer of all requests of stateless revisions
+
 	mu       sync.Mutex
 	sessions map[string]*httpSession
+	posts    map[*post]bool // the POSTs of stateless revisions in progress
 }
 
 // NewHTTPHandler returns an MCP endpoint. Its sessions end with ctx.
 func NewHTTPHandler(ctx context.Context, o Options) *HTTPHandler {
-	return &HTTPHandler{ctx: ctx, options: o.withDefaults(), sessions: map[string]*httpSession{}}
+	return &HTTPHandler{
+		ctx: ctx, options: o.withDefaults(), shared: newOffer(o),
+		sessions: map[string]*httpSession{}, posts: map[*post]bool{},
+	}
 }
 
 // ServeHTTP implements http.Handler.
@@ -60,21 +67,29 @@ func (h *HTTPHandler) serve(w http.ResponseWriter, r *http.Request) {
 	if allowCrossOrigin(w, r) {
 		return
 	}
-	allowed := "GET, POST, DELETE"
-	if h.options.NoSessions {
+	allowed, sessions := "GET, POST, DELETE", h.hasSessions(r)
+	if !sessions {
 		allowed = "POST"
 	}
 	switch {
 	case r.Method == http.MethodPost:
 		h.post(w, r)
-	case r.Method == http.MethodGet && !h.options.NoSessions:
+	case r.Method == http.MethodGet && sessions:
 		h.get(w, r)
-	case r.Method == http.MethodDelete && !h.options.NoSessions:
+	case r.Method == http.MethodDelete && sessions:
 		h.delete(w, r)
 	default:
 		w.Header().Set("Allow", allowed)
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
+}
+
+// hasSessions reports whether the revision in the request's MCP-Protocol-Version header
+// has sessions. A request without the header belongs to a handshake revision.
+func (h *HTTPHandler) hasSessions(r *http.Request) bool {
+	named := spec.Revision(r.Header.Get(versionHeader))
+	return !h.options.NoSessions && len(h.options.handshakeRevisions()) > 0 &&
+		!slices.Contains(h.options.statelessRevisions(), named)
 }
 
 // shuttingDown is the error message of requests that arrive during shutdown.
@@ -85,10 +100,14 @@ const shuttingDown = "the server is shutting down"
 func (h *HTTPHandler) drain(ctx context.Context) {
 	h.draining.Store(true)
 	h.mu.Lock()
-	sessions := slices.Collect(maps.Values(h.sessions))
+	sessions, posts := slices.Collect(maps.Values(h.sessions)), slices.Collect(maps.Keys(h.posts))
 	h.mu.Unlock()
 	for _, s := range sessions {
 		s.drain(ctx)
+	}
+	for _, p := range posts {
+		p.session.endSubscriptions(ctx)
+		p.session.Wait(ctx)
 	}
 }
 
@@ -97,9 +116,13 @@ func (h *HTTPHandler) Close() {
 	h.mu.Lock()
 	sessions := h.sessions
 	h.sessions = map[string]*httpSession{}
+	posts := slices.Collect(maps.Keys(h.posts))
 	h.mu.Unlock()
 	for _, s := range sessions {
 		s.close()
+	}
+	for _, p := range posts {
+		p.close()
 	}
 }
 
@@ -139,6 +162,10 @@ func (h *HTTPHandler) post(w http.ResponseWriter, r *http.Request) {
 		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, shuttingDown)
 		return
 	}
+	if h.isStateless(r, frame) {
+		h.postStateless(w, r, body, frame)
+		return
+	}
 	if h.options.NoSessions {
 		h.postWithoutSession(w, r, body, frame)
 		return
@@ -162,7 +189,7 @@ func isJSON(r *http.Request) bool {
 // allocates the whole body at once.
 const shortBody = 4 << 10
 
-// readBody returns the body of a request, which may have at most that many bytes.
+// readBody returns the body of a request. It fails if the body exceeds most bytes.
 func readBody(w http.ResponseWriter, r *http.Request, most int) ([]byte, error) {
 	in := http.MaxBytesReader(w, r.Body, int64(most))
 	if n := r.ContentLength; n >= 0 && n <= int64(min(most, shortBody)) {
@@ -198,7 +225,7 @@ func accepts(r *http.Request, media string) bool {
 	return false
 }
 
-// sessionFor returns the session of a request, a new one for initialize. If there
+// sessionFor returns the session of a request; for initialize it opens one. If there
 // is none, it refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
@@ -245,8 +272,8 @@ func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// get opens the listening stream, or resumes a stream after the event in
-// Last-Event-ID.
+// get handles a GET: it opens the listening stream, or resumes a stream after the event
+// in Last-Event-ID.
 func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	if !accepts(r, streamType) {
 		refuseHTTP(w, http.StatusNotAcceptable, spec.CodeInvalidRequest, "Accept must name "+streamType)
@@ -257,7 +284,7 @@ func (h *HTTPHandler) get(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// delete ends the session.
+// delete handles a DELETE: it ends the session.
 func (h *HTTPHandler) delete(w http.ResponseWriter, r *http.Request) {
 	s := h.findSession(w, r)
 	if s == nil {

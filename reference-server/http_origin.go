@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// admits reports whether Host and Origin of a request are allowed. Together the
-// checks prevent DNS rebinding, by which a web page reaches a local server under
-// the page's own host name.
+// admits reports whether the Host and Origin headers of a request are allowed. Together
+// the checks prevent DNS rebinding: a web page that reaches a local server under the
+// page's own host name.
 func (o *Options) admits(r *http.Request) bool { return o.isAllowedHost(r) && o.isAllowedOrigin(r) }
 
 func (o *Options) isAllowedHost(r *http.Request) bool {
@@ -48,6 +48,22 @@ func hostname(hostport string) string {
 	return strings.Trim(hostport, "[]")
 }
 
+// crossOriginHeaders are the headers that a page of another origin may set.
+var crossOriginHeaders = []string{
+	"Accept", "Authorization", "Content-Type", sessionHeader, versionHeader, eventHeader, methodHeader, nameHeader,
+}
+
+// requestedParamHeaders returns the Mcp-Param- headers that a CORS preflight requests.
+func requestedParamHeaders(r *http.Request) []string {
+	var out []string
+	for name := range strings.SplitSeq(r.Header.Get("Access-Control-Request-Headers"), ",") {
+		if name = http.CanonicalHeaderKey(strings.TrimSpace(name)); strings.HasPrefix(name, paramHeader) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
 // allowCrossOrigin sets the CORS headers for a page whose origin was admitted. If
 // the request is a preflight, allowCrossOrigin responds to it and returns true.
 func allowCrossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
@@ -63,7 +79,7 @@ func allowCrossOrigin(w http.ResponseWriter, r *http.Request) (done bool) {
 		return false
 	}
 	h.Set("Access-Control-Allow-Methods", "GET, POST, DELETE")
-	h.Set("Access-Control-Allow-Headers", strings.Join([]string{"Accept", "Authorization", "Content-Type", sessionHeader, versionHeader, eventHeader}, ", "))
+	h.Set("Access-Control-Allow-Headers", strings.Join(append(slices.Clone(crossOriginHeaders), requestedParamHeaders(r)...), ", "))
 	w.WriteHeader(http.StatusNoContent)
 	return true
 }

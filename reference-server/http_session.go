@@ -19,12 +19,12 @@ type httpSession struct {
 	ended   chan struct{}
 
 	deliverMu sync.Mutex // frames are delivered one at a time
-	draining  bool       // no more requests are
+	draining  bool       // requests are refused
 
 	mu      sync.Mutex
 	streams []*eventStream
-	byID    map[string]*eventStream // where the answer to a request goes
-	current *eventStream            // that of the frame being delivered
+	byID    map[string]*eventStream // the stream for the response, by request id
+	current *eventStream            // the stream of the frame being delivered
 }
 
 func newHTTPSession(h *HTTPHandler, id string) *httpSession {
@@ -46,7 +46,7 @@ func (s *httpSession) close() {
 }
 
 // post handles the body of a POST. It acknowledges notifications and responses with
-// 202, and responds to requests with JSON if no message precedes the response, else
+// 202. It responds to requests with JSON if no message precedes the response, otherwise
 // with a stream.
 func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
 	var asks []wire.ID
@@ -66,7 +66,7 @@ func (s *httpSession) post(w http.ResponseWriter, r *http.Request, body []byte, 
 		return
 	}
 	one := stream.waitForSingle(r.Context(), s.jsonTimeout(f))
-	if !one && s.handler.options.JSONOnly { // cancelled, or the session is over
+	if !one && s.handler.options.JSONOnly { // the request was cancelled, or the session has ended
 		w.WriteHeader(http.StatusAccepted)
 		return
 	}
@@ -108,7 +108,7 @@ func (s *httpSession) drain(ctx context.Context) {
 	s.session.Wait(ctx)
 }
 
-// deliverFrame delivers a frame. Errors without an id that it causes go to the
+// deliverFrame delivers a frame. Errors without an id that the frame causes go to the
 // stream. It returns false for a request during shutdown.
 func (s *httpSession) deliverFrame(stream *eventStream, body []byte, f *wire.Frame) bool {
 	s.deliverMu.Lock()

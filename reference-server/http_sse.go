@@ -15,11 +15,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxQueued limits the messages that wait for a client that does not read.
+// maxQueued limits the messages that are queued for a client that does not read.
 const maxQueued = 1000
 
-// An SSEHandler has the two endpoints of HTTP+SSE: a GET opens the stream of a
-// session, whose first event names the address for POSTs.
+// An SSEHandler serves the two endpoints of HTTP+SSE. A GET opens the stream of a
+// session; its first event contains the URI for POSTs.
 type SSEHandler struct {
 	ctx     context.Context
 	options Options
@@ -31,17 +31,19 @@ type SSEHandler struct {
 	sessions map[string]*sseSession
 }
 
-// An sseSession is a session, which lasts as long as its stream.
+// An sseSession is a session over HTTP+SSE. It lasts as long as its stream.
 type sseSession struct {
 	session   *Session
 	out       chan []byte
 	deliverMu sync.Mutex
-	draining  bool // guarded by deliver: no more requests are taken
+	draining  bool // requests are refused; guarded by deliver
 }
 
 // NewSSEHandler returns the endpoints. Their sessions end with ctx.
 func NewSSEHandler(ctx context.Context, o Options) *SSEHandler {
-	return &SSEHandler{ctx: ctx, options: o.withDefaults(), sessions: map[string]*sseSession{}}
+	o = o.withDefaults()
+	o.Revisions = o.handshakeRevisions() // stateless revisions do not have this transport
+	return &SSEHandler{ctx: ctx, options: o, sessions: map[string]*sseSession{}}
 }
 
 // ServeHTTP implements http.Handler.

@@ -15,29 +15,29 @@ import (
 // maxKeptEvents limits the events that a stream keeps for resumption.
 const maxKeptEvents = 1000
 
-// An eventStream is one stream of a session. It keeps its events, so that a client
-// can resume it after its connection broke.
+// An eventStream is one stream of a session. It keeps its events so that a client can
+// resume it after a broken connection.
 type eventStream struct {
 	session *httpSession
 	number  int
 
 	mu          sync.Mutex
-	frames      [][]byte      // events by their number less dropped
-	dropped     int           // events that are not kept any more
+	frames      [][]byte      // event n is frames[n-dropped]
+	dropped     int           // how many of the oldest events were discarded
 	unsent      int           // the first event that no connection has sent
-	changed     chan struct{} // closed when there is news; nil while nobody waits for any
+	changed     chan struct{} // closed when the stream changes; nil while no goroutine waits
 	connections int           // connections so far; only the newest is served
-	pending     int           // answers that are still to come; the listening stream owes none
-	ended       bool          // nothing more comes
-	refusal     bool          // the answer refuses the body as a whole
+	pending     int           // responses still to come; 0 for the listening stream
+	ended       bool          // no more events follow
+	refusal     bool          // the response is an error for the whole body
 }
 
 func newEventStream(s *httpSession, number int) *eventStream {
 	return &eventStream{session: s, number: number}
 }
 
-// add adds a message, as one event for each frame, which completes that many
-// requests. The last response ends the stream under the same lock, because
+// add adds a message, one event for each frame. answers is the number of requests that
+// the message completes. The last response ends the stream under the same lock, because
 // waitForSingle must not see one without the other.
 func (e *eventStream) add(frames [][]byte, answers int, refusal bool) {
 	e.mu.Lock()
@@ -75,8 +75,8 @@ func (e *eventStream) changes() <-chan struct{} {
 // firstUnsent returns the number of the first event that no connection has sent.
 func (e *eventStream) firstUnsent() int { e.mu.Lock(); defer e.mu.Unlock(); return e.unsent }
 
-// takeOnlyFrame returns the last frame of a stream that has ended, and marks it as
-// sent.
+// takeOnlyFrame returns the last frame of a stream that has ended, and marks it as sent.
+// It returns nil if there is none.
 func (e *eventStream) takeOnlyFrame() []byte {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -87,8 +87,8 @@ func (e *eventStream) takeOnlyFrame() []byte {
 	return e.frames[len(e.frames)-1]
 }
 
-// waitForSingle waits until the stream has ended, another message came first, or the
-// timeout expired. It reports whether the response can be sent as JSON.
+// waitForSingle waits until the stream has ended, another message has come first, or the
+// timeout has expired. It reports whether the response can be sent as JSON.
 func (e *eventStream) waitForSingle(ctx context.Context, patience time.Duration) bool {
 	var deadline *time.Timer
 	for {
@@ -129,7 +129,8 @@ func (e *eventStream) checkSingle(patience time.Duration) (one, known bool, grow
 }
 
 // eventsFrom returns the events from a number on, and a channel that is closed when
-// the stream changes. For a connection that is no longer the newest, over is true.
+// the stream changes. over is true if the stream has ended or the connection is no longer
+// the newest.
 func (e *eventStream) eventsFrom(from, claim int) (frames [][]byte, first int, over bool, grown <-chan struct{}) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -144,8 +145,8 @@ func (e *eventStream) eventsFrom(from, claim int) (frames [][]byte, first int, o
 	return frames, first, e.ended, e.changes()
 }
 
-// addConnection returns the number of a new connection. Only the newest is served,
-// because each message must go over one connection only.
+// addConnection registers a new connection and returns its number. Only the newest
+// connection is served, because each message must go over one connection only.
 func (e *eventStream) addConnection() (claims int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -154,7 +155,7 @@ func (e *eventStream) addConnection() (claims int) {
 	return e.connections
 }
 
-// closeConnection waits for a connection and ends it.
+// closeConnection waits until the stream has a connection, and ends that connection.
 func (e *eventStream) closeConnection(ctx context.Context) {
 	for {
 		e.mu.Lock()
@@ -175,9 +176,8 @@ func (e *eventStream) closeConnection(ctx context.Context) {
 	}
 }
 
-// serve sends the events from a number on, until the stream ends, the client
-// disconnects or opens another connection, or the session ends. A disconnect cancels
-// no request.
+// serve sends the events from a number on, until the stream or the session ends, or the
+// client disconnects or opens another connection. A disconnect does not cancel a request.
 func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fresh bool) {
 	claim := e.addConnection()
 	flush := http.NewResponseController(w).Flush
@@ -215,7 +215,7 @@ func (e *eventStream) serve(w http.ResponseWriter, r *http.Request, from int, fr
 		case <-e.session.ended:
 			return
 		case <-e.session.handler.ctx.Done():
-			last = true // still send what was added before
+			last = true // still send the events that were added before
 		}
 	}
 }
@@ -231,9 +231,9 @@ func (e *eventStream) writeRetry(w http.ResponseWriter, claim int) {
 	}
 }
 
-// event returns the bytes of one event, as the seam writes it if there is one.
+// event returns the bytes of one event; the Event seam, if set, writes them.
 func (e *eventStream) event(seq int, frame []byte) []byte {
-	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame}
+	ev := &Event{Stream: e.number, ID: eventID(e.number, seq), Data: frame, Revision: e.session.session.Revision()}
 	if seam := e.session.handler.options.Seams.Event; seam != nil {
 		return seam(ev)
 	}
@@ -243,12 +243,17 @@ func (e *eventStream) event(seq int, frame []byte) []byte {
 // An Event is one event of a stream.
 type Event struct {
 	Stream int    // number of the stream in its session; 0 is the listening stream
-	ID     string // unique in the session
+	ID     string // unique in the session; empty in a stateless revision
 	Data   []byte // the message
+
+	Revision spec.Revision // that of the message in the stateless era, otherwise the negotiated one
 }
 
 // Bytes returns the lines of the event.
 func (e *Event) Bytes() []byte {
+	if e.ID == "" {
+		return fmt.Appendf(nil, "event: message\ndata: %s\n\n", e.Data)
+	}
 	return fmt.Appendf(nil, "event: message\nid: %s\ndata: %s\n\n", e.ID, e.Data)
 }
 

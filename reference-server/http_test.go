@@ -138,8 +138,8 @@ func TestHTTPStatuses(t *testing.T) {
 	}
 }
 
-// TestHTTPStream shows that the messages of a call are sent on its stream, which ends
-// with the response, and that the stream can be resumed.
+// TestHTTPStream checks that the messages of a call are sent on its stream, that the
+// stream ends with the response, and that it can be resumed.
 func TestHTTPStream(t *testing.T) {
 	s := newHTTPClient(t, refserver.Options{})
 	w := s.do("POST", slowCallBody)
@@ -158,7 +158,7 @@ func TestHTTPStream(t *testing.T) {
 	}
 }
 
-// TestHTTPSingleResponseIsJSON shows that a response without other messages is sent
+// TestHTTPSingleResponseIsJSON checks that a response without other messages is sent
 // as JSON, even under load.
 func TestHTTPSingleResponseIsJSON(t *testing.T) {
 	s := newHTTPClient(t, refserver.Options{})
@@ -182,7 +182,7 @@ func TestHTTPSingleResponseIsJSON(t *testing.T) {
 	side.Wait()
 }
 
-// TestHTTPJSONOnly shows that with JSONOnly a call reports no progress and sends no
+// TestHTTPJSONOnly checks that with JSONOnly a call reports no progress and sends no
 // requests, and that log messages are sent on the listening stream.
 func TestHTTPJSONOnly(t *testing.T) {
 	s := newHTTPClient(t, refserver.Options{JSONOnly: true})
@@ -261,7 +261,7 @@ func TestSSE(t *testing.T) {
 	}
 }
 
-// TestHTTPWithoutSessions shows that with NoSessions every POST is independent, and
+// TestHTTPWithoutSessions checks that with NoSessions every POST is independent, and
 // that features that need a session are disabled.
 func TestHTTPWithoutSessions(t *testing.T) {
 	server := httptest.NewServer(refserver.NewHTTPHandler(t.Context(), refserver.Options{NoSessions: true}))
@@ -293,7 +293,7 @@ func TestHTTPWithoutSessions(t *testing.T) {
 	}
 }
 
-// TestHTTPPolicy shows that pages of Options.Origins may use the server, with CORS
+// TestHTTPPolicy checks that pages of Options.Origins may use the server, with CORS
 // headers, and that only Options.Hosts are permitted.
 func TestHTTPPolicy(t *testing.T) {
 	s := newHTTPClient(t, refserver.Options{Origins: []string{"https://app.example"}, Hosts: []string{"127.0.0.1", "mcp.example"}})
@@ -321,7 +321,7 @@ func TestHTTPPolicy(t *testing.T) {
 	}
 }
 
-// TestListen shows that a server is reachable at its address until it is closed.
+// TestListen checks that a server is reachable at its address until it is closed.
 func TestListen(t *testing.T) {
 	for _, c := range []struct {
 		address, path string
@@ -356,8 +356,8 @@ func TestListen(t *testing.T) {
 	}
 }
 
-// TestExitOverHTTP shows that a fault that ends the process breaks all connections,
-// and that no new ones are accepted.
+// TestExitOverHTTP checks that a fault that ends the process breaks all connections,
+// and that the server accepts no new ones.
 func TestExitOverHTTP(t *testing.T) {
 	for _, over := range []spec.Transport{spec.StreamableHTTP, spec.SSE} {
 		server, err := refserver.Listen(t.Context(), "127.0.0.1:0", over, refserver.Options{Seams: refserver.Seams{

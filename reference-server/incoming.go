@@ -39,7 +39,7 @@ func (s *Session) deliver(raw []byte, f *wire.Frame) {
 	s.handleFrame(f)
 }
 
-// DeliverTooLong responds to a frame that exceeds Options.MaxFrame.
+// DeliverTooLong sends an error for a frame that exceeds Options.MaxFrame.
 func (s *Session) DeliverTooLong() {
 	s.sendError(invalidRequest("a message may have at most %d bytes", s.options.MaxFrame))
 }
@@ -89,7 +89,7 @@ func (s *Session) handleMessage(m *wire.Message, duplicates bool, a *responder) 
 		}
 	default:
 		if err := checkMessage(m, duplicates); err != nil {
-			a.deliver(a.reserve(), s.errorOut("", usableID(m), err))
+			a.deliver(a.reserve(), s.errorOut(s.revisionOf(m, a.batch), "", usableID(m), err))
 			return
 		}
 		s.handleRequest(m, a)
@@ -161,6 +161,7 @@ func (s *Session) handleCancelled(params jsontext.Value) {
 	c := s.inFlight[id.Key()]
 	s.mu.Unlock()
 	if c != nil {
+		c.cancelled.Store(true)
 		c.cancel()
 	}
 }

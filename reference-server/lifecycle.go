@@ -11,7 +11,7 @@ const instructions = "A server for trying out clients and conformance tests. " +
 	"All its tools are harmless; echo and add are good first calls."
 
 // initialize negotiates the revision: the requested one if the server supports it,
-// else the newest supported one, which the client may decline.
+// otherwise the newest supported one, which the client may decline.
 func (c *Call) initialize() (any, *Error) {
 	f := c.fields()
 	asked, err := f.requiredString("protocolVersion")
@@ -30,7 +30,7 @@ func (c *Call) initialize() (any, *Error) {
 			return nil, invalidParams("clientInfo.%s must be a string", name)
 		}
 	}
-	spoken := c.Session.options.supportedRevisions()
+	spoken := c.Session.options.handshakeRevisions()
 	r := spoken[len(spoken)-1]
 	if slices.Contains(spoken, spec.Revision(asked)) {
 		r = spec.Revision(asked)
@@ -53,13 +53,15 @@ func (o *Options) capabilities(r spec.Revision) object {
 	if r.AtLeast(spec.V20250326) { // 2024-11-05 has completion without a capability
 		declared["completions"] = object{}
 	}
-	if o.NoSessions {
+	if o.NoSessions && r.Era() == spec.Handshake {
 		return declared
 	}
 	declared["tools"] = object{"listChanged": true}
 	declared["resources"] = object{"listChanged": true, "subscribe": true}
 	declared["prompts"] = object{"listChanged": true}
-	declared["logging"] = object{}
+	if r.Era() == spec.Handshake || !o.JSONOnly { // without a stream no log message could be sent
+		declared["logging"] = object{}
+	}
 	if o.hasTasks(r) {
 		declared["tasks"] = taskCapability()
 	}
@@ -86,7 +88,8 @@ func decorate(o object, r spec.Revision, title string) {
 	}
 }
 
-// handleInitialized permits requests to the client from now on.
+// handleInitialized handles notifications/initialized: from then on the server may send
+// requests to the client.
 func (s *Session) handleInitialized() {
 	s.mu.Lock()
 	first := s.revision != "" && !s.initialized
@@ -99,8 +102,8 @@ func (s *Session) handleInitialized() {
 
 func (c *Call) ping() (any, *Error) { return object{}, nil }
 
-// progress sends a progress notification if the request has a progress token. A
-// total of 0 is unknown and omitted.
+// progress sends a progress notification if the request has a progress token. It omits
+// a total of 0, which means unknown.
 func (c *Call) progress(done, total int, message string) {
 	token := wire.At(c.Params, "/_meta/progressToken")
 	if token == nil || c.Session.options.JSONOnly && c.task == nil { // no stream belongs to the call

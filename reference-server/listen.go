@@ -3,6 +3,7 @@ package refserver
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -14,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// readHeaderTimeout limits the time in which a client sends the header of a request.
+// readHeaderTimeout limits how long a client may take to send the header of a request.
 const readHeaderTimeout = 10 * time.Second
 
 // An HTTPServer serves MCP at an address.
@@ -30,8 +31,11 @@ type HTTPServer struct {
 }
 
 // Listen serves MCP at an address until ctx ends or the server is closed: HTTP+SSE
-// at /sse, or Streamable HTTP at /mcp. Port 0 picks a free port.
+// at /sse, or Streamable HTTP at /mcp. Port 0 selects a free port.
 func Listen(ctx context.Context, address string, over spec.Transport, o Options) (*HTTPServer, error) {
+	if o = o.withDefaults(); over == spec.SSE && len(o.handshakeRevisions()) == 0 {
+		return nil, fmt.Errorf("none of the revisions %v has HTTP+SSE", o.Revisions)
+	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -40,7 +44,7 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	s := &HTTPServer{
 		Addr:   netip.MustParseAddrPort(l.Addr().String()),
 		URL:    &url.URL{Scheme: "http", Host: reachableHost(l.Addr()), Path: "/mcp"},
-		cancel: cancel, failed: make(chan error, 1), drainTimeout: o.withDefaults().DrainTimeout,
+		cancel: cancel, failed: make(chan error, 1), drainTimeout: o.DrainTimeout,
 	}
 	var h interface {
 		http.Handler
@@ -94,8 +98,8 @@ type seamConn struct {
 // Read implements net.Conn.
 func (c seamConn) Read(p []byte) (int, error) { return c.in.Read(p) }
 
-// reachableHost returns the host and port at which this machine reaches a server. A
-// server that listens on all addresses is reached on the loopback interface.
+// reachableHost returns the host and port at which a local client reaches a server. For
+// a server that listens on all addresses it returns the loopback address.
 func reachableHost(at net.Addr) string {
 	tcp, ok := at.(*net.TCPAddr)
 	if !ok || !tcp.IP.IsUnspecified() {
@@ -104,7 +108,7 @@ func reachableHost(at net.Addr) string {
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
 }
 
-// Failed returns a channel that receives the error if the server ends by itself.
+// Failed returns a channel that receives the error if the server ends unexpectedly.
 func (s *HTTPServer) Failed() <-chan error { return s.failed }
 
 // Shutdown ends the server gracefully: it refuses new requests, waits at most the
@@ -120,7 +124,7 @@ func (s *HTTPServer) Shutdown(ctx context.Context) {
 	}
 }
 
-// errKilled is what Failed receives when a fault has ended the server.
+// errKilled is the error that Failed receives when a fault has ended the server.
 var errKilled = errors.New("the server died of a fault")
 
 // kill ends the server like a killed process: it breaks all connections at once.

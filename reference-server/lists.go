@@ -20,7 +20,7 @@ func listPage[T any](c *Call, member string, items []T, entry func(T) object) (a
 			return nil, err
 		}
 	}
-	// The list may have become shorter since the cursor was given out.
+	// The list may have become shorter since the server issued the cursor.
 	from = min(from, len(items))
 	to := min(c.Session.options.pageEnd(from), len(items))
 	entries := []object{}

@@ -4,9 +4,10 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// levels are the severities of log messages, mildest first.
+// levels are the severities of log messages, least severe first.
 var levels = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 
 // setLevel handles logging/setLevel. Before the first such request the server sends
@@ -26,12 +27,30 @@ func (c *Call) setLevel() (any, *Error) {
 	return object{}, nil
 }
 
-// log sends a log message if the level permits it. The lock is held while it is
-// sent, so that no less severe message follows the response to logging/setLevel.
+// log sends a log message if the level permits it. It holds the lock while it sends, so
+// that no less severe message follows the response to logging/setLevel.
 func (c *Call) log(level, text string) {
+	if c.isStateless() {
+		if c.wantsLog(level) {
+			c.Notify(spec.MethodMessage, logMessage(level, text))
+		}
+		return
+	}
 	c.Session.levelMu.RLock()
 	defer c.Session.levelMu.RUnlock()
 	if slices.Index(levels, level) >= c.Session.level {
-		c.Notify(spec.MethodMessage, object{"level": level, "logger": "reference", "data": text})
+		c.Notify(spec.MethodMessage, logMessage(level, text))
 	}
+}
+
+func logMessage(level, text string) object {
+	return object{"level": level, "logger": "reference", "data": text}
+}
+
+// wantsLog reports whether a request of a stateless revision requests log messages of
+// the level. A request without a level gets no log messages.
+func (c *Call) wantsLog(level string) bool {
+	least, _ := wire.Text(c.meta()[metaLogLevel])
+	from := slices.Index(levels, least)
+	return from >= 0 && slices.Index(levels, level) >= from && !c.Session.options.JSONOnly
 }

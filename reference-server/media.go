@@ -7,8 +7,8 @@ import (
 // askSamplingMedia sends a sampling request that uses every kind of content and
 // every option that the revision and the client's capabilities permit.
 func askSamplingMedia(c *Call, _ values) object {
-	if !c.Session.Declared("sampling") {
-		return errorResult("This client has not declared sampling.")
+	if !c.Declared("sampling") {
+		return c.lacksCapability("This client has not declared sampling.", "sampling")
 	}
 	params := object{
 		"messages": c.conversation(),
@@ -34,7 +34,7 @@ func askSamplingMedia(c *Call, _ values) object {
 
 // usesTools reports whether the client's model may use tools.
 func (c *Call) usesTools() bool {
-	return c.Revision.AtLeast(spec.V20251125) && c.Session.Declared("sampling", "tools")
+	return c.Revision.AtLeast(spec.V20251125) && c.Declared("sampling", "tools")
 }
 
 func (c *Call) conversation() []object {

@@ -3,24 +3,32 @@ package refserver
 import (
 	"slices"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
 // Options configure a server. The zero value configures one that conforms.
 type Options struct {
 	Seams Seams
+	// Revisions are the revisions that the server serves; all published ones when
+	// empty.
+	Revisions []spec.Revision
+	// StateKey protects the requestState of revision 2026-07-28. Processes with the
+	// same key can continue each other's requests; when empty, each has its own.
+	StateKey string
 	// RequestTimeout is how long the server waits for the client's response to
 	// a request; 2 s when zero.
 	RequestTimeout time.Duration
 	// DrainTimeout is how long requests in flight may continue after the client
 	// has closed stdin, or after Shutdown; 500 ms when zero.
 	DrainTimeout time.Duration
-	// PageSizes are the numbers of items on the pages of a list, in turn; 3 and
-	// 2 when empty.
+	// PageSizes are the numbers of items on the pages of a list, used in turn; 3
+	// and 2 when empty.
 	PageSizes []int
 	// LongList is the number of resources that are listed after the others.
 	LongList int
-	// RateLimit is how many tool calls and completions each client may request in
-	// a second; 0 means no limit.
+	// RateLimit is the number of tool calls and completions that each client may
+	// request per second; 0 means no limit.
 	RateLimit int
 	// MaxFrame is the longest frame in bytes that is read; 16 MiB when zero.
 	MaxFrame int
@@ -49,6 +57,9 @@ func (o Options) withDefaults() Options {
 	if o.DrainTimeout == 0 {
 		o.DrainTimeout = 500 * time.Millisecond
 	}
+	if len(o.Revisions) == 0 {
+		o.Revisions = spec.Revisions()
+	}
 	o.PageSizes = slices.DeleteFunc(slices.Clone(o.PageSizes), func(n int) bool { return n < 1 })
 	if len(o.PageSizes) == 0 {
 		o.PageSizes = []int{3, 2}
@@ -60,6 +71,28 @@ func (o Options) withDefaults() Options {
 		o.MaxFrame = 16 << 20
 	}
 	return o
+}
+
+// handshakeRevisions returns the revisions that the server negotiates in a
+// handshake, oldest first. With NoSessions the oldest is the revision that introduced
+// Streamable HTTP.
+func (o *Options) handshakeRevisions() []spec.Revision {
+	return slices.DeleteFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool {
+		return !slices.Contains(o.Revisions, r) || o.NoSessions && !r.AtLeast(spec.V20250326)
+	})
+}
+
+// statelessRevisions returns the revisions that the server serves without a
+// handshake, oldest first.
+func (o *Options) statelessRevisions() []spec.Revision {
+	return slices.DeleteFunc(spec.Revisions(), func(r spec.Revision) bool {
+		return r.Era() != spec.Stateless || !slices.Contains(o.Revisions, r)
+	})
+}
+
+// supportedVersions returns all revisions that the server serves, newest first.
+func (o *Options) supportedVersions() []spec.Revision {
+	return spec.NewestFirst(slices.Concat(o.handshakeRevisions(), o.statelessRevisions()))
 }
 
 // pageEnd returns the end of the page that contains a position. Pages always begin

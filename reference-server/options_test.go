@@ -13,7 +13,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// TestPageSizes walks a long list and shows that its pages have the sizes of
+// TestPageSizes walks a long list and checks that its pages have the sizes of
 // Options.PageSizes and that a cursor leads to the same page each time.
 func TestPageSizes(t *testing.T) {
 	r := startStdio(t, refserver.Options{PageSizes: []int{4, 1}, LongList: 20})
@@ -62,8 +62,8 @@ func TestPageSizes(t *testing.T) {
 	}
 }
 
-// TestRateLimit shows that calls beyond the rate limit get an error with the time to
-// wait, that the next call succeeds after it, and that lists are not limited.
+// TestRateLimit checks that calls beyond the rate limit get an error with the time to
+// wait, that a call succeeds after that time, and that lists are not limited.
 func TestRateLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := startStdio(t, refserver.Options{RateLimit: 2})

@@ -2,6 +2,7 @@ package refserver
 
 import (
 	"bytes"
+	"net/http"
 	"slices"
 	"sync"
 
@@ -16,7 +17,7 @@ type OutKind int
 const (
 	OutResult       OutKind = iota // a response with a result
 	OutError                       // a response with an error
-	OutRequest                     // a request of the server's own
+	OutRequest                     // a request to the client
 	OutNotification                // a notification
 	OutBatch                       // the array of responses to a batch
 )
@@ -25,11 +26,12 @@ const (
 type Out struct {
 	Session  *Session
 	Kind     OutKind
-	Method   string        // of the message, or of the request it responds to; empty if that was unreadable
+	Method   string        // of the message, or of the request it responds to; empty if the request was unreadable
 	ID       wire.ID       // absent for notifications, batches and responses to unreadable messages
-	Related  wire.ID       // the client's request that a request or notification belongs to, if any
-	Revision spec.Revision // negotiated; empty before initialize
+	Related  wire.ID       // the client's request to which a request or notification belongs, if any
+	Revision spec.Revision // that of the request it belongs to, or the negotiated one; empty before initialize
 	Batched  bool          // the message is an element of a batch
+	Status   int           // HTTP status of a response in a stateless revision, unless a stream carries it
 
 	// Frames are the frames to write, in one write, each followed by Terminator.
 	// Initially it is the one message. An Outgoing seam may change them; without
@@ -37,37 +39,87 @@ type Out struct {
 	Frames [][]byte
 	// Terminator ends each frame on stdio: a newline.
 	Terminator string
+
+	call *Call // the stateless call to which the message belongs; may be nil
 }
 
-func (s *Session) newOut(kind OutKind, method string, id wire.ID, frame []byte) *Out {
+func (s *Session) newOut(r spec.Revision, kind OutKind, method string, id wire.ID, frame []byte) *Out {
 	return &Out{
-		Session: s, Kind: kind, Method: method, ID: id, Revision: s.Revision(),
+		Session: s, Kind: kind, Method: method, ID: id, Revision: r, Status: http.StatusOK,
 		Frames: [][]byte{frame}, Terminator: "\n",
 	}
 }
 
-func (s *Session) resultOut(method string, id wire.ID, result any) *Out {
-	return s.newOut(OutResult, method, id, wire.NewResult(id, result))
+func (s *Session) errorOut(r spec.Revision, method string, id wire.ID, e *Error) *Out {
+	o := s.newOut(r, OutError, method, id, errorFrame(r, id, e))
+	o.Status = statusOf(e)
+	return o
 }
 
-func (s *Session) errorOut(method string, id wire.ID, e *Error) *Out {
-	return s.newOut(OutError, method, id, errorFrame(s.Revision(), id, e))
+func (c *Call) resultOut(result any) *Out {
+	return c.belonging(c.Session.newOut(c.revision(), OutResult, c.Method, c.ID, wire.NewResult(c.ID, result)))
 }
+
+func (c *Call) errorOut(e *Error) *Out {
+	return c.belonging(c.Session.errorOut(c.revision(), c.Method, c.ID, e))
+}
+
+// revision returns the revision of the messages that belong to the call. For initialize
+// it is the revision that the call negotiates.
+func (c *Call) revision() spec.Revision {
+	if c.isStateless() {
+		return c.Revision
+	}
+	return c.Session.Revision()
+}
+
+// belonging marks o as a message of the call and returns it. In a stateless revision a
+// transport drops such messages after the call is cancelled.
+func (c *Call) belonging(o *Out) *Out {
+	if c.isStateless() {
+		o.call = c
+	}
+	return o
+}
+
+// isCancelled reports whether the message belongs to a request that the client has
+// cancelled. A transport calls it while it holds the write lock. Therefore no message of
+// the request follows a message that is sent after the cancellation.
+func (o *Out) isCancelled() bool { return o.call != nil && o.call.cancelled.Load() }
 
 // sendError sends an error without an id, for a frame whose id could not be read.
-func (s *Session) sendError(e *Error) { s.send(s.errorOut("", wire.ID{}, e)) }
+func (s *Session) sendError(e *Error) {
+	s.send(s.errorOut(s.revisionOf(&wire.Message{}, false), "", wire.ID{}, e))
+}
 
 // Notify sends a notification that belongs to no request; params may be nil.
 func (s *Session) Notify(method string, params any) { s.notify(wire.ID{}, method, params) }
 
 func (s *Session) notify(related wire.ID, method string, params any) {
-	o := s.newOut(OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
+	s.send(s.notification(related, method, params))
+}
+
+func (s *Session) notification(related wire.ID, method string, params any) *Out {
+	o := s.newOut(s.revisionRelated(related), OutNotification, method, wire.ID{}, wire.NewNotification(method, params))
 	o.Related = related
-	s.send(o)
+	return o
+}
+
+// revisionRelated returns the revision of the messages that belong to a request of the
+// client. Without such a request it returns the negotiated revision.
+func (s *Session) revisionRelated(id wire.ID) spec.Revision {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.inFlight[id.Key()]; id.Present() && c != nil && c.isStateless() {
+		return c.Revision
+	}
+	return s.revision
 }
 
 // SendRaw sends bytes as they are, bypassing the Outgoing seam.
-func (s *Session) SendRaw(frame []byte) { s.emit(s.newOut(OutNotification, "", wire.ID{}, frame)) }
+func (s *Session) SendRaw(frame []byte) {
+	s.emit(s.newOut(s.Revision(), OutNotification, "", wire.ID{}, frame))
+}
 
 func (s *Session) send(o *Out) {
 	if s.applyOutgoingSeam(o) {
@@ -84,14 +136,14 @@ func (s *Session) applyOutgoingSeam(o *Out) bool {
 }
 
 // A responder sends the responses to one frame: each by itself or, for a batch, as
-// one array once all are there.
+// one array when all are complete.
 type responder struct {
 	session *Session
 	batch   bool
 
 	mu      sync.Mutex
 	pending int
-	frames  [][]byte // by place in the batch; nil where there is no answer
+	frames  [][]byte // by place in the batch; nil if there is no response
 }
 
 // reserve adds a place for one more response and returns it.
@@ -129,6 +181,6 @@ func (a *responder) deliver(place int, o *Out) {
 	a.mu.Unlock()
 	if len(elements) > 0 {
 		array := append(append([]byte{'['}, bytes.Join(elements, []byte{','})...), ']')
-		a.session.send(a.session.newOut(OutBatch, "", wire.ID{}, array))
+		a.session.send(a.session.newOut(a.session.Revision(), OutBatch, "", wire.ID{}, array))
 	}
 }

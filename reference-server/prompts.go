@@ -81,29 +81,50 @@ var prompts = []*prompt{
 			return out
 		},
 	},
+	{
+		name: "introduction", title: "Introduction", description: "Asks the user for a name, and introduces them.", since: spec.V20260728,
+		messages: askName,
+	},
 }
 
-func (s *Session) prompts() []*prompt {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// askName returns a message with the name that the user enters.
+func askName(c *Call, _ map[string]string) []object {
+	result, err := c.SendRequest(spec.MethodElicit, object{
+		"message": "The introduction prompt would like to know your name.",
+		"requestedSchema": object{
+			"type": "object", "properties": object{"name": object{"type": "string", "title": "Name"}}, "required": []string{"name"},
+		},
+	})
+	if err != nil {
+		return nil // the result is discarded
+	}
+	text := "I would rather not say who I am."
+	if name, ok := wire.Text(wire.At(result, "/content/name")); ok {
+		text = "My name is " + name + "."
+	}
+	return []object{promptMessage("user", textBlock(text))}
+}
+
+// prompts returns the prompts that the server lists.
+func (c *Call) prompts() []*prompt {
 	offer := prompts
-	if s.options.Fixtures {
+	if c.Session.options.Fixtures {
 		offer = slices.Concat(prompts, fixturePrompts)
 	}
 	var out []*prompt
 	for _, p := range offer {
-		if s.revision.AtLeast(p.since) {
+		if c.Revision.AtLeast(p.since) {
 			out = append(out, p)
 		}
 	}
-	if s.showsExtra["prompts"] {
+	if c.offer().lists("prompts") {
 		out = append(out, extraPrompt)
 	}
 	return out
 }
 
-func (s *Session) prompt(name string) *prompt {
-	for _, p := range s.prompts() {
+func (c *Call) prompt(name string) *prompt {
+	for _, p := range c.prompts() {
 		if p.name == name {
 			return p
 		}
@@ -112,7 +133,7 @@ func (s *Session) prompt(name string) *prompt {
 }
 
 func (c *Call) promptsList() (any, *Error) {
-	return listPage(c, "prompts", c.Session.prompts(), func(p *prompt) object {
+	return listPage(c, "prompts", c.prompts(), func(p *prompt) object {
 		o := object{"name": p.name, "description": p.description}
 		decorate(o, c.Revision, p.title)
 		var arguments []object
@@ -136,7 +157,7 @@ func (c *Call) promptsGet() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	p := c.Session.prompt(name)
+	p := c.prompt(name)
 	if p == nil {
 		return nil, invalidParams("there is no such prompt")
 	}

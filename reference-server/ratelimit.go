@@ -8,8 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// isRateLimited contains the methods whose rate is limited, because they are
-// expensive.
+// isRateLimited contains the methods that are rate-limited because they are expensive.
 var isRateLimited = map[string]bool{spec.MethodToolsCall: true, spec.MethodComplete: true}
 
 // newRateLimiter returns a limiter for one client's requests, with bursts of at most
@@ -24,11 +23,11 @@ func newRateLimiter(perSecond int) *rate.Limiter {
 // checkRate returns an error that says when to retry if the client exceeds the rate
 // limit.
 func (c *Call) checkRate() *Error {
-	s := c.Session
-	if s.rateLimiter == nil || !isRateLimited[c.Method] {
+	limiter := c.offer().limiter
+	if limiter == nil || !isRateLimited[c.Method] {
 		return nil
 	}
-	one := s.rateLimiter.Reserve()
+	one := limiter.Reserve()
 	wait := one.Delay()
 	if wait == 0 {
 		return nil

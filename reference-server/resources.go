@@ -10,11 +10,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A resource has fixed contents: either text or blob (base64).
+// A resource has contents: either text or blob (base64).
 type resource struct {
 	uri, name, title, mime string
 	text, blob             string
-	priority               float64 // in annotations; 0 omits it
+	ask                    func(c *Call) string // returns the text if that needs input from the client; else nil
+	changes                bool                 // clients should not cache it
+	priority               float64              // in annotations; 0 omits it
 }
 
 // noteURI is the resource that the update-resource tool changes; rootsURI contains
@@ -56,7 +58,10 @@ func (r *resource) raw() []byte {
 
 // entry returns the resource as lists and resource links describe it.
 func (r *resource) entry(rev spec.Revision) object {
-	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources.", "size": len(r.raw())}
+	o := object{"uri": r.uri, "name": r.name, "mimeType": r.mime, "description": r.title + ", for trying out resources."}
+	if r.ask == nil {
+		o["size"] = len(r.raw())
+	}
 	decorate(o, rev, r.title)
 	if r.priority > 0 {
 		o["annotations"] = annotations(rev, r.priority)
@@ -75,47 +80,42 @@ func (r *resource) contents() object {
 	return object{"uri": r.uri, "mimeType": r.mime, "text": r.text}
 }
 
-// resources returns the resources that the session lists.
-func (s *Session) resources() []*resource {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	known := string(s.roots.known)
-	if known == "" {
-		known = `{"roots":[]}`
-	}
-	all := slices.Concat(resources, []*resource{{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: s.note},
-		{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known},
+// resources returns the resources that the server lists.
+func (c *Call) resources() []*resource {
+	all := slices.Concat(resources, []*resource{
+		{uri: noteURI, name: "note", title: "A note that can be changed", mime: "text/plain", text: c.offer().noteText(), changes: true},
+		c.rootsResource(),
 	})
-	if s.options.Fixtures {
+	if c.Session.options.Fixtures {
 		all = append(all, fixtureResources...)
 	}
-	if s.showsExtra["resources"] {
+	if c.offer().lists("resources") {
 		all = append(all, extraResource)
 	}
-	return append(all, s.numbered...)
+	return append(all, c.offer().numbered...)
 }
 
 // templates returns the resource templates.
-func (s *Session) templates() []*template {
-	if s.options.Fixtures {
+func (c *Call) templates() []*template {
+	if c.Session.options.Fixtures {
 		return slices.Concat(templates, fixtureTemplates)
 	}
 	return templates
 }
 
 func (c *Call) resourcesList() (any, *Error) {
-	return listPage(c, "resources", c.Session.resources(), func(r *resource) object { return r.entry(c.Revision) })
+	return listPage(c, "resources", c.resources(), func(r *resource) object { return r.entry(c.Revision) })
 }
 
 // findResource returns the resource at uri, whether listed or from a template, or
 // nil.
-func (s *Session) findResource(uri string) *resource {
-	for _, r := range s.resources() {
+func (c *Call) findResource(uri string) *resource {
+	for _, r := range c.resources() {
 		if r.uri == uri {
 			return r
 		}
 	}
-	for _, t := range s.templates() {
+	for _, t := range c.templates() {
 		if values, ok := t.match(uri); ok {
 			if text, ok := t.read(values); ok {
 				return &resource{uri: uri, name: t.name, mime: t.mime, text: text}
@@ -134,15 +134,19 @@ func (c *Call) targetResource() (*resource, *Error) {
 	if !isURI(uri) {
 		return nil, invalidParams("uri must be an absolute URI")
 	}
-	r := c.Session.findResource(uri)
+	r := c.findResource(uri)
 	if r == nil {
-		return nil, &Error{Code: spec.CodeResourceNotFound, Message: "Resource not found", Data: object{"uri": uri}}
+		code := spec.CodeResourceNotFound
+		if c.isStateless() {
+			code = spec.CodeInvalidParams
+		}
+		return nil, &Error{Code: code, Message: "Resource not found", Data: object{"uri": uri}}
 	}
 	return r, nil
 }
 
-// isURI reports whether text is an absolute URI. It uses net/url, not the package
-// that judges the server, so that a bug there can't hide here.
+// isURI reports whether text is an absolute URI. It uses net/url, not the package with
+// which the harness checks URIs, so that a bug in that package can't hide here.
 func isURI(text string) bool {
 	u, err := url.Parse(text)
 	return err == nil && u.Scheme != ""
@@ -153,6 +157,12 @@ func (c *Call) resourcesRead() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.ask != nil {
+		asked := *r
+		asked.text = r.ask(c)
+		r = &asked
+	}
+	c.volatile = r.changes
 	return object{"contents": []object{r.contents()}}, nil
 }
 
@@ -174,11 +184,15 @@ func (c *Call) setSubscribed(on bool) (any, *Error) {
 	return object{}, nil
 }
 
-// setNote changes the note and notifies the client if it has subscribed to it.
+// setNote changes the note and notifies its subscribers.
 func (c *Call) setNote(text string) {
+	c.offer().setNote(text)
+	if c.isStateless() {
+		c.offer().subscribers.publishUpdate(noteURI)
+		return
+	}
 	s := c.Session
 	s.mu.Lock()
-	s.note = text
 	subscribed := s.subscriptions[noteURI]
 	s.mu.Unlock()
 	if subscribed {
@@ -191,12 +205,13 @@ func (c *Call) setNote(text string) {
 type template struct {
 	uri, name, title, mime string
 	values                 map[string][]string                                         // of the variables, for completion
-	isCompatible           func(variable, value string, filled map[string]string) bool // whether a value fits the filled-in ones; nil accepts all
+	isCompatible           func(variable, value string, filled map[string]string) bool // reports whether a value is compatible with the filled-in ones; nil accepts all
 	read                   func(values map[string]string) (string, bool)
 	priority               float64 // in annotations; 0 omits it
 }
 
-// completions returns the values of a variable that fit the filled-in ones.
+// completions returns the values of a variable that are compatible with the filled-in
+// values of the other variables.
 func (t *template) completions(variable string, filled map[string]string) []string {
 	return slices.DeleteFunc(slices.Clone(t.values[variable]), func(v string) bool {
 		return t.isCompatible != nil && !t.isCompatible(variable, v, filled)
@@ -228,7 +243,7 @@ func (t *template) match(uri string) (map[string]string, bool) {
 }
 
 func (c *Call) templatesList() (any, *Error) {
-	return listPage(c, "resourceTemplates", c.Session.templates(), func(t *template) object {
+	return listPage(c, "resourceTemplates", c.templates(), func(t *template) object {
 		o := object{"uriTemplate": t.uri, "name": t.name, "mimeType": t.mime, "description": t.title + ", for trying out templates."}
 		decorate(o, c.Revision, t.title)
 		if t.priority > 0 {

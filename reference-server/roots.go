@@ -17,6 +17,30 @@ type rootsState struct {
 	known           jsontext.Value // the result of the last roots/list
 }
 
+// rootsResource returns the resource with the client's roots. In a stateless revision
+// the server requests them when the resource is read.
+func (c *Call) rootsResource() *resource {
+	if c.isStateless() {
+		return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", ask: askRoots}
+	}
+	c.Session.mu.Lock()
+	defer c.Session.mu.Unlock()
+	known := string(c.Session.roots.known)
+	if known == "" {
+		known = `{"roots":[]}`
+	}
+	return &resource{uri: rootsURI, name: "roots", title: "The client's roots", mime: "application/json", text: known, changes: true}
+}
+
+// askRoots returns the client's result of roots/list.
+func askRoots(c *Call) string {
+	result, err := c.SendRequest(spec.MethodRootsList, nil)
+	if err != nil {
+		return "" // the result is discarded
+	}
+	return string(result)
+}
+
 // refreshRoots requests the client's roots if the client has declared roots and
 // sent notifications/initialized.
 func (s *Session) refreshRoots() {

@@ -15,7 +15,9 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -36,8 +38,8 @@ var resultTypes = map[string]string{
 	spec.MethodSetLevel:             "EmptyResult",
 }
 
-// taskResultTypes names the result types of the task methods, which only 2025-11-25
-// has.
+// taskResultTypes names the result types of the task methods, which exist only in
+// 2025-11-25.
 var taskResultTypes = map[string]string{
 	spec.MethodTasksGet:    "GetTaskResult",
 	spec.MethodTasksResult: "CallToolResult",
@@ -45,9 +47,22 @@ var taskResultTypes = map[string]string{
 	spec.MethodTasksCancel: "CancelTaskResult",
 }
 
+// statelessResultTypes names the result types of the methods that only stateless
+// revisions have.
+var statelessResultTypes = map[string]string{
+	spec.MethodDiscover: "DiscoverResult",
+	spec.MethodListen:   "SubscriptionsListenResult",
+}
+
 // resultType returns the schema's type for a result.
 func resultType(method string, result any) string {
 	o, _ := result.(map[string]any)
+	if o["resultType"] == "input_required" {
+		return "InputRequiredResult"
+	}
+	if name, ok := statelessResultTypes[method]; ok {
+		return name
+	}
 	if _, isTask := o["task"]; isTask && method == spec.MethodToolsCall {
 		return "CreateTaskResult"
 	}
@@ -62,7 +77,7 @@ func resultType(method string, result any) string {
 type officialSchema struct {
 	compiler *jsonschema.Compiler
 	url      string
-	byMethod map[string]string // the type of a request or notification
+	byMethod map[string]string // the type of each request or notification
 	types    map[string]bool
 	mu       sync.Mutex
 }
@@ -102,10 +117,10 @@ func loadOfficial(t *testing.T, r spec.Revision) *officialSchema {
 	return o
 }
 
-// check validates the frame as a message, and its result or params by their type.
+// check validates the frame as a message, and its result or params against their type.
 func (o *officialSchema) check(out *refserver.Out, frame []byte) error {
 	if out.Kind == refserver.OutBatch || out.Kind == refserver.OutError && !out.ID.Present() {
-		frame = bytes.ReplaceAll(frame, []byte(`"id":null,"error"`), []byte(`"id":0,"error"`)) // JSON-RPC's null, which the schema lacks
+		frame = bytes.ReplaceAll(frame, []byte(`"id":null,"error"`), []byte(`"id":0,"error"`)) // JSON-RPC requires null, which the schema does not permit
 	}
 	message, err := jsonschema.UnmarshalJSON(bytes.NewReader(frame))
 	if err != nil {
@@ -142,7 +157,7 @@ func (o *officialSchema) validate(name string, value any) error {
 }
 
 // TestMessagesFitTheOfficialSchemas plays every script, walks all lists, and
-// validates each message of the server by the official schema.
+// validates each message of the server against the official schema.
 func TestMessagesFitTheOfficialSchemas(t *testing.T) {
 	files, _ := filepath.Glob("testdata/*.script")
 	for _, revision := range spec.HandshakeRevisions() {
@@ -156,7 +171,7 @@ func TestMessagesFitTheOfficialSchemas(t *testing.T) {
 				defer mu.Unlock()
 				seen[out.Method]++
 				if out.Revision != revision {
-					return // another revision, or none, is negotiated
+					return // the message belongs to another revision, or none is negotiated yet
 				}
 				if err := o.check(out, out.Frames[0]); err != nil {
 					t.Errorf("%v\nin %s", err, out.Frames[0])
@@ -237,6 +252,130 @@ func (r *stdioServer) listAll(method, member string) []map[string]any {
 	}
 }
 
+// TestStatelessMessagesFitTheSchemas plays the scripts of the stateless era over both
+// transports and uses everything that the server lists. It validates each message against
+// the project's schema, and against the official schema if that is available.
+func TestStatelessMessagesFitTheSchemas(t *testing.T) {
+	files, _ := filepath.Glob("testdata/stateless-*.script")
+	var official *officialSchema
+	if os.Getenv("MCP_SPEC_SCHEMAS") != "" {
+		official = loadOfficial(t, spec.V20260728)
+	}
+	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
+		t.Run(string(over), func(t *testing.T) {
+			var mu sync.Mutex
+			seen := map[string]int{}
+			record := func(out *refserver.Out) {
+				mu.Lock()
+				defer mu.Unlock()
+				if out.Revision != spec.V20260728 {
+					return // a message of a handshake session in the same script
+				}
+				frame := wire.Parse(out.Frames[0])
+				if len(frame.Problems) > 0 || len(frame.Messages) != 1 || out.Kind == refserver.OutRequest {
+					t.Errorf("the server sent %s", out.Frames[0])
+					return
+				}
+				m := &frame.Messages[0]
+				if m.Has("result") || out.Kind == refserver.OutNotification {
+					seen[out.Method]++
+				}
+				for _, v := range schema.For(spec.V20260728).Message(m, out.Method) {
+					t.Errorf("%s in %s", v, out.Frames[0])
+				}
+				if official != nil {
+					if err := official.check(out, out.Frames[0]); err != nil {
+						t.Errorf("%v\nin %s", err, out.Frames[0])
+					}
+				}
+			}
+			options := refserver.Options{Seams: refserver.Seams{Outgoing: record}}
+			for _, file := range files {
+				_, lines := readScript(t, file)
+				switch {
+				case over == spec.Stdio:
+					startStdio(t, options).play(lines, stateless)
+				case !strings.HasSuffix(file, "-stdio.script"):
+					playScript(t, startHTTP(t, options), lines, stateless)
+				}
+			}
+			options.Fixtures = true
+			if over == spec.Stdio {
+				useEverythingStateless(t, startStdio(t, options))
+				r := startStdio(t, options)
+				r.send(listenBody("1"))
+				r.nextLine()
+				r.in.Close()
+				r.remainingLines()
+			} else {
+				useEverythingStateless(t, startHTTP(t, options))
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			methods := []string{
+				spec.MethodDiscover, spec.MethodToolsList, spec.MethodToolsCall, spec.MethodResourcesList, spec.MethodResourcesTemplates,
+				spec.MethodResourcesRead, spec.MethodPromptsList, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodAcknowledged,
+				spec.MethodToolsChanged, spec.MethodResourcesChanged, spec.MethodPromptsChanged, spec.MethodResourcesUpdated,
+				spec.MethodProgress, spec.MethodMessage,
+			}
+			if over == spec.Stdio {
+				methods = append(methods, spec.MethodListen, spec.MethodCancelled)
+			}
+			for _, method := range methods {
+				if seen[method] == 0 {
+					t.Errorf("the server sent no message of %s", method)
+				}
+			}
+		})
+	}
+}
+
+// useEverythingStateless walks all lists and uses each listed tool, resource and
+// prompt once, as a client that declares all capabilities.
+func useEverythingStateless(t *testing.T, c connection) {
+	t.Helper()
+	meta := metaMember(stateless, `{"roots":{},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`)
+	request := func(method, params string) map[string]json.RawMessage {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":"ask","method":%q,"params":{%s%s}}`, method, params, meta))
+		var m struct{ Result map[string]json.RawMessage }
+		for line := ""; !strings.Contains(line, `"id":"ask"`); {
+			line = c.nextLine()
+			m.Result = nil
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return m.Result
+	}
+	walk := func(method, member, key string, use func(name string)) {
+		for params := ""; ; {
+			page := request(method, params)
+			var items []map[string]any
+			if err := json.Unmarshal(page[member], &items); err != nil {
+				t.Fatalf("%s: %v", method, err)
+			}
+			for _, item := range items {
+				use(item[key].(string))
+			}
+			cursor, more := page["nextCursor"]
+			if !more {
+				return
+			}
+			params = fmt.Sprintf(`"cursor":%s,`, cursor)
+		}
+	}
+	walk(spec.MethodToolsList, "tools", "name", func(name string) {
+		request(spec.MethodToolsCall, fmt.Sprintf(`"name":%q,"arguments":{},`, name))
+	})
+	walk(spec.MethodResourcesList, "resources", "uri", func(uri string) {
+		request(spec.MethodResourcesRead, fmt.Sprintf(`"uri":%q,`, uri))
+	})
+	walk(spec.MethodPromptsList, "prompts", "name", func(name string) {
+		request(spec.MethodPromptsGet, fmt.Sprintf(`"name":%q,"arguments":{"name":"Ada"},`, name))
+	})
+	walk(spec.MethodResourcesTemplates, "resourceTemplates", "name", func(string) {})
+}
+
 // request sends a request and returns the response. It skips notifications.
 func (r *stdioServer) request(method string, params any) string {
 	r.t.Helper()
@@ -252,7 +391,7 @@ func (r *stdioServer) request(method string, params any) string {
 	}
 }
 
-// TestSchemaCheckRejects shows that the check by schema rejects invalid messages.
+// TestSchemaCheckRejects checks that officialSchema.check rejects invalid messages.
 func TestSchemaCheckRejects(t *testing.T) {
 	o := loadOfficial(t, spec.V20250618)
 	for _, c := range []struct {

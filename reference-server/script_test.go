@@ -15,6 +15,13 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
+// A connection is a connection to a server, over any transport, on which a script is
+// played.
+type connection interface {
+	send(lines ...string)
+	nextLine() string
+}
+
 // initialize performs the handshake.
 func (r *stdioServer) initialize(revision, capabilities string) {
 	r.t.Helper()
@@ -28,16 +35,19 @@ func (r *stdioServer) initialize(revision, capabilities string) {
 // TestScripts plays the conversations in testdata. A script is read line by
 // line:
 //
-//	revisions: A B   runs the script in these revisions; by default in all
-//	open CAPS        performs the handshake, declaring CAPS
-//	> LINE           sends LINE; $REV stands for the revision
+//	revisions: A B   runs the script in these revisions; by default in all that have a
+//	                 handshake
+//	open CAPS        performs the handshake, declaring CAPS; in a stateless revision, $META
+//	                 is replaced by a _meta member with CAPS from now on
+//	> LINE           sends LINE; $REV is replaced by the revision
 //	< JSON           expects a message
-//	quiet            sends a ping and expects no message before its response
+//	quiet            sends a ping, or server/discover, and expects no message before its
+//	                 response
 //
-// Consecutive expectations are met in any order. An expected object may omit
-// members; a member that must not be there has the value "absent". "*" matches any
+// Consecutive expectations may be met in any order. An expected object may omit
+// members; the value "absent" means that the member must not exist. "*" matches any
 // value. "$A", or any other capital, matches any value the first time and the same
-// value from then on. A message that no expectation matches fails the test.
+// value from then on. A message that matches no expectation fails the test.
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.script")
 	if err != nil || len(files) == 0 {
@@ -76,9 +86,16 @@ func readScript(t *testing.T, file string) (revisions, lines []string) {
 }
 
 func (r *stdioServer) play(lines []string, revision string) {
+	playScript(r.t, r, lines, revision)
+}
+
+func playScript(t *testing.T, r connection, lines []string, revision string) {
+	t.Helper()
 	var send []string
 	var want []any
 	named := bindings{}
+	stateless := spec.Revision(revision).Era() == spec.Stateless
+	meta := metaMember(revision, `{}`)
 	flush := func() {
 		if len(send) > 0 {
 			r.send(send...)
@@ -88,11 +105,11 @@ func (r *stdioServer) play(lines []string, revision string) {
 			line := r.nextLine()
 			var got any
 			if err := json.Unmarshal([]byte(line), &got); err != nil {
-				r.t.Fatalf("%v in %s", err, line)
+				t.Fatalf("%v in %s", err, line)
 			}
 			i := slices.IndexFunc(want, func(w any) bool { return named.matches(w, got) })
 			if i < 0 {
-				r.t.Fatalf("got  %s\nwant one of %s\nwith %s", line, toJSON(want), toJSON(named))
+				t.Fatalf("got  %s\nwant one of %s\nwith %s", line, toJSON(want), toJSON(named))
 			}
 			want = slices.Delete(want, i, i+1)
 		}
@@ -104,28 +121,39 @@ func (r *stdioServer) play(lines []string, revision string) {
 		case "", "#":
 		case "open":
 			flush()
-			r.initialize(revision, rest)
+			if meta = metaMember(revision, rest); !stateless {
+				r.(*stdioServer).initialize(revision, rest)
+			}
 		case ">":
 			if len(want) > 0 {
 				flush()
 			}
-			send = append(send, named.substitute(rest))
+			send = append(send, strings.ReplaceAll(named.substitute(rest), "$META", meta))
 		case "<":
 			var w any
 			if err := json.Unmarshal([]byte(rest), &w); err != nil {
-				r.t.Fatalf("line %d: %v", n+1, err)
+				t.Fatalf("line %d: %v", n+1, err)
 			}
 			want = append(want, w)
 		case "quiet":
 			flush()
 			send = []string{`{"jsonrpc":"2.0","id":"fence","method":"ping"}`}
+			if stateless {
+				send = []string{`{"jsonrpc":"2.0","id":"fence","method":"server/discover","params":{` + meta + `}}`}
+			}
 			want = []any{map[string]any{"id": "fence", "result": map[string]any{}}}
 			flush()
 		default:
-			r.t.Fatalf("line %d: unknown verb %q", n+1, verb)
+			t.Fatalf("line %d: unknown verb %q", n+1, verb)
 		}
 	}
 	flush()
+}
+
+// metaMember returns a _meta member that declares capabilities.
+func metaMember(revision, capabilities string) string {
+	return fmt.Sprintf(`"_meta":{"io.modelcontextprotocol/protocolVersion":%q,"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"},`+
+		`"io.modelcontextprotocol/clientCapabilities":%s}`, revision, capabilities)
 }
 
 func toJSON(v any) string {
@@ -141,7 +169,7 @@ func isName(v any) bool {
 	return ok && len(text) == 2 && text[0] == '$' && 'A' <= text[1] && text[1] <= 'Z'
 }
 
-// substitute replaces names by their string values.
+// substitute replaces names with their string values.
 func (n bindings) substitute(line string) string {
 	for name, value := range n {
 		if text, ok := value.(string); ok {

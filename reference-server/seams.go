@@ -14,7 +14,7 @@ import (
 // function is optional; with the zero value the server conforms. Functions are
 // called concurrently, so a fault guards its own state.
 type Seams struct {
-	// Start is called before the server reads its input (stdio only).
+	// Start is called before the server reads stdin (stdio only).
 	Start func(p *Process)
 	// End decides whether the process exits, and with which code, when the
 	// client closes stdin or sends a signal (stdio only). By default it exits
@@ -22,10 +22,10 @@ type Seams struct {
 	End func(p *Process, why EndReason) (code int, exit bool)
 	// Input wraps stdin, or the input of a TCP connection.
 	Input func(r io.Reader) io.Reader
-	// Incoming decides about every frame before it is parsed.
+	// Incoming decides what happens to every frame, before it is parsed.
 	Incoming func(s *Session, raw []byte) FrameAction
-	// BeforeHandle is called for every request that Handle will get, before the
-	// server reads the next message.
+	// BeforeHandle is called for every request that will be passed to Handle,
+	// before the server reads the next message.
 	BeforeHandle func(c *Call)
 	// Handle wraps the handling of every well-formed request, including those
 	// with an unknown method. It returns NoResponse to suppress the response.
@@ -38,7 +38,7 @@ type Seams struct {
 	HTTP func(w http.ResponseWriter, r *http.Request, next http.Handler)
 	// Event returns the bytes of an event of Streamable HTTP.
 	Event func(e *Event) []byte
-	// NextID returns the id of the nth request to the client, counted from 1.
+	// NextID returns the id of the nth request to the client; n counts from 1.
 	NextID func(n int64) wire.ID
 	// RequestTimeout returns how long to wait for the client's response to a
 	// request; zero or less means without limit.
@@ -52,7 +52,7 @@ type Process struct {
 	Err     io.Writer // stderr
 }
 
-// An EndReason is why a server on stdio should exit.
+// An EndReason is the reason why a server on stdio should exit.
 type EndReason string
 
 // The reasons: the client closed stdin, or sent SIGTERM or SIGINT.

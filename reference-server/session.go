@@ -2,9 +2,8 @@ package refserver
 
 import (
 	"context"
+	"net/http"
 	"sync"
-
-	"golang.org/x/time/rate"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -12,30 +11,35 @@ import (
 
 // Limits on the concurrent requests of one client.
 const (
-	maxQuick = 32   // requests that never wait
-	maxCalls = 1024 // tool calls and tasks/result, which may wait for a timer or the client
+	maxQuick = 32   // requests that do not wait
+	maxCalls = 1024 // requests that may wait for a timer or the client
 )
 
 // A Session is the server's side of the session with one client.
 type Session struct {
 	options      Options
 	emit         func(*Out)
+	own          *offer           // the session's own offer, for handshake revisions
+	shared       *offer           // the offer of all requests of stateless revisions
 	onUnanswered func(id wire.ID) // called for requests that get no response; may be nil
 	// closeConnection closes the connection that would carry the response to a
-	// request; nil where the client could not resume the stream.
+	// request; nil if the client could not resume the stream.
 	closeConnection func(ctx context.Context, id wire.ID)
 
 	ctx            context.Context // ends when the session does
 	cancel         context.CancelFunc
 	clientGone     chan struct{} // closed when the client can't send more frames
 	markClientGone func()
-	exitCode       chan int // set by a fault that ends the process
-	onExit         func()   // called when exitCode is set; nil on stdio
+	exitCode       chan int    // set by a fault that ends the process
+	onExit         func()      // called when exitCode is set; nil on stdio
+	header         http.Header // header of the session's POST, in a stateless revision; else nil
 
 	closeMu    sync.Mutex // guards closed, so that no goroutine starts once Close waits
 	closed     bool
 	handlers   sync.WaitGroup // requests being handled
 	background sync.WaitGroup // other goroutines
+	listening  sync.WaitGroup // subscriptions without a response yet
+	ending     chan struct{}  // closed when subscriptions should end
 
 	quickSlots chan struct{}
 	callSlots  chan struct{}
@@ -46,17 +50,14 @@ type Session struct {
 	mu                 sync.Mutex
 	revision           spec.Revision // negotiated; empty before initialize
 	initialized        bool          // the client has sent notifications/initialized
+	isEnding           bool          // ending is closed
 	clientCapabilities object
 	inFlight           map[string]*Call
 	awaiting           map[string]chan *wire.Message
 	requestsSent       int64
 	subscriptions      map[string]bool
-	numbered           []*resource     // for a long list of resources
-	rateLimiter        *rate.Limiter   // nil without a limit
-	showsExtra         map[string]bool // lists that currently include their extra item
-	note               string          // text of noteURI
 	roots              rootsState
-	requiredVisit      string // elicitationId of the page that must be visited
+	requiredVisit      *visit // the page that must be visited; nil if there is none
 
 	tasks taskTable
 }
@@ -64,20 +65,25 @@ type Session struct {
 // NewSession returns a session that passes every outgoing message to emit, which
 // must be safe for concurrent use. The session ends with ctx.
 func NewSession(ctx context.Context, o Options, emit func(*Out)) *Session {
+	own := newOffer(o)
+	return newSession(ctx, o, emit, own, own.sibling(o))
+}
+
+func newSession(ctx context.Context, o Options, emit func(*Out), own, shared *offer) *Session {
 	s := &Session{
 		options:       o.withDefaults(),
 		emit:          emit,
+		own:           own,
+		shared:        shared,
 		clientGone:    make(chan struct{}),
 		exitCode:      make(chan int, 1),
+		ending:        make(chan struct{}),
 		quickSlots:    make(chan struct{}, maxQuick),
 		callSlots:     make(chan struct{}, maxCalls),
 		inFlight:      map[string]*Call{},
 		awaiting:      map[string]chan *wire.Message{},
 		subscriptions: map[string]bool{},
-		showsExtra:    map[string]bool{},
-		note:          "This text can be changed by the update-resource tool.",
 	}
-	s.numbered, s.rateLimiter = numberedResources(s.options.LongList), newRateLimiter(s.options.RateLimit)
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.markClientGone = sync.OnceFunc(func() { close(s.clientGone) })
 	return s
@@ -93,18 +99,22 @@ func (s *Session) Revision() spec.Revision {
 // Context returns a context that ends with the session.
 func (s *Session) Context() context.Context { return s.ctx }
 
-// Declared reports whether the client has declared a capability, or a member of one
-// such as "elicitation", "url".
+// Declared reports whether the client has declared a capability in the handshake, or
+// a member of one such as "elicitation", "url".
 func (s *Session) Declared(path ...string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := s.clientCapabilities
+	return hasPath(s.clientCapabilities, path)
+}
+
+// hasPath reports whether o has an object at the end of a path of member names.
+func hasPath(o object, path []string) bool {
 	for _, name := range path {
-		next, ok := at[name].(object)
+		next, ok := o[name].(object)
 		if !ok {
 			return false
 		}
-		at = next
+		o = next
 	}
 	return true
 }
@@ -142,6 +152,30 @@ func (s *Session) ClientGone() { s.markClientGone() }
 // Wait returns when all requests have been handled or ctx has ended. Deliver must
 // not be called after Wait.
 func (s *Session) Wait(ctx context.Context) { waitGroup(ctx, &s.handlers) }
+
+// addListening adds a subscription to listening. It returns false if subscriptions should
+// end.
+func (s *Session) addListening() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.isEnding {
+		s.listening.Add(1)
+	}
+	return !s.isEnding
+}
+
+// endSubscriptions ends the subscriptions with a response and waits until it is sent,
+// or ctx ends.
+func (s *Session) endSubscriptions(ctx context.Context) {
+	s.mu.Lock()
+	first := !s.isEnding
+	s.isEnding = true
+	s.mu.Unlock()
+	if first {
+		close(s.ending)
+	}
+	waitGroup(ctx, &s.listening)
+}
 
 // Close cancels all requests in flight, which then get no response, and waits for
 // the session's goroutines until ctx ends. Only a goroutine that is blocked in a

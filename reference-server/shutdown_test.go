@@ -11,7 +11,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// TestShutdownOverHTTP shows that Shutdown waits for the response to a request in
+// TestShutdownOverHTTP checks that Shutdown waits for the response to a request in
 // flight and refuses new requests.
 func TestShutdownOverHTTP(t *testing.T) {
 	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{DrainTimeout: testTimeout})
@@ -49,7 +49,7 @@ func TestShutdownOverHTTP(t *testing.T) {
 	<-ended
 }
 
-// TestShutdownOverSSE does the same over HTTP+SSE.
+// TestShutdownOverSSE checks the same over HTTP+SSE.
 func TestShutdownOverSSE(t *testing.T) {
 	server, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.SSE, refserver.Options{DrainTimeout: testTimeout})
 	if err != nil {

@@ -12,18 +12,18 @@ import (
 	"time"
 )
 
-// closeTimeout limits the wait for cancelled handlers. Only one that is blocked in a
-// write, because the client does not read, uses it up.
+// closeTimeout limits the wait for cancelled handlers. Only a handler that is blocked in
+// a write, because the client does not read, takes that long.
 const closeTimeout = 500 * time.Millisecond
 
-// ExitKilled is the exit code that ServeStdio returns when its context ends: that of
-// a process killed by SIGKILL, as a shell reports it.
+// ExitKilled is the exit code that ServeStdio returns when its context ends. A shell
+// reports the same code for a process killed by SIGKILL.
 const ExitKilled = 137
 
 // ServeStdio serves one client over a pair of pipes, one message per line, and
 // returns the exit code of the process: 0 when in ends, or when signals receives
-// TERM or INT. At the end of in it first responds to the requests it has read. When
-// ctx ends it returns at once, as if killed.
+// TERM or INT. At the end of in it first responds to the requests that it has read.
+// When ctx ends it returns at once, as if killed.
 //
 // A pending read of in outlives the call; the caller closes in.
 func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string, o Options) (exitCode int) {
@@ -59,6 +59,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 			} else if code, exit := p.endAction(EndReason(name)); exit {
 				closing, cancel := context.WithTimeout(ctx, closeTimeout)
 				defer cancel()
+				s.endSubscriptions(closing)
 				s.Close(closing)
 				return code
 			}
@@ -70,7 +71,7 @@ func ServeStdio(ctx context.Context, in io.Reader, out, errOut io.Writer, signal
 	}
 }
 
-// endAction returns whether to exit for the reason, and with which code.
+// endAction returns the exit code for a reason, and reports whether to exit at all.
 func (p *Process) endAction(why EndReason) (code int, exit bool) {
 	if seam := p.Session.options.Seams.End; seam != nil {
 		return seam(p, why)
@@ -83,6 +84,7 @@ func (s *Session) drain(ctx context.Context) {
 	s.ClientGone()
 	waiting, cancel := context.WithTimeout(ctx, s.options.DrainTimeout)
 	defer cancel()
+	s.endSubscriptions(waiting)
 	s.Wait(waiting)
 	closing, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
@@ -108,8 +110,8 @@ func readLines(in io.Reader, s *Session) {
 	}
 }
 
-// readLine returns the next line without its newline. A line of more than
-// limit bytes is read to its end and dropped, with bufio.ErrTooLong.
+// readLine returns the next line without its newline. For a line of more than limit
+// bytes it reads and drops the whole line, and returns bufio.ErrTooLong.
 func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	var line []byte
 	for tooLong := false; ; {
@@ -147,12 +149,20 @@ func (w *lineWriter) emit(o *Out) {
 		b.Write(frame)
 		b.WriteString(o.Terminator)
 	}
-	_, _ = w.Write(b.Bytes())
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if !o.isCancelled() {
+		_, _ = w.write(b.Bytes())
+	}
 }
 
 func (w *lineWriter) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	return w.write(b)
+}
+
+func (w *lineWriter) write(b []byte) (int, error) {
 	if w.stopped.Load() {
 		return 0, io.ErrClosedPipe
 	}

@@ -16,7 +16,7 @@ import (
 // testTimeout limits every wait of these tests; only a failing test reaches it.
 const testTimeout = 10 * time.Second
 
-// A stdioServer is a reference server on pipes, which a test uses as its client.
+// A stdioServer is a reference server on pipes, with the test as its client.
 type stdioServer struct {
 	t       *testing.T
 	in      io.WriteCloser
@@ -89,7 +89,7 @@ func (r *stdioServer) write(text string) {
 	}
 }
 
-// nextLine returns the next line of the server.
+// nextLine returns the next line that the server writes.
 func (r *stdioServer) nextLine() string {
 	r.t.Helper()
 	select {

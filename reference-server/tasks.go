@@ -30,11 +30,11 @@ const (
 
 // Limits on tasks. A ttl counts from the creation of the task.
 const (
-	minTTL       = time.Second // a client needs time to request the task
+	minTTL       = time.Second // a client needs time to poll the task
 	defaultTTL   = 5 * time.Minute
 	maxTTL       = 15 * time.Minute
 	pollInterval = 20 * time.Millisecond
-	maxTasks     = 1024 // of one session at a time
+	maxTasks     = 1024 // per session, at the same time
 )
 
 var errExpired = errors.New("the ttl of the task is over")
@@ -83,7 +83,8 @@ func (t *task) isTerminal() bool {
 	return t.status == taskCompleted || t.status == taskFailed || t.status == taskCancelled
 }
 
-// setNonTerminal changes to a status that is not terminal, unless the task has ended.
+// setNonTerminal changes the status to one that is not terminal, unless the task has
+// ended.
 func (t *task) setNonTerminal(status, message string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -123,8 +124,8 @@ func (t *task) notify(method string, params any) {
 	}
 }
 
-// sendRequest sends a request to the client on behalf of the execution. Meanwhile
-// the status is input_required.
+// sendRequest sends a request to the client on behalf of the execution. The status is
+// input_required until the client has responded.
 func (t *task) sendRequest(ctx context.Context, method string, params any) (jsontext.Value, error) {
 	t.setNonTerminal(taskInputRequired, "Waiting for the client's answer to "+method+".")
 	defer t.setNonTerminal(taskWorking, "")
@@ -178,8 +179,8 @@ func (s *Session) createTask(ttl time.Duration, message string) (*task, *Error) 
 	return t, nil
 }
 
-// removeExpired removes the tasks whose ttl has passed. A deadline ends their
-// execution.
+// removeExpired removes the tasks whose ttl has passed. The deadline of its context ends
+// each execution.
 func (t *taskTable) removeExpired() {
 	t.tasks = slices.DeleteFunc(t.tasks, func(t *task) bool { return time.Since(t.created) >= t.ttl })
 }

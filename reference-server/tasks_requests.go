@@ -18,8 +18,9 @@ func taskCapability() object {
 	return object{"list": object{}, "cancel": object{}, "requests": object{"tools": object{"call": object{}}}}
 }
 
-// asTask reports whether a call of the tool runs as a task. It returns an error if
-// the tool forbids or requires that. Revisions without tasks ignore the member task.
+// asTask reports whether a call of the tool runs as a task. It returns an error if the
+// call is a task and the tool forbids that, or is not and the tool requires it. Revisions
+// without tasks ignore the member task.
 func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
 	if !c.Session.options.hasTasks(c.Revision) {
 		return false, nil
@@ -34,8 +35,8 @@ func (c *Call) asTask(t *tool, f fields) (bool, *Error) {
 	return wanted, nil
 }
 
-// startTask returns a new task as the result of the call. The task starts after the
-// response was sent, so that its notifications can't precede the response.
+// startTask returns a new task as the result of the call. The execution starts after the
+// response has been sent, so that its notifications can't precede the response.
 func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) {
 	ttl, err := f.requestedTTL()
 	if err != nil {
@@ -46,7 +47,7 @@ func (c *Call) startTask(f fields, run func(*Call) (any, *Error)) (any, *Error) 
 	if err != nil {
 		return nil, err
 	}
-	// The execution outlives the request, but neither the session nor the ttl.
+	// The execution continues after the request, until the session or the ttl ends.
 	execution := *c
 	execution.task = t
 	execution.ctx, execution.cancel = context.WithDeadlineCause(s.ctx, t.created.Add(ttl), errExpired)
@@ -82,7 +83,7 @@ func (f fields) requestedTTL() (time.Duration, *Error) {
 }
 
 // finish ends the task with the outcome of its execution. Both isError and a JSON-RPC
-// error make it failed.
+// error set the status to failed.
 func (t *task) finish(result any, err *Error) {
 	o, _ := result.(object)
 	switch {

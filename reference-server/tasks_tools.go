@@ -14,7 +14,7 @@ const (
 // taskTools returns the tools that require a task.
 func taskTools() []*tool {
 	return []*tool{{
-		name: "background", title: "Work in the background", since: spec.V20251125, tasks: taskRequired,
+		name: "background", title: "Work in the background", since: spec.V20251125, until: spec.V20251125, tasks: taskRequired,
 		description: "Works for a while, then ends as it is told to: with a result, with a result that says isError, or with a JSON-RPC error. " +
 			"It can only be called as a task.",
 		input: []argument{

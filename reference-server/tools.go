@@ -10,11 +10,12 @@ import (
 type tool struct {
 	name, title, description string
 	since                    spec.Revision // the first revision that has it
+	until                    spec.Revision // the last revision that has it; empty means that all later ones have it
 	input                    []argument
-	schema                   object                    // of the arguments, where input can't express it; requires check
+	schema                   object                    // of the arguments, if input can't express it; requires check
 	check                    func(given fields) string // returns what is wrong with the arguments, or ""
-	output                   object                    // schema of structuredContent; nil without
-	writes                   bool                      // not readOnlyHint
+	output                   object                    // schema of structuredContent; nil if there is none
+	writes                   bool                      // the negation of readOnlyHint
 	idempotent               bool                      // idempotentHint
 	needsSession             bool                      // it changes the session or sends requests to the client
 	openWorld                bool                      // openWorldHint
@@ -24,10 +25,7 @@ type tool struct {
 }
 
 func (t *tool) entry(r spec.Revision, options *Options) object {
-	o := object{"name": t.name, "description": t.description, "inputSchema": t.schema}
-	if t.schema == nil {
-		o["inputSchema"] = inputSchema(t.input, r)
-	}
+	o := object{"name": t.name, "description": t.description, "inputSchema": t.inputSchema(r)}
 	decorate(o, r, t.title)
 	if t.hasMeta && r.AtLeast(spec.V20250618) {
 		withMeta(o)
@@ -49,32 +47,42 @@ func (t *tool) entry(r spec.Revision, options *Options) object {
 	return o
 }
 
-// tools returns the tools that the session lists.
-func (s *Session) tools() []*tool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (t *tool) inputSchema(r spec.Revision) object {
+	if t.schema != nil {
+		return t.schema
+	}
+	return inputSchema(t.input, r)
+}
+
+// tools returns the tools that the server lists.
+func (c *Call) tools() []*tool {
+	withoutSession := c.Session.options.NoSessions && !c.isStateless()
 	var out []*tool
-	for _, t := range s.offer() {
-		if s.revision.AtLeast(t.since) && !(t.needsSession && s.options.NoSessions) {
+	for _, t := range c.Session.options.allTools() {
+		if t.isIn(c.Revision) && !(t.needsSession && withoutSession) {
 			out = append(out, t)
 		}
 	}
-	if s.showsExtra["tools"] {
+	if c.offer().lists("tools") {
 		out = append(out, extraTool)
 	}
 	return out
 }
 
-// offer returns the tools of all revisions, before filtering.
-func (s *Session) offer() []*tool {
-	if s.options.Fixtures {
+func (t *tool) isIn(r spec.Revision) bool {
+	return r.AtLeast(t.since) && (t.until == "" || t.until.AtLeast(r))
+}
+
+// allTools returns the tools of all revisions.
+func (o *Options) allTools() []*tool {
+	if o.Fixtures {
 		return slices.Concat(fixtureTools(), allTools())
 	}
 	return allTools()
 }
 
 func (c *Call) toolsList() (any, *Error) {
-	return listPage(c, "tools", c.Session.tools(), func(t *tool) object { return t.entry(c.Revision, &c.Session.options) })
+	return listPage(c, "tools", c.tools(), func(t *tool) object { return t.entry(c.Revision, &c.Session.options) })
 }
 
 // toolsCall runs a tool. A malformed request gets an error. A mistake that a model
@@ -90,7 +98,7 @@ func (c *Call) toolsCall() (any, *Error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range c.Session.tools() {
+	for _, t := range c.tools() {
 		if t.name != name {
 			continue
 		}

@@ -15,7 +15,7 @@ import (
 
 // allTools returns every tool, in the order of the list.
 var allTools = sync.OnceValue(func() []*tool {
-	return slices.Concat(plainTools(), markNeedsSession(effectTools()), markNeedsSession(clientTools()), markNeedsSession(taskTools()))
+	return slices.Concat(plainTools(), routingTools(), markNeedsSession(effectTools()), markNeedsSession(clientTools()), markNeedsSession(taskTools()))
 })
 
 // plainTools returns the tools without side effects.
@@ -116,14 +116,14 @@ func numberSchema(name string) object {
 	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
 }
 
-// numeric returns a result with one number, as text and, if the revision has it, as
+// numeric returns a result with one number, as text and, if the revision defines it, as
 // structured content.
 func numeric(c *Call, name string, x float64) object {
 	if math.IsInf(x, 0) {
 		return errorResult("The " + name + " is too large for a number.")
 	}
 	value := object{name: x}
-	text, _ := json.Marshal(value) // a finite number can always be written
+	text, _ := json.Marshal(value) // encoding a finite number can't fail
 	o := textResult(string(text))
 	if c.Revision.AtLeast(spec.V20250618) {
 		o["structuredContent"] = value
@@ -151,7 +151,7 @@ func runSlow(c *Call, a values) object {
 		case <-time.After(duration / time.Duration(steps)):
 			c.progress(i+1, total, fmt.Sprintf(message, i+1))
 		case <-c.ctx.Done():
-			return errorResult("Cancelled.") // never sent
+			return errorResult("Cancelled.") // the result is discarded
 		}
 	}
 	return textResult(fmt.Sprintf("Done after %d steps.", steps))
@@ -170,10 +170,11 @@ func runLog(c *Call, a values) object {
 
 func runChangeList(c *Call, a values) object {
 	list := a["list"].(string)
-	s := c.Session
-	s.mu.Lock()
-	s.showsExtra[list] = !s.showsExtra[list]
-	s.mu.Unlock()
-	c.Notify("notifications/"+list+"/list_changed", nil)
+	c.offer().toggleExtra(list)
+	if c.isStateless() {
+		c.offer().subscribers.publishList(list)
+	} else {
+		c.Notify("notifications/"+list+"/list_changed", nil)
+	}
 	return textResult("Changed the list of " + list + ".")
 }

@@ -26,7 +26,7 @@ type ConsoleOptions struct {
 // Console shows a run to a person: what is judged and the progress, a line for
 // each area with findings, then the findings, most severe first, and the
 // verdicts. Its methods are safe for concurrent use. An error from out changes
-// no verdict and does not end the run; Err returns it.
+// no verdict and does not end the run. Err returns it.
 type Console struct {
 	out io.Writer
 	o   ConsoleOptions
@@ -140,14 +140,15 @@ func (c *Console) area(name string) *areaProgress {
 	return a
 }
 
-func (c *Console) areaLine(a *areaProgress, columns, findings, known int) string {
+func (c *Console) areaLine(a *areaProgress, columns, findings, known int, worst verdict.Outcome) string {
 	var counts []string
 	if a.total > 0 {
 		counts = append(counts, count(a.total, "case"))
 	}
 	mark := c.paint(green, "✓")
 	if findings > 0 {
-		mark = c.paint(yellow, "!")
+		look := looks[worst]
+		mark = c.paint(look.color, look.mark)
 		counts = append(counts, count(findings, "finding"))
 	}
 	if known > 0 {
@@ -167,7 +168,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 	for i := range r.Verdicts {
 		areaOf[r.Verdicts[i].Requirement] = r.Verdicts[i].Area
 	}
-	findings, known := map[string]int{}, map[string]int{}
+	findings, known, worst := map[string]int{}, map[string]int{}, map[string]verdict.Outcome{}
 	for _, e := range allEntries(r) {
 		area := areaOf[e.Requirement]
 		switch {
@@ -177,6 +178,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 			known[area]++
 		default:
 			findings[area]++
+			worst[area] = max(worst[area], e.Outcome)
 		}
 		c.area(area)
 	}
@@ -189,7 +191,7 @@ func (c *Console) showAreas(r *verdict.Report) {
 		switch n, k := findings[a.name], known[a.name]; {
 		case n+k == 0 && isOtherTransport(a.name, r): // its cases ended at once
 		case n+k > 0, c.o.Verbose && a.done >= a.total:
-			c.line(c.areaLine(a, widest, n, k))
+			c.line(c.areaLine(a, widest, n, k, worst[a.name]))
 		case a.done >= a.total:
 			clean, cases = clean+1, cases+a.total
 		}

@@ -174,7 +174,7 @@ func TestAreasTellOfTheirFindings(t *testing.T) {
 		t.Errorf("before the end, the output is %q", b.String())
 	}
 	c.End(r)
-	want := []string{"! streamable-http      20 cases, 1 finding", "! base                 1 finding", "✓ no findings in 1 area, 12 cases"}
+	want := []string{"✗ streamable-http      20 cases, 1 finding", "! base                 1 finding", "✓ no findings in 1 area, 12 cases"}
 	if diff := cmp.Diff(want, strings.Split(b.String(), "\n")[:3]); diff != "" {
 		t.Errorf("the lines (-want +got):\n%s", diff)
 	}

@@ -349,7 +349,7 @@ func level(f *verdict.Finding) string {
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {
 	case warns && f.Basis == spec.JSONRPC:
-		return text + " (only a warning: JSON-RPC says it, MCP does not)"
+		return text + " (only a warning: a standard that MCP builds on says it, MCP itself does not)"
 	case warns && f.Basis == spec.Derived:
 		return text + " (only a warning: it follows from the text, but no keyword says it)"
 	case warns:

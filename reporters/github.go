@@ -13,7 +13,7 @@ import (
 // a step. It silently drops the others.
 const shownByGitHub = 10
 
-// Limits for the texts of an annotation, in columns.
+// Limits for the strings of an annotation, in columns.
 const (
 	annotationTitle = 120
 	annotationText  = 1500

@@ -224,7 +224,7 @@ func liveInTAP(doc string) string {
 }
 
 // TestManyFindingsStayInTheirBounds checks that five hundred findings are shown
-// as far as there is room, and that the others are counted.
+// up to the size limit, and that the others are counted.
 func TestManyFindingsStayInTheirBounds(t *testing.T) {
 	r := many()
 	for _, o := range outlets {

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// page is the data of the page's template. All texts in it are visible and
+// page is the data of the page's template. All strings in it are visible and
 // bounded, and the template escapes them for HTML.
 type page struct {
 	Policy                        string
@@ -62,7 +62,7 @@ type pageArea struct {
 type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
 
 // pageLacking describes what was not observed because no call was known or
-// allowed, and the configuration lines that would change that.
+// allowed, and the configuration lines that would make it observable.
 type pageLacking struct{ Title, Head, Lines string }
 
 type pageTable struct {
@@ -79,9 +79,9 @@ type pageRow struct {
 
 type pageCell struct{ Class, Sign, Outcome, Link, Revision string }
 
-// Limits for texts of the page, in columns, and for lists.
+// Limits for strings on the page, in columns, and for lists.
 const (
-	pageText1    = 200 // for text on one line
+	pageText1    = 200 // for a string on one line
 	pageTextMany = 1200
 	pageList     = 100
 )

@@ -17,7 +17,7 @@ import (
 // not change it.
 const JSONFormat = verdict.ReportFormat
 
-// textLimit limits, in bytes, every text in the document that a server can
+// textLimit limits, in bytes, every string in the document that a server can
 // choose, so that ordinary tools can read the report.
 const textLimit = 64 << 10
 
@@ -36,8 +36,8 @@ func JSON(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// document returns a copy of r with bounded texts, and with empty lists instead
-// of null.
+// document returns a copy of r with bounded strings, and with empty lists
+// instead of null.
 func document(r *verdict.Report) *verdict.Report {
 	d := *r
 	d.Format = JSONFormat
@@ -69,7 +69,7 @@ func document(r *verdict.Report) *verdict.Report {
 	return &d
 }
 
-// quotations returns a copy of the events with bounded texts.
+// quotations returns a copy of the events with bounded strings.
 func quotations(in []verdict.Evidence) []verdict.Evidence {
 	out := list(in)
 	for i := range out {

@@ -62,11 +62,11 @@ type junitOutcome struct {
 // the run.
 const FailOnShould = "should"
 
-// Limits for texts and lists in a JUnit document. Its readers load whole files
-// and show messages on one line.
+// Limits for strings and lists in a JUnit document. Its readers load whole
+// files and show messages on one line.
 const (
 	junitMessage  = 300  // columns of a message
-	junitText     = 2000 // columns of any text in a body
+	junitText     = 2000 // columns of any string in a body
 	junitEvents   = 12   // events of a finding
 	junitFindings = 10   // findings of a verdict
 	noTime        = "0.000"

@@ -18,7 +18,7 @@ const (
 	SummaryLimit = 1_000_000
 )
 
-// Limits for texts in a Markdown document, in columns.
+// Limits for strings in a Markdown document, in columns.
 const (
 	markdownText   = 600
 	markdownEvents = 8

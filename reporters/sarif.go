@@ -133,7 +133,7 @@ const (
 	sarifRoot = "%SRCROOT%"
 	// sarifResults is the number of results that GitHub shows of a run.
 	sarifResults = 5000
-	// Limits for texts in the document, in columns, and for the events of a
+	// Limits for strings in the document, in columns, and for the events of a
 	// finding.
 	sarifMessage  = 900
 	sarifProperty = 2000

@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Limits for texts in a TAP document, in columns.
+// Limits for strings in a TAP document, in columns.
 const (
 	tapTitle = 200
 	tapText  = 1000

@@ -135,9 +135,9 @@ func width(s string) int {
 	return n
 }
 
-// runeWidth returns 2 for characters that terminals draw wide and 1 for all
-// others. That overestimates combining marks, so a line is rather too short
-// than too long, however many marks a server adds to a letter.
+// runeWidth returns 2 for characters that terminals draw wide, and 1 for all
+// others. That overestimates combining marks, so a line is never too long,
+// however many marks a server adds to a letter.
 func runeWidth(r rune) int {
 	switch eastasian.LookupRune(r).Kind() {
 	case eastasian.EastAsianWide, eastasian.EastAsianFullwidth:

@@ -2,7 +2,10 @@ package reporters
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -21,7 +24,11 @@ func viewOf(e *verdict.Evidence, columns int) view {
 	size := max(e.Size, int64(len(e.Text))+e.Skipped)
 	before, offends, after := marked(e, len(e.Text))
 	if offends == "" && e.Skipped == 0 {
-		return view{before: excerpt(e.Text, size, columns)}
+		text := e.Text
+		if width(Visible(head(text, utf8.UTFMax*(columns+1)))) > columns {
+			text = abbreviate(text)
+		}
+		return view{before: excerpt(text, size, columns)}
 	}
 	most := utf8.UTFMax * (columns + 1) // enough bytes for any part
 	v := view{Visible(tail(before, most)), Visible(head(offends, most)), Visible(head(after, most))}
@@ -52,4 +59,20 @@ func viewOf(e *verdict.Evidence, columns int) view {
 	}
 	v.after += suffix
 	return v
+}
+
+// metaPrefix begins the keys that every message of the stateless era has in its _meta.
+const metaPrefix = `"io.modelcontextprotocol/`
+
+// abbreviate shortens those keys, and leaves out what the client says about itself in each
+// request, so that the rest can be seen.
+func abbreviate(text string) string {
+	for _, key := range []string{"clientInfo", "clientCapabilities"} {
+		_, after, _ := strings.Cut(text, metaPrefix+key+`":`)
+		object, err := jsontext.NewDecoder(strings.NewReader(after)).ReadValue()
+		if err == nil && object.Kind() == '{' && string(object) != "{}" {
+			text = text[:len(text)-len(after)] + "{…}" + after[len(object):]
+		}
+	}
+	return strings.ReplaceAll(text, metaPrefix, `"…/`)
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// The cases that begin with something else than an ordinary initialize take a
-// server that starts late for what it is, and observe as much of it as of one
-// that starts at once.
+// The cases that begin with something other than an ordinary initialize observe as much of a
+// server that starts late as of one that starts at once.
 func TestServersThatStartLate(t *testing.T) {
-	// Longer than the wait for a response, which is a second, or for an early one.
+	// Longer than the timeout for a response, which is a second, or than the wait
+	// for an early one.
 	const late, veryLate = 1200 * time.Millisecond, 2500 * time.Millisecond
 	for id, by := range map[string]time.Duration{
 		"lifecycle.unknown-capabilities": late, "lifecycle.deficient-initialize": late,

@@ -1,4 +1,4 @@
-// Package suites is the table of contents of what is checked.
+// Package suites lists all suites.
 package suites
 
 import (
@@ -6,11 +6,14 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/suites/base"
+	"github.com/mcp-conform/mcp-conform/suites/caching"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 	"github.com/mcp-conform/mcp-conform/suites/completion"
+	"github.com/mcp-conform/mcp-conform/suites/discover"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 	"github.com/mcp-conform/mcp-conform/suites/lifecycle"
 	"github.com/mcp-conform/mcp-conform/suites/logging"
+	"github.com/mcp-conform/mcp-conform/suites/mrtr"
 	"github.com/mcp-conform/mcp-conform/suites/pagination"
 	"github.com/mcp-conform/mcp-conform/suites/ping"
 	"github.com/mcp-conform/mcp-conform/suites/progress"
@@ -19,8 +22,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
 	"github.com/mcp-conform/mcp-conform/suites/sse"
+	"github.com/mcp-conform/mcp-conform/suites/stateless"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
 	streamablehttp "github.com/mcp-conform/mcp-conform/suites/streamable-http"
+	"github.com/mcp-conform/mcp-conform/suites/subscriptions"
 	"github.com/mcp-conform/mcp-conform/suites/tasks"
 	"github.com/mcp-conform/mcp-conform/suites/tools"
 	"github.com/mcp-conform/mcp-conform/suites/versioning"
@@ -31,6 +36,8 @@ func Cases() []suite.Case {
 	return slices.Concat(
 		lifecycle.Cases(),
 		versioning.Cases(),
+		stateless.Cases(),
+		discover.Cases(),
 		base.Cases(),
 		ping.Cases(),
 		progress.Cases(),
@@ -48,5 +55,8 @@ func Cases() []suite.Case {
 		elicitation.Cases(),
 		roots.Cases(),
 		tasks.Cases(),
+		mrtr.Cases(),
+		subscriptions.Cases(),
+		caching.Cases(),
 	)
 }

@@ -45,8 +45,8 @@ func TestEveryIDExists(t *testing.T) {
 	}
 }
 
-// TestEveryRequirementIsJudgedOrSaysWhyNot: what can be judged in a handshake
-// revision is judged, and a fault proves it; or the catalogue has the reason.
+// TestEveryRequirementIsJudgedOrSaysWhyNot checks that every requirement of a handshake revision
+// is judged and a fault proves it, or that the catalogue has a reason.
 func TestEveryRequirementIsJudgedOrSaysWhyNot(t *testing.T) {
 	proven := map[string]bool{}
 	for _, f := range faults.All() {
@@ -66,7 +66,7 @@ func TestEveryRequirementIsJudgedOrSaysWhyNot(t *testing.T) {
 	}
 }
 
-// TestFoldersAreAreas holds the folder of each case against its area.
+// TestFoldersAreAreas checks that each case is in the folder of its area.
 func TestFoldersAreAreas(t *testing.T) {
 	id := regexp.MustCompile(`(?m)^\s*ID: +"([a-z.-]+)",$`)
 	folder := map[string]string{}
@@ -92,8 +92,8 @@ func TestFoldersAreAreas(t *testing.T) {
 	}
 }
 
-// TestGinkgoFindsTheSuites holds each suite's test against what the ginkgo command
-// looks for: a test file that imports Ginkgo. It then passes its flags on.
+// TestGinkgoFindsTheSuites checks that each suite has what the ginkgo command looks for: a test
+// file that imports Ginkgo. Without it, ginkgo does not pass its flags on.
 func TestGinkgoFindsTheSuites(t *testing.T) {
 	files, err := filepath.Glob("*/*_suite_test.go")
 	if err != nil || len(files) == 0 {

@@ -27,10 +27,10 @@ type Baseline struct {
 	Entries []Entry
 }
 
-// Apply marks the report's known verdicts and findings, and lists stale entries:
-// those that expired, and those whose requirement no longer deviates or does not
-// exist. whole means that the run was unfiltered; a filtered run makes no entry
-// stale because of requirements that it left out.
+// Apply marks the report's known verdicts and findings, and lists stale
+// entries: those that expired, and those whose requirement no longer deviates
+// or does not exist. The argument whole reports that the run was unfiltered. In
+// a filtered run, no entry becomes stale because the run omits its requirement.
 func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	r.Baseline = b.Path
 	for i := range b.Entries {
@@ -42,7 +42,7 @@ func (b *Baseline) Apply(r *verdict.Report, now time.Time, whole bool) {
 	}
 }
 
-// apply marks the entry's verdicts and findings, and returns why the entry is
+// apply marks the entry's verdicts and findings. It returns why the entry is
 // stale, or "" if it is not or this run can't decide.
 func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	if e.Transport != "" && e.Transport != r.Transport {
@@ -87,7 +87,8 @@ func (e *Entry) apply(r *verdict.Report, now time.Time, whole bool) string {
 	}
 }
 
-// unmatched returns why an unfiltered run has no verdict that matches the entry.
+// unmatched returns the reason why an unfiltered run has no verdict that
+// matches the entry.
 func (e *Entry) unmatched(r *verdict.Report) string {
 	for _, rev := range r.Revisions {
 		if e.Revision == "" || e.Revision == rev {

@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Kind says how a verdict of one report relates to that of another report.
+// A Kind is the relation between the verdicts of two reports.
 type Kind string
 
-// The kinds.
+// The kinds of differences.
 const (
 	New       Kind = "new"       // deviates now, or more severely than before
 	Fixed     Kind = "fixed"     // deviated before, and is kept now

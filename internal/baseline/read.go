@@ -17,7 +17,7 @@ import (
 // maxSize is the maximum size of a baseline file, in bytes.
 const maxSize = 1 << 20
 
-// A FileError says what is wrong with a file, and where.
+// A FileError describes what is wrong with a file, and where.
 type FileError struct {
 	Path   string
 	Line   int // from 1; 0 for the file as a whole
@@ -51,7 +51,8 @@ func Read(path string) (*Baseline, error) {
 	return Parse(path, text)
 }
 
-// Parse parses the text of a baseline file; path is its name in errors.
+// Parse parses the text of a baseline file. The argument path is its name in
+// errors.
 func Parse(path string, text []byte) (*Baseline, error) {
 	p := parser{path: path}
 	if len(text) > maxSize {

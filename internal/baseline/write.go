@@ -21,10 +21,10 @@ const head = `# Known findings of mcp-conform. They are still judged: an entry t
 # and expires (from this day on the finding counts again).
 `
 
-// A Change is what Update did to a baseline.
+// A Change lists what Update did to the entries of a baseline.
 type Change struct{ Added, Kept, Dropped []Entry }
 
-// Accept says which findings become known, and why.
+// Accept selects the findings that become known, and has the reason.
 type Accept struct {
 	Reason       string
 	Requirements []string // only these; empty for all

@@ -34,7 +34,7 @@ type knownFlags struct {
 	known *baseline.Baseline
 }
 
-// lastReport is the value that stands for the report in the folder --out.
+// lastReport is the value that selects the report in the folder --out.
 const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {

@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites"
 )
 
 // state is how far the project covers a requirement.
@@ -25,16 +28,21 @@ type standing struct {
 	faults     []string
 	variations []string // legal variations that use a permission
 	reason     string   // why no check judges it, or why no variation uses it
+	cases      map[string]*suite.Case
 }
 
 // coverage maps requirements to the checks that judge them and the faults that
 // prove those checks.
 type coverage struct {
 	judges, faults map[string][]string
+	cases          map[string]*suite.Case // by id
 }
 
 func newCoverage() *coverage {
-	c := &coverage{judges: judgedBy(), faults: map[string][]string{}}
+	c := &coverage{judges: judgedBy(), faults: map[string][]string{}, cases: map[string]*suite.Case{}}
+	for _, one := range suites.Cases() {
+		c.cases[one.ID] = &one
+	}
 	for _, f := range faults.All() {
 		if !f.Legal {
 			c.faults[f.Requirement] = append(c.faults[f.Requirement], f.ID)
@@ -44,20 +52,17 @@ func newCoverage() *coverage {
 }
 
 func (c *coverage) of(q *spec.Requirement) *standing {
-	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID]}
+	s := &standing{q: q, judges: c.judges[q.ID], faults: c.faults[q.ID], cases: c.cases}
 	for _, name := range q.Variations {
 		s.variations = append(s.variations, "legal/"+name)
 	}
-	handshake := q.InEra(spec.Handshake)
 	switch {
 	case len(s.judges) > 0:
 		s.state = judged
 	case q.Testable == spec.No:
 		s.state = outside
-	case q.Level == spec.May && handshake:
+	case q.Level == spec.May:
 		s.state, s.reason = open, q.NoVariation
-	case !handshake:
-		s.state, s.reason = notYet, "revision 2026-07-28 is not judged so far"
 	case spec.Planned(q.Area):
 		s.state, s.reason = notYet, "the checks of "+q.Area+" are not written so far"
 	default:
@@ -66,12 +71,19 @@ func (c *coverage) of(q *spec.Requirement) *standing {
 	return s
 }
 
-// in returns the state in a revision. No check judges the stateless era yet.
+// in returns the state in a revision: some cases run only in others.
 func (s *standing) in(r spec.Revision) state {
-	if r.Era() == spec.Stateless && s.state != outside && s.q.Testable != spec.No {
+	if s.state == judged && !slices.ContainsFunc(s.judges, func(id string) bool { return s.runsIn(id, r) }) {
 		return notYet
 	}
 	return s.state
+}
+
+// runsIn reports whether a check runs in a revision, as far as that is declared: a rule
+// reads every transcript.
+func (s *standing) runsIn(id string, r spec.Revision) bool {
+	c := s.cases[id]
+	return c == nil || slices.ContainsFunc(spec.Transports(), func(t spec.Transport) bool { return c.AppliesTo(r, t) })
 }
 
 // by returns the checks that judge the requirement, or the reason why none

@@ -16,14 +16,14 @@ Written by ` + "`mcp-conform list --coverage --markdown > docs/coverage.md`" + `
 
 What the specification demands stands in ` + "`fixtures/requirements/`" + `, an entry for each
 requirement. This page lists for every entry what judges it and which faults of the
-reference server prove that, or why nobody does. ` + "[selftest.md](selftest.md)" + ` says what
+reference server prove that, or why none does. ` + "[selftest.md](selftest.md)" + ` says what
 became of the faults.
 
 * **judged**: a case or a rule judges it, wherever it comes up.
-* **permission**: a MAY that no check needs to watch, as nobody can break it. Legal
+* **permission**: a MAY that no check needs to watch, because it can't be broken. Legal
   variations of the reference server make use of it, and no check may object.
 * **not yet**: it could be judged, and is not so far.
-* **not seen**: nobody can tell from outside whether it is kept.
+* **not seen**: it can't be observed from outside whether it is kept.
 `
 
 // writePage writes the coverage as a page of the documentation.
@@ -76,7 +76,7 @@ func (p *coveragePage) sums() {
 	for _, r := range slices.Backward(spec.Revisions()) {
 		p.line("## %s\n", r)
 		if r.Era() == spec.Stateless {
-			p.line("This revision is not judged so far.\n")
+			p.line("The fuzzer does not send this revision so far.\n")
 		}
 		p.line("| file | entries | testable | judged | permission | not yet | not seen |")
 		p.line("|---|--:|--:|--:|--:|--:|--:|")

@@ -18,8 +18,8 @@ var update = flag.Bool("update", false, "write the generated pages of the docume
 
 // TestGeneratedPagesAreFresh checks that the generated pages are up to date.
 // The page of the self-test is compared with the expected result instead of a
-// run, because a run takes long. A self-test with another result fails by
-// itself.
+// run, because a run takes long. A self-test with another result fails on its
+// own.
 func TestGeneratedPagesAreFresh(t *testing.T) {
 	for _, page := range []struct {
 		file, command string

@@ -80,15 +80,13 @@ func (a *app) doctor(f *serverFlags) error {
 	for _, n := range notices {
 		d.say(remark, "%s", n)
 	}
-	revisions := spec.HandshakeRevisions()
-	if o.Dialer.Transport() != spec.Stdio {
-		revisions = slices.DeleteFunc(slices.Clone(revisions), func(r spec.Revision) bool { return !o.Dialer.Transport().DefinedIn(r) })
-	}
-	slices.Reverse(revisions)
-	for i, rev := range revisions {
+	for i, rev := range probeOrder(o.Dialer.Transport()) {
 		start := f.start
-		if i == 0 {
+		switch {
+		case i == 0:
 			start = o.FirstStart
+		case rev.Era() == spec.Stateless && d.slowest > 0:
+			start = engine.DiscoverTimeout(d.slowest)
 		}
 		if spoken := d.visit(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: start}, i == 0); !spoken && d.fatal {
 			break
@@ -96,6 +94,14 @@ func (a *app) doctor(f *serverFlags) error {
 	}
 	d.conclude()
 	return nil
+}
+
+// probeOrder returns the revisions in which a server is asked what it offers: those with
+// a handshake, newest first, and then the stateless one.
+func probeOrder(over spec.Transport) []spec.Revision {
+	revisions := spec.NewestFirst(spec.HandshakeRevisions())
+	revisions = append(revisions, spec.V20260728)
+	return slices.DeleteFunc(revisions, func(r spec.Revision) bool { return !over.DefinedIn(r) })
 }
 
 // unreached reports a server with which no conversation can be opened.
@@ -120,10 +126,11 @@ const (
 
 // diagnosis is what doctor has observed so far.
 type diagnosis struct {
-	app    *app
-	spoken []string
-	other  []string // versions that the server offered instead
-	fatal  bool     // the failure would happen again in any revision
+	app     *app
+	spoken  []string
+	other   []string      // versions that the server offered instead
+	fatal   bool          // the failure would happen again in any revision
+	slowest time.Duration // the longest that a handshake took
 }
 
 func (d *diagnosis) say(mark, format string, args ...any) {
@@ -152,7 +159,7 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.say(fine, "the command was found and started")
 	}
 	stop := engine.SayWaiting("the server's first response", cmp.Or(o.StartTimeout, client.DefaultStartTimeout), d.app.waiting())
-	reply := c.Initialize(ctx)
+	reply := c.Greet(ctx)
 	stop()
 	took := time.Since(began)
 	if first {
@@ -164,15 +171,26 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.advise(engine.EchoAdvice)
 		d.fatal = true
 		return false
+	case o.Revision.Era() == spec.Stateless && len(d.spoken)+len(d.other) > 0 && !c.Server().Lists(o.Revision):
+		d.say(remark, "%s: not spoken", o.Revision)
+		return false
 	case !reply.Answered():
 		d.unanswered(c, dialer.Transport(), reply, o.StartTimeout)
 		d.fatal = true
 		return false
+	case supportsOthers(reply):
+		d.say(remark, "%s: not spoken; %s gets error %d", o.Revision, o.Revision.OpeningMethod(), spec.CodeUnsupported)
+		return false
 	case !reply.Succeeded():
-		d.say(doubt, "%s: initialize is refused: %s", o.Revision, head(d.app.clear(string(reply.Message.Raw))))
+		d.say(doubt, "%s: %s is refused: %s", o.Revision, o.Revision.OpeningMethod(), head(d.app.clear(string(reply.Message.Raw))))
 		return false
 	}
+	d.slowest = max(d.slowest, took)
 	chosen := c.Server().ProtocolVersion
+	if chosen != string(o.Revision) && o.Revision.Era() == spec.Stateless {
+		d.say(doubt, "%s: not spoken; server/discover lists only other versions", o.Revision)
+		return false
+	}
 	if chosen != string(o.Revision) {
 		if !slices.Contains(d.other, chosen) {
 			d.other = append(d.other, chosen)
@@ -180,21 +198,33 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 		d.say(remark, "%s: not spoken; the server answers %s", o.Revision, chosen)
 	} else {
 		d.spoken = append(d.spoken, chosen)
-		d.say(fine, "%s: spoken; the handshake took %d ms", o.Revision, took.Milliseconds())
+		d.say(fine, "%s: spoken; the first response took %d ms", o.Revision, took.Milliseconds())
 	}
 	if took > slowStart {
 		d.say(doubt, "that is slow: clients may give up, and a run starts the server many times")
 		d.advise("allow more time with --start-timeout and --timeout; if it builds itself on every start, build it once")
 	}
-	if err := c.Initialized(ctx); err != nil {
-		d.say(bad, "initialized can't be sent: %v", err)
-		return false
+	if o.Revision.Era() == spec.Handshake {
+		if err := c.Initialized(ctx); err != nil {
+			d.say(bad, "initialized can't be sent: %v", err)
+			return false
+		}
 	}
 	if len(d.spoken)+len(d.other) == 1 {
 		d.offer(ctx, c)
 		d.end(c, dialer.Transport())
 	}
 	return chosen == string(o.Revision)
+}
+
+// supportsOthers reports whether the response is the error of a server that supports
+// other versions only.
+func supportsOthers(r *client.Reply) bool {
+	if !r.Answered() {
+		return false
+	}
+	code, ok := r.Message.ErrorCode()
+	return ok && spec.Code(code) == spec.CodeUnsupported
 }
 
 // noise reports output on stdout that is not a message.

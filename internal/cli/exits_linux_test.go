@@ -19,8 +19,8 @@ func adopt() {
 	}
 }
 
-// await waits for cmd to end and meanwhile reaps orphans, as process 1 would.
-// Then it looks for surviving descendants.
+// await waits for cmd to end while reaping orphans, as process 1 would. Then it
+// looks for surviving descendants.
 func await(cmd *exec.Cmd) (e ending) {
 	memory := peak(cmd.Process.Pid)
 	for {

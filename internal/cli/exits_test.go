@@ -117,7 +117,7 @@ func (e ending) judge(want string, took time.Duration) int {
 	return 1
 }
 
-// cueWriter calls cue when each of its texts, in order, has been written.
+// cueWriter calls cue when each of its strings, in order, has been written.
 type cueWriter struct {
 	cues []string
 	cue  func()

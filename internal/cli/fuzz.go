@@ -110,7 +110,7 @@ incomplete.`,
 	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
 	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
-	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all that the server speaks)")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all before 2026-07-28 that the server speaks, or 2026-07-28 if it speaks no other)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")
 	fs.Float64Var(&f.rate, "rate", 0, "most requests a second (default: no limit)")
 	fs.StringVar(&f.corpus, "corpus", "", "folder that keeps interesting sequences between searches")
@@ -188,7 +188,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	o.Progress = engine.ShowWaiting(f.waiting)
-	if err := engine.Reach(a.ctx, o); err != nil { // otherwise each revision would wait for a server that never responds
+	err = engine.Reach(a.ctx, o) // otherwise each revision would wait for a server that never responds
+	if errors.Is(err, engine.ErrStatelessOnly) && len(revisions) == 0 {
+		o.Revisions, err = []spec.Revision{spec.V20260728}, nil
+	}
+	if err != nil {
 		return err
 	}
 	if _, said := os.LookupEnv("GOGC"); !said {
@@ -225,11 +229,11 @@ func (a *app) fuzz(f *fuzzFlags) error {
 // moreGarbage is the GC percentage (GOGC) of a search.
 const moreGarbage = 400
 
-// undefined returns a usage error if none of the revisions defines the
-// transport, because a search generates what the revision defines.
+// undefined returns an error if a search can generate nothing, because none of the revisions
+// defines the transport.
 func undefined(o *engine.Options) error {
 	over := o.Dialer.Transport()
-	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) || r.Era() != spec.Handshake }) {
+	if len(o.Revisions) == 0 || slices.ContainsFunc(o.Revisions, func(r spec.Revision) bool { return over.DefinedIn(r) }) {
 		return nil
 	}
 	return &engine.NothingJudgedError{Reason: fmt.Sprintf("the server is reached over %s, which %s does not define", over, revisionNames(o.Revisions))}

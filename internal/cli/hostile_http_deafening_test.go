@@ -33,7 +33,7 @@ func deafening() []hostileServer {
 		{"a slow status line", slow("", "HTTP/1.1 200 OK\r\n"), 3, []string{`no response within 2s: its head began`}, 0},
 		{"a slow head", slow(ok, "X-Header: value\r\n"), 3, []string{`its head began and did not end`}, 0},
 		{"a slow stream", slow(stream, "data: x\n\n"), 3, []string{`within 2s`}, 0},
-		{"a stream with nothing in it", held(stream), 3, []string{`event stream`, `brought no answer within 2s, and nothing else`}, 0},
+		{"a stream with nothing in it", held(stream), 3, []string{`event stream`, `got no response within 2s, and nothing else`}, 0},
 		{"a stream of comments", flood(stream, ": ping\n\n"), 3, []string{`more than \d+ messages|within 2s`}, 0},
 		{"a stream of comments, sse", over("sse", flood(stream, ": ping\n\n")), 3, []string{`more than \d+ messages|within 2s`}, 0},
 		{"a stream of slow comments", served(func(p *peer) {

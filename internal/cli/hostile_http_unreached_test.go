@@ -15,11 +15,11 @@ func unreached() []hostileServer {
 		return func(_ *testing.T, r *hostileRun) string { r.flags = append(r.flags, flags...); return u }
 	}
 	return []hostileServer{
-		{"refused", closed, 3, []string{`nobody listens at 127\.0\.0\.1:\d+ \(connection refused\)`, `check that the server runs, and the URL`}, 0},
-		{"refused, sse", over("sse", closed), 3, []string{`nobody listens at`}, 0},
-		{"refused, http", over("http", closed), 3, []string{`nobody listens at`}, 0},
+		{"refused", closed, 3, []string{`nothing listens at 127\.0\.0\.1:\d+ \(connection refused\)`, `check that the server runs, and the URL`}, 0},
+		{"refused, sse", over("sse", closed), 3, []string{`nothing listens at`}, 0},
+		{"refused, http", over("http", closed), 3, []string{`nothing listens at`}, 0},
 		{"no such host", url("http://nobody.invalid/mcp"), 3, []string{`no host is called nobody\.invalid`, `check the spelling`}, 0},
-		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `nobody known has signed`, `--ca-file`, `--insecure`}, 0},
+		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `an unknown authority has signed`, `--ca-file`, `--insecure`}, 0},
 		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`}, 0},
 		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`}, 0},
 		{"http behind https", func(t *testing.T, r *hostileRun) string {
@@ -37,7 +37,7 @@ func unreached() []hostileServer {
 		{"proxy page", proxied("http", func(p *peer) {
 			p.ask()
 			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
-		}), 3, []string{`502 Bad Gateway`, `it may be the proxy that says so`}, 0},
+		}), 3, []string{`502 Bad Gateway`, `the proxy may have sent this`}, 0},
 		{"proxy page, https", proxied("https", func(p *peer) {
 			p.ask()
 			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
@@ -51,7 +51,7 @@ func unreached() []hostileServer {
 		{"proxy refused", func(t *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY="+strings.TrimSuffix(closed(t, r), "/mcp"))
 			return "http://example.invalid/mcp"
-		}, 3, []string{`the proxy 127\.0\.0\.1:\d+`, `nobody listens`, `HTTP_PROXY`}, 0},
+		}, 3, []string{`the proxy 127\.0\.0\.1:\d+`, `nothing listens`, `HTTP_PROXY`}, 0},
 		{"proxy of a strange sort", func(_ *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY=socks5://127.0.0.1:1")
 			return "http://example.invalid/mcp"
@@ -93,45 +93,45 @@ func refusing() []hostileServer {
 		{"html", answers("200 OK", html, "<!doctype html><title>Welcome</title>"), 3, []string{`200 OK`, `web page`, `check that the URL`}, 0},
 		{"html, sse", over("sse", answers("200 OK", html, "<!doctype html><title>Welcome</title>")), 3, []string{`200 OK`, `web page`}, 0},
 		{"html said to be json", answers("200 OK", json, "<!doctype html><title>Welcome</title>"), 3, []string{`web page`}, 0},
-		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`no answer to it: \{"status":"ok"\}`, `answer it with a JSON-RPC response`}, 0},
+		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`a message that is not the response: \{"status":"ok"\}`, `answer it with a JSON-RPC response`}, 0},
 		{"401", answers("401 Unauthorized", "", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`}, 0},
 		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Bearer resource_metadata="https://example.com`}, 0},
 		{"401 though there is a token", func(t *testing.T, r *hostileRun) string {
 			r.flags = append(r.flags, "--header", "Authorization: Bearer abcdefgh")
 			return answers("401 Unauthorized", "", "")(t, r)
-		}, 3, []string{`401 Unauthorized`, `the Authorization that was sent was not accepted`}, 0},
+		}, 3, []string{`401 Unauthorized`, `the server did not accept the Authorization header`}, 0},
 		{"401, sse", over("sse", answers("401 Unauthorized", "", "")), 3, []string{`the GET that opens the event stream was answered with "HTTP/1\.1 401`, `--bearer-env NAME`}, 0},
 		{"403", answers("403 Forbidden", json, `{"error":"no"}`), 3, []string{`403 Forbidden`, `--bearer-env NAME`}, 0},
 		{"404", answers("404 Not Found", "", "404 page not found"), 3, []string{`404 Not Found`, `check the path`, `/mcp was asked`}, 0},
 		{"404, sse", over("sse", answers("404 Not Found", "", "")), 3, []string{`404 Not Found`, `check the path`}, 0},
 		{"405", answers("405 Method Not Allowed", "Allow: GET\r\n", ""), 3, []string{`405 Method Not Allowed`, `check the path`}, 0},
-		{"400 to a GET, sse", over("sse", answers("400 Bad Request", json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}`)), 3, []string{`400 Bad Request`, `looks like Streamable HTTP`, `leave --transport out, or give --transport http`}, 0},
+		{"400 to a GET, sse", over("sse", answers("400 Bad Request", json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}`)), 3, []string{`400 Bad Request`, `looks like Streamable HTTP`, `omit --transport, or give --transport http`}, 0},
 		{"405 to a GET, sse", over("sse", answers("405 Method Not Allowed", "Allow: POST\r\n", "")), 3, []string{`405 Method Not Allowed`, `looks like Streamable HTTP`}, 0},
 		{"406 to a GET, sse", over("sse", answers("406 Not Acceptable", "", "")), 3, []string{`406 Not Acceptable`, `looks like Streamable HTTP`}, 0},
 		{"400 to what is no TLS, sse", over("sse", answers("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.")), 3, []string{`400 Bad Request`, `with https://`}, 0},
-		{"405 to a POST at /sse", over("http", at("/sse", answers("405 Method Not Allowed", "Allow: GET\r\n", ""))), 3, []string{`405 Method Not Allowed`, `looks like HTTP\+SSE`, `leave --transport out, or give --transport sse`}, 0},
+		{"405 to a POST at /sse", over("http", at("/sse", answers("405 Method Not Allowed", "Allow: GET\r\n", ""))), 3, []string{`405 Method Not Allowed`, `looks like HTTP\+SSE`, `omit --transport, or give --transport sse`}, 0},
 		{"404 to a POST at /sse", over("http", at("/sse", answers("404 Not Found", "", ""))), 3, []string{`404 Not Found`, `looks like HTTP\+SSE`, `check the path`}, 0},
 		{"406", answers("406 Not Acceptable", "", ""), 3, []string{`406 Not Acceptable`}, 0},
-		{"429", answers("429 Too Many Requests", "Retry-After: 30\r\n", ""), 3, []string{`429 Too Many Requests`, `no more requests for now`, `--jobs 1`}, 0},
-		{"500", answers("500 Internal Server Error", "", "boom"), 3, []string{`500 Internal Server Error": boom`, `server's own log`}, 0},
-		{"500, sse", over("sse", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `server's own log`}, 0},
-		{"500, http", over("http", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `server's own log`}, 0},
+		{"429", answers("429 Too Many Requests", "Retry-After: 30\r\n", ""), 3, []string{`429 Too Many Requests`, `the server limits requests`, `--jobs 1`}, 0},
+		{"500", answers("500 Internal Server Error", "", "boom"), 3, []string{`500 Internal Server Error": boom`, `read the server's log`}, 0},
+		{"500, sse", over("sse", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `read the server's log`}, 0},
+		{"500, http", over("http", answers("500 Internal Server Error", "", "boom")), 3, []string{`500 Internal Server Error`, `read the server's log`}, 0},
 		{"503", answers("503 Service Unavailable", "", ""), 3, []string{`503 Service Unavailable`}, 0},
 		{"nothing with 200", answers("200 OK", "Content-Length: 0\r\n", ""), 3, []string{`200 OK`, `without a body`}, 0},
 		{"nothing with 200, sse", over("sse", answers("200 OK", "Content-Length: 0\r\n", "")), 3, []string{`200 OK`, `no event stream`}, 0},
 		{"202 to all", answers("202 Accepted", "Content-Length: 0\r\n", ""), 3, []string{`202 Accepted`, `without a body`}, 0},
 		{"204 to all", answers("204 No Content", "", ""), 3, []string{`204 No Content`, `without a body`}, 0},
-		{"redirect to another host", answers("301 Moved Permanently", "Location: https://example.com/mcp\r\n", ""), 3, []string{`301 Moved Permanently`, `give the URL that it leads to: https://example.com/mcp`}, 0},
+		{"redirect to another host", answers("301 Moved Permanently", "Location: https://example.com/mcp\r\n", ""), 3, []string{`301 Moved Permanently`, `use the URL that it leads to: https://example.com/mcp`}, 0},
 		{"307 to another host", answers("307 Temporary Redirect", "Location: https://example.com/mcp\r\n", ""), 3, []string{`307`, `https://example.com/mcp`, `another host`}, 0},
-		{"redirect to itself", answers("307 Temporary Redirect", "Location: /mcp\r\n", ""), 3, []string{`307`, `in a circle`}, 0},
+		{"redirect to itself", answers("307 Temporary Redirect", "Location: /mcp\r\n", ""), 3, []string{`307`, `is a loop`}, 0},
 		{"redirect in a circle", handled(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, map[string]string{"/mcp": "/a", "/a": "/b", "/b": "/mcp"}[r.URL.Path], http.StatusPermanentRedirect)
-		}), 3, []string{`308`, `in a circle`}, 0},
+		}), 3, []string{`308`, `form a loop`}, 0},
 		{"redirect without end", handled(func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path+"x", http.StatusPermanentRedirect)
 		}), 3, []string{`308`, `too many`}, 0},
 		{"redirect by GET", answers("302 Found", "Location: /login\r\n", ""), 3, []string{`302 Found`, `/login`}, 0},
 		{"redirect to nowhere", answers("308 Permanent Redirect", "", ""), 3, []string{`308`, `no Location`}, 0},
-		{"redirect, sse", over("sse", answers("307 Temporary Redirect", "Location: /other\r\n", "")), 3, []string{`307`, `give the URL that it leads to: .*/other`}, 0},
+		{"redirect, sse", over("sse", answers("307 Temporary Redirect", "Location: /other\r\n", "")), 3, []string{`307`, `use the URL that it leads to: .*/other`}, 0},
 	}
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 )
 
-// A hostileServer is a server that allows no proper conversation, and the
+// A hostileServer is a server that prevents a proper conversation, with the
 // output that the user should see.
 type hostileServer struct {
 	name string
@@ -24,7 +24,7 @@ type hostileServer struct {
 	serve  func(t *testing.T, r *hostileRun) string
 	code   int
 	says   []string      // regular expressions: all must match the output
-	within time.Duration // default: 30 s; most runs take five at most, and the machine may be busy
+	within time.Duration // default: 30 s. Most runs take at most five, but the machine may be busy
 }
 
 // hostileRun is a run of the tool against a hostile server.

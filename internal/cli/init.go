@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,7 +15,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
@@ -119,9 +117,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 	limit := o.FirstStart + initTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("the server did not list what it offers within %s", short(limit)))
 	defer cancel()
-	revisions := slices.Clone(spec.HandshakeRevisions())
-	slices.Reverse(revisions)
-	for _, rev := range revisions {
+	for _, rev := range probeOrder(o.Dialer.Transport()) {
 		c, err := client.Open(ctx, o.Dialer, client.Options{Revision: rev, StartTimeout: o.FirstStart})
 		if err != nil {
 			return "", &engine.UnreachableError{Reason: err.Error(), Err: err}
@@ -143,7 +139,7 @@ func (a *app) draft(f *initFlags, t target.Target) (string, error) {
 		d := &config.Draft{Server: strings.TrimSpace(v.Server.Name + " " + v.Server.Version), Revision: string(rev), Target: t.Args(), Offer: v}
 		return a.clear(d.Write()), nil
 	}
-	return "", &engine.UnreachableError{Reason: "the server completes no handshake in a known revision", Advice: "mcp-conform doctor shows step by step how far it gets"}
+	return "", &engine.UnreachableError{Reason: "the server speaks no known revision", Advice: "mcp-conform doctor shows step by step how far it gets"}
 }
 
 func counted(n int, what string) string {

@@ -53,14 +53,14 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 }
 
 // told returns the revision that the client's first message with a protocol
-// version names, or "" if there is none.
+// version names, or "" if no message names one.
 func (r *recorded) told() spec.Revision {
 	for _, e := range r.Events {
 		if e.Kind != transcript.Sent {
 			continue
 		}
 		for _, m := range e.Messages() {
-			for _, pointer := range []string{"/protocolVersion", "/_meta/io.modelcontextprotocol~1protocolVersion"} {
+			for _, pointer := range []string{"/protocolVersion", spec.MetaPointer(spec.MetaVersion)} {
 				if text, _ := wire.Text(wire.At(m.Params(), pointer)); spec.Revision(text).Published() {
 					return spec.Revision(text)
 				}

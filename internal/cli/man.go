@@ -39,7 +39,7 @@ func (a *app) writeManual(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the pages are public
 		return usagef("name a folder that can be written", "--dir: %v", err)
 	}
-	root := a.root() // a separate tree, because its texts are modified
+	root := a.root() // a separate tree, because the next steps modify its texts
 	root.DisableAutoGenTag = true
 	root.InitDefaultCompletionCmd()
 	asMarkdown(root)
@@ -51,7 +51,7 @@ func (a *app) writeManual(dir string) error {
 	return nil
 }
 
-// asMarkdown turns the texts into Markdown, which is what cobra expects.
+// asMarkdown converts the help texts to Markdown, which cobra expects.
 func asMarkdown(c *cobra.Command) {
 	c.Long, c.Example = markdownOf(c.Long), markdownOf(c.Example)
 	for _, sub := range c.Commands() {

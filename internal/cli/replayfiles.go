@@ -79,7 +79,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 		}
 		wanted[key] = true
 		doing(fmt.Sprintf("replaying for a replay file: finding %d of %d", i+1, len(p.Findings)))
-		if s, ok := w.sighted[f.ID]; ok && !written[key] && f.Revision.Era() == spec.Handshake {
+		if s, ok := w.sighted[f.ID]; ok && !written[key] {
 			written[key] = w.one(ctx, f, s)
 		}
 	}

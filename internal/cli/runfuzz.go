@@ -49,10 +49,9 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	if slice.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
 		return nil
 	}
-	revisions := slices.DeleteFunc(slices.Clone(report.Revisions), func(r spec.Revision) bool { return r.Era() != spec.Handshake })
-	slices.Sort(revisions)
+	revisions := slices.Sorted(slices.Values(spec.InEra(spec.Handshake, report.Revisions)))
 	if len(revisions) == 0 {
-		return nil
+		revisions = report.Revisions
 	}
 	laws, err := lawsBy(f.properties)
 	if err != nil {
@@ -180,7 +179,8 @@ func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, aro
 	return evidence, around
 }
 
-// exit returns how the process ended by itself, or "" if that is unknown.
+// exit describes how the process ended without being stopped, or returns "" if
+// that is unknown.
 func exit(events []*transcript.Event) string {
 	for _, e := range events {
 		switch e.Kind {

@@ -18,13 +18,14 @@ import (
 const (
 	mostShown = 12  // operations, the first and the last
 	mostLine  = 200 // bytes of a message
-	asides    = 4   // messages that the client sent by itself, after one operation
+	asides    = 4   // messages that the client sent on its own, after one operation
 )
 
 // scriptLines describes what a search sent: a summary line, then one line for
-// each operation, followed by what the client sent by itself. redact is applied
-// before anything is truncated, because part of a secret still reveals
-// something. filed reports whether a replay file contains the whole script.
+// each operation, followed by what the client sent on its own. It applies
+// redact before it truncates anything, because part of a secret still reveals
+// something. The argument filed reports whether a replay file contains the
+// whole script.
 func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []string {
 	out := []string{fmt.Sprintf("%s, %s, found by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
 		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}

@@ -20,7 +20,10 @@ func (a *app) serveCommand() *cobra.Command {
 		Use:   "serve [--http HOST:PORT | --sse HOST:PORT] [--fault ID | --fault list]",
 		Short: "Run the reference server, with faults on demand",
 		Long: `Run the reference server on stdio, over Streamable HTTP at /mcp, or over HTTP+SSE
-at /sse. Port 0 selects a free port; the URL is written to stderr.`,
+at /sse. Port 0 selects a free port; the URL is written to stderr.
+
+Processes that have the same MCP_CONFORM_STATE_KEY in their environment accept each
+other's requestState of revision 2026-07-28.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if f.fault == "list" {
@@ -32,6 +35,7 @@ at /sse. Port 0 selects a free port; the URL is written to stderr.`,
 	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list prints all")
 	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, such as 127.0.0.1:3000")
 	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
+	c.Flags().StringSliceVar(&f.revisions, "revision", nil, "serve only these revisions, such as 2025-11-25 (default: all)")
 	o := &f.options
 	c.Flags().BoolVar(&o.Fixtures, "fixtures", false, "also offer the fixtures of the official conformance suite")
 	c.Flags().BoolVar(&o.JSONOnly, "json-only", false, "with --http: respond with JSON, never with a stream")
@@ -47,13 +51,21 @@ at /sse. Port 0 selects a free port; the URL is written to stderr.`,
 // serveFlags are the flags of mcp-conform serve.
 type serveFlags struct {
 	fault, http, sse string
+	revisions        []string
 	options          refserver.Options
 }
 
-// check returns a usage error for flags that can't be combined.
+// check reads --revision, and returns a usage error for flags that can't be combined.
 func (f *serveFlags) check() error {
 	o := &f.options
+	revisions, err := parseRevisions(f.revisions)
+	if o.Revisions = revisions; err != nil {
+		return err
+	}
+	handshake := func(r spec.Revision) bool { return r.Era() == spec.Handshake }
 	switch {
+	case f.sse != "" && len(revisions) > 0 && !slices.ContainsFunc(revisions, handshake):
+		return usagef("add a revision that has a handshake", "the revisions of --revision have no HTTP+SSE")
 	case f.http != "" && f.sse != "":
 		return usagef("give one of them", "both --http and --sse are given")
 	case f.http == "" && o.JSONOnly:
@@ -80,6 +92,7 @@ func (a *app) serve(f *serveFlags) error {
 		return err
 	}
 	o := f.options
+	o.StateKey = os.Getenv("MCP_CONFORM_STATE_KEY")
 	if f.fault != "" {
 		fault, ok := faults.Lookup(f.fault)
 		if !ok {

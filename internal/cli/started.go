@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -98,7 +100,9 @@ func (a *app) reference(o target.Options) (target.Target, error) {
 	path := map[string]string{"http": "mcp", "sse": "sse"}[o.Transport]
 	switch {
 	case o.Transport == "":
-		return target.Target{Argv: []string{self, "serve"}, Env: a.Environ, Name: "reference"}, nil
+		// Its processes accept each other's requestState.
+		env := append(slices.Clone(a.Environ), "MCP_CONFORM_STATE_KEY="+rand.Text())
+		return target.Target{Argv: []string{self, "serve"}, Env: env, Name: "reference"}, nil
 	case path == "":
 		return target.Target{}, usagef("give http or sse, or leave it out for stdio", "--transport is %q, and the reference server has to be told", o.Transport)
 	}

@@ -129,7 +129,7 @@ func awaits(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("nobody listens at %s", args[0])
+			ts.Fatalf("nothing listens at %s", args[0])
 		}
 	}
 }

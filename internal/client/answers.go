@@ -6,10 +6,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Answers reply to the requests of a server in ways that may change while the
-// conversation goes on. Its Answer is for Options.Answer; what nothing was set
-// for is answered as the capabilities say. Its methods may be called from any
-// goroutine.
+// Answers reply to the requests of a server in ways that may change during the
+// conversation. Use the method Answer as Options.Answer. Methods without a reply of
+// their own are answered as the capabilities say. All methods may be called from
+// any goroutine.
 type Answers struct {
 	capabilities map[string]any
 
@@ -22,9 +22,8 @@ func NewAnswers(capabilities map[string]any) *Answers {
 	return &Answers{capabilities: capabilities, own: map[string]func(*wire.Message) []byte{}}
 }
 
-// Set has requests for the method answered by f from now on, and by the
-// capabilities again where f is nil. The bytes that f returns are sent; nil
-// leaves the request unanswered.
+// Set makes f reply to requests for the method from now on; a nil f restores the
+// default. The bytes that f returns are sent; nil leaves the request unanswered.
 func (a *Answers) Set(method string, f func(request *wire.Message) []byte) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

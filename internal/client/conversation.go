@@ -48,7 +48,7 @@ type Conversation struct {
 	ctx       context.Context // ends with Close
 	cancel    context.CancelCauseFunc
 	answering chan struct{} // closed when the pump has returned
-	// hearing ends once all of the server's output is recorded.
+	// hearing ends when all of the server's output is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
 	closed     sync.Once
@@ -65,15 +65,14 @@ type Conversation struct {
 	mu      sync.Mutex
 	nextID  int64
 	slowest time.Duration // of the answers so far, see Grace
-	// sentIDs are the keys of the ids in what was sent, as far as sentUpTo; see
-	// knows.
+	// sentIDs are the keys of the ids sent before position sentUpTo; see HasSent.
 	sentIDs     map[string]bool
 	sentUpTo    int
 	server      Server
 	releaseSlot func() (resume func()) // Options.Idle, or what SetIdle put in its place
 }
 
-// Server is what the server said in the handshake, or in server/discover.
+// Server is what the server declared in the handshake or in server/discover.
 type Server struct {
 	Name, Version   string
 	ProtocolVersion string
@@ -81,9 +80,8 @@ type Server struct {
 	Result          jsontext.Value // the whole result
 }
 
-// Declares reports whether the server declared the capability: that it is there,
-// and neither false nor null. A dot leads to a member, as in
-// resources.subscribe.
+// Declares reports whether the server declared the capability: it is present, and
+// neither false nor null. A dot separates members, as in resources.subscribe.
 func (s Server) Declares(capability string) bool {
 	v, ok := lookUpCapability(s.Capabilities, capability)
 	return ok && string(v) != "false" && string(v) != "null"
@@ -133,7 +131,7 @@ func (c *Conversation) HoldReplies() (release func()) {
 // Revision returns the revision that the client requests.
 func (c *Conversation) Revision() spec.Revision { return c.opts.Revision }
 
-// Server returns what the server said of itself; zero before the handshake.
+// Server returns what the server declared; it is zero before the handshake.
 func (c *Conversation) Server() Server {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -164,8 +162,9 @@ func (c *Conversation) answerRequests() {
 	}
 }
 
+// reply responds to a request of the server. In the stateless era a client sends no responses.
 func (c *Conversation) reply(m *wire.Message) {
-	if m.Kind != wire.Request {
+	if m.Kind != wire.Request || c.opts.Revision.Era() == spec.Stateless {
 		return
 	}
 	var frame []byte
@@ -230,7 +229,7 @@ func (c *Conversation) Await(ctx context.Context, from int, match func(*transcri
 
 func (c *Conversation) await(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	defer c.BeginWait()()
-	// The end may lie before from, for a server that hung up can still read.
+	// The end may be before from, because a server that closed its output can still read.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.hearing, func() { cancel(context.Cause(c.hearing)) })()
@@ -345,7 +344,7 @@ func anyOrNil(m map[string]any) any {
 // HandshakeError says why a conversation could not be opened.
 type HandshakeError struct {
 	Reason string
-	// Reply is the answer to initialize; nil when none came.
+	// Reply is the response to initialize or server/discover; nil if none came.
 	Reply *Reply
 	Err   error // ErrEnded, ErrUnanswered or nil
 }

@@ -81,7 +81,7 @@ func TestUnansweredPosts(t *testing.T) {
 				within, cancel := context.WithTimeoutCause(t.Context(), time.Second, context.Canceled)
 				defer cancel()
 				if err := conv.Notify(within, spec.MethodRootsChanged, nil); !errors.Is(err, context.Canceled) {
-					t.Errorf("the caller's end is told as %v", err)
+					t.Errorf("the error at the end of the caller's context is %v", err)
 				}
 			})
 		})

@@ -17,18 +17,17 @@ type Reply struct {
 	Sent    *transcript.Event // nil when it could not be sent
 	Event   *transcript.Event // nil when no answer came
 	Message *wire.Message     // nil when no answer came, or one that was too long to be kept
-	// Err is nil when an answer came, else ErrUnanswered, ErrStarting, ErrEnded, ErrTooLong, why
-	// the request could not be sent, or the cause for which the caller's context
-	// ended before anything could be said of the server.
+	// Err is nil if a response came. Otherwise it is ErrUnanswered, ErrStarting, ErrEnded,
+	// ErrTooLong, the reason why the request could not be sent, or the cause for which
+	// the caller's context ended.
 	Err error
 }
 
-// Answered reports whether an answer came, be it a result or an error.
+// Answered reports whether a response came, either a result or an error.
 func (r *Reply) Answered() bool { return r.Message != nil }
 
-// Busy reports whether the response is an error which says that the server has
-// no time now, such as a rate limit. Any request would get it, so it shows
-// nothing about this one.
+// Busy reports whether the response is an error such as a rate limit, which any request
+// could get, so that it shows nothing about this one.
 func (r *Reply) Busy() bool {
 	return r.Answered() && r.Message.IsError() && r.Message.IsOverloadError()
 }
@@ -37,7 +36,7 @@ func (r *Reply) Busy() bool {
 // record, as far as they exist.
 func (r *Reply) Positions() []int { return transcript.Positions(r.Sent, r.Event) }
 
-// Succeeded reports whether the answer is a result.
+// Succeeded reports whether the response is a result.
 func (r *Reply) Succeeded() bool {
 	return r.Answered() && r.Message.Has("result") && !r.Message.IsError()
 }
@@ -51,16 +50,16 @@ type wait struct {
 	isLimited bool
 	mayIgnore bool
 	isOpening bool
+	oneRound  bool
 }
 
 // WithID gives the request an id of the caller's choice.
 func WithID(id wire.ID) Option { return func(w *wait) { w.id = id } }
 
-// Within waits no longer than limit, 0 for the conversation's timeout, as for
-// what runs code of the server's author, which may take as long as it likes: a
-// request without a response is cancelled then, as a client should, and not
-// counted as a failure. Where no request is sent, the caller's slot is free for
-// others from the first moment on.
+// Within waits no longer than limit, or than the conversation's timeout if limit is 0. It is
+// for requests that run code of the server's author, such as tools, which may take
+// any time: a request without a response is cancelled, as a client should do, and is
+// not counted as a failure. If no request is sent, the caller's slot is free from the start.
 func Within(limit time.Duration) Option {
 	return func(w *wait) { w.limit, w.isLimited = limit, true }
 }
@@ -91,18 +90,19 @@ func (w *wait) limitFor(c *Conversation) time.Duration {
 	return limit
 }
 
-// Do sends a request and waits for its response, which the server has to send
-// within the conversation's timeout: where it does not, rules count that as a
-// failure. Params may be nil. Options say otherwise.
+// Do sends a request and waits for its response. If none comes within the conversation's
+// timeout, rules count that as a failure, unless an option says otherwise. Params may be
+// nil. In the stateless era Do answers results that require input by further requests,
+// unless OneRound is given, and returns the last reply.
 func (c *Conversation) Do(ctx context.Context, method string, params map[string]any, options ...Option) *Reply {
 	w := waitOf(options)
 	if !w.id.Present() {
 		w.id = c.NewID()
 	}
-	return c.do(ctx, &w, c.Request(w.id, method, params))
+	return c.completeRounds(ctx, &w, method, params, c.do(ctx, &w, c.Request(w.id, method, params)))
 }
 
-// DoRaw is like Do for a frame that is sent as it is, and the response with the
+// DoRaw is like Do, but sends the frame unchanged and waits for the response with the
 // given id.
 func (c *Conversation) DoRaw(ctx context.Context, id wire.ID, frame []byte, options ...Option) *Reply {
 	w := waitOf(options)
@@ -206,7 +206,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 	})
 }
 
-// isEcho reports whether what was received is the frame itself.
+// isEcho reports whether the event is the frame, sent back by the server.
 func isEcho(e *transcript.Event, frame []byte) bool {
 	return e.Kind == transcript.Received && e.Exchange == 0 && bytes.Equal(bytes.TrimSpace(e.Raw), frame)
 }
@@ -255,7 +255,7 @@ func (c *Conversation) HasSent(id wire.ID) bool {
 	return c.sentIDs[id.Key()]
 }
 
-// probe sends a frame to which a server may stay silent.
+// probe sends a frame that a server may ignore.
 func (c *Conversation) probe(ctx context.Context, id wire.ID, frame []byte) *Reply {
 	from := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
@@ -294,9 +294,8 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 	}
 }
 
-// responseIn returns the response with the given id that the event holds, or nil.
-// The body of an HTTP response that broke off is none, whatever it holds: no
-// client would get to see it.
+// responseIn returns the response with the given id in the event, or nil. It ignores the
+// body of an HTTP response that broke off, which no client would see.
 func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
 	if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil && e.Unterminated {
 		return nil
@@ -312,7 +311,7 @@ func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
 // sendError returns ErrEnded if the server has ended, and err otherwise.
 func (c *Conversation) sendError(ctx context.Context, err error) error {
 	if ctx.Err() == nil && !errors.Is(err, ErrUnanswered) && !errors.Is(err, ErrStarting) {
-		// Of a server that ends, the input may be seen to close before the output.
+		// When a server ends, its input may close before its output.
 		grace := time.NewTimer(c.Grace())
 		defer grace.Stop()
 		select {
@@ -328,8 +327,8 @@ func (c *Conversation) sendError(ctx context.Context, err error) error {
 }
 
 // sentEvent returns the event of sending frame, at position from or later.
-// Others may have sent messages meanwhile; and a frame with a newline in it is
-// several events.
+// Other callers may have sent messages since; and a frame with a newline is several
+// events.
 func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 	line, _, _ := bytes.Cut(frame, []byte("\n"))
 	for _, e := range c.Record.From(from) {
@@ -341,8 +340,8 @@ func (c *Conversation) sentEvent(from int, frame []byte) *transcript.Event {
 }
 
 // recordGaveUp records that the client stopped waiting for a response because
-// of the server, not of the caller. A server that answers no fence had less
-// than the full time, so that is not recorded.
+// of the server, not of the caller. It records nothing if the fence got no response,
+// because the request then had less than the full time.
 func (c *Conversation) recordGaveUp(r *Reply) {
 	if r.Sent != nil && errors.Is(r.Err, ErrUnanswered) && !errors.Is(r.Err, ErrNoFence) && !c.isIntercepted(r.Sent) {
 		c.Record.Add(transcript.Event{Kind: transcript.GaveUp, Of: r.Sent.Seq})

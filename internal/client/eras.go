@@ -3,6 +3,7 @@ package client
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -10,17 +11,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Keys of the per-request metadata of the stateless era
-// (2026-07-28, basic/index, per-request metadata).
-const (
-	metaVersion      = "io.modelcontextprotocol/protocolVersion"
-	metaClientInfo   = "io.modelcontextprotocol/clientInfo"
-	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
-)
+// Metadata returns the _meta of a request of the stateless era: the version, the client and
+// its capabilities (2026-07-28, basic/index#meta). The caller may change it.
+func (c *Conversation) Metadata() map[string]any {
+	return map[string]any{spec.MetaVersion: c.opts.Version, spec.MetaClientInfo: ClientInfo(), spec.MetaClientCapabilities: c.opts.Capabilities}
+}
 
 // withMeta returns the params to send: in the stateless era the _meta of every
-// request holds the version, the client and its capabilities. Existing keys
-// stay, and so does a _meta that is not an object.
+// request holds the version, the client and its capabilities. It keeps existing
+// keys, and a _meta that is not an object.
 func (c *Conversation) withMeta(in map[string]any) map[string]any {
 	if c.opts.Revision.Era() == spec.Handshake {
 		return in
@@ -29,7 +28,7 @@ func (c *Conversation) withMeta(in map[string]any) map[string]any {
 	if out == nil {
 		out = map[string]any{}
 	}
-	meta := map[string]any{metaVersion: c.opts.Version, metaClientInfo: ClientInfo(), metaCapabilities: c.opts.Capabilities}
+	meta := c.Metadata()
 	if own, there := out["_meta"]; there {
 		keys, ok := own.(map[string]any)
 		if !ok {
@@ -50,14 +49,14 @@ func (c *Conversation) InitializeParams() map[string]any {
 	}
 }
 
-// Initialize sends initialize, and nothing after it, and keeps what the
-// server says of itself. The wait is for as long as a start may take. That no answer
-// came is not recorded, for it is said of the conversation as a whole.
+// Initialize sends initialize, and nothing after it, and keeps what the server declares.
+// It waits as long as a start may take. A missing response is not recorded, because it
+// is reported for the conversation as a whole.
 func (c *Conversation) Initialize(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams()))
 	if r.Succeeded() {
-		c.setServer(r.Message.Result(), "protocolVersion")
+		c.setInitialized(r.Message.Result())
 	}
 	return r
 }
@@ -67,31 +66,47 @@ func (c *Conversation) Initialized(ctx context.Context) error {
 	return c.Notify(ctx, spec.MethodInitialized, nil)
 }
 
-// Handshake opens the dealings: initialize and initialized in the handshake
-// era, server/discover in the stateless one. It fails where the server does
-// not answer, refuses, or answers with another version than was asked for.
-func (c *Conversation) Handshake(ctx context.Context) error {
-	if c.opts.Revision.Era() == spec.Stateless {
-		return c.discover(ctx)
-	}
-	r := c.Initialize(ctx)
-	if err := handshakeError(r); err != nil {
-		return err
-	}
-	if got := c.Server().ProtocolVersion; got != c.opts.Version {
-		return &HandshakeError{Reason: "asked for version " + c.opts.Version + ", the server chose " + got, Reply: r}
-	}
-	return c.Initialized(ctx)
-}
-
-func (c *Conversation) discover(ctx context.Context) error {
+// Discover sends server/discover and keeps what the server says about itself. The
+// protocol version is then the one that the conversation requests, unless the
+// server lists only others.
+func (c *Conversation) Discover(ctx context.Context) *Reply {
 	id := c.NewID()
 	r := c.exchange(ctx, min(c.opts.Timeout, c.opts.StartTimeout), id, c.Request(id, spec.MethodDiscover, nil))
+	if r.Succeeded() {
+		c.setDiscovered(r.Message.Result())
+	}
+	return r
+}
+
+// Greet sends the first request of an ordinary client and nothing after it:
+// initialize, or server/discover in the stateless era.
+func (c *Conversation) Greet(ctx context.Context) *Reply {
+	if c.opts.Revision.Era() == spec.Stateless {
+		return c.Discover(ctx)
+	}
+	return c.Initialize(ctx)
+}
+
+// Handshake makes the conversation ready for requests: initialize and initialized
+// in the handshake era, server/discover in the stateless one. It returns a
+// HandshakeError if the server does not respond, refuses, or does not support the
+// requested version.
+func (c *Conversation) Handshake(ctx context.Context) error {
+	r := c.Greet(ctx)
 	if err := handshakeError(r); err != nil {
 		return err
 	}
-	c.setServer(r.Message.Result(), "")
-	return nil
+	got := c.Server().ProtocolVersion
+	switch {
+	case c.opts.Revision.Era() == spec.Handshake && got != c.opts.Version:
+		return &HandshakeError{Reason: "asked for version " + c.opts.Version + ", the server chose " + got, Reply: r}
+	case c.opts.Revision.Era() == spec.Handshake:
+		return c.Initialized(ctx)
+	case got != c.opts.Version:
+		return &HandshakeError{Reason: "server/discover lists other versions than " + c.opts.Version, Reply: r}
+	default:
+		return nil
+	}
 }
 
 func handshakeError(r *Reply) error {
@@ -104,15 +119,41 @@ func handshakeError(r *Reply) error {
 	return nil
 }
 
-// setServer stores the server data of a result.
-func (c *Conversation) setServer(result jsontext.Value, versionMember string) {
-	s := Server{Result: result}
-	if versionMember != "" {
-		s.ProtocolVersion, _ = wire.Text(wire.At(result, "/"+versionMember))
+// setInitialized keeps what the result of initialize says about the server.
+func (c *Conversation) setInitialized(result jsontext.Value) {
+	version, _ := wire.Text(wire.At(result, "/protocolVersion"))
+	c.setServer(result, version, wire.At(result, "/serverInfo"))
+}
+
+// setDiscovered keeps what the result of server/discover says about the server.
+func (c *Conversation) setDiscovered(result jsontext.Value) {
+	version := c.opts.Version
+	if listed := listedVersions(result); len(listed) > 0 && !slices.Contains(listed, spec.Revision(version)) {
+		version = ""
 	}
+	c.setServer(result, version, wire.At(result, spec.MetaPointer(spec.MetaServerInfo)))
+}
+
+// Lists reports whether the result of server/discover lists the revision. A server of an
+// older revision that answers any method with some result lists none.
+func (s Server) Lists(r spec.Revision) bool { return slices.Contains(listedVersions(s.Result), r) }
+
+// listedVersions returns the versions that the result of server/discover lists; an element
+// that is not a string counts as "".
+func listedVersions(result jsontext.Value) []spec.Revision {
+	var out []spec.Revision
+	for _, v := range wire.Elements(wire.At(result, "/supportedVersions")) {
+		version, _ := wire.Text(v)
+		out = append(out, spec.Revision(version))
+	}
+	return out
+}
+
+func (c *Conversation) setServer(result jsontext.Value, version string, info jsontext.Value) {
+	s := Server{Result: result, ProtocolVersion: version}
 	_, s.Capabilities = wire.Members(wire.At(result, "/capabilities"))
-	s.Name, _ = wire.Text(wire.At(result, "/serverInfo/name"))
-	s.Version, _ = wire.Text(wire.At(result, "/serverInfo/version"))
+	s.Name, _ = wire.Text(wire.At(info, "/name"))
+	s.Version, _ = wire.Text(wire.At(info, "/version"))
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.server = s

@@ -117,10 +117,9 @@ func fenceError(r *Reply) error {
 	return r.Err
 }
 
-// Quiet is the proof of absence: a fence, then nothing for the grace. What
-// came up to its end is in the record. It waits for nothing where neither side
-// has sent anything since the last proof. An error means that nothing can be
-// said of what did not come.
+// Quiet proves that nothing more comes: it sends a fence and waits for the grace. All
+// messages up to its end are in the record. It does not wait if neither side has sent
+// anything since the last proof. After an error, missing messages show nothing.
 func (c *Conversation) Quiet(ctx context.Context) error {
 	if from := c.quietUpTo.Load(); from > 0 {
 		since := c.Record.From(int(from))

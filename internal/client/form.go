@@ -8,9 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// FillIn returns content that fits the schema of a form: every field that is
-// understood, each as its schema wants it. A field that is required and not
-// understood makes it false.
+// FillIn returns content that fits the schema of a form, with a value for every field
+// that it understands. It returns false if it does not understand a required field.
 func FillIn(schema jsontext.Value) (content map[string]any, ok bool) {
 	names, fields := wire.Members(wire.At(schema, "/properties"))
 	content = map[string]any{}
@@ -51,7 +50,7 @@ func fillField(field jsontext.Value) any {
 	}
 }
 
-// fillNumber returns a bound of a number that is an integer, or 1 where it has none.
+// fillNumber returns a bound of the number that is an integer, or 1 if there is none.
 func fillNumber(field jsontext.Value) any {
 	least, most := wire.At(field, "/minimum"), wire.At(field, "/maximum")
 	for _, bound := range []jsontext.Value{least, most} {
@@ -65,7 +64,7 @@ func fillNumber(field jsontext.Value) any {
 	return nil
 }
 
-// fillArray returns as many options as have to be chosen, and one where it is free.
+// fillArray returns as many options as the schema requires, at least one.
 func fillArray(field jsontext.Value) any {
 	var options []jsontext.Value
 	options = append(options, wire.Elements(wire.At(field, "/items/enum"))...)

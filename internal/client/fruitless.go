@@ -10,11 +10,10 @@ import (
 )
 
 // endsWithoutResponse reports whether e is the end of the HTTP exchange that carried the
-// frame, sent at position from or later, and that can bring no answer any more:
-// it was refused, or its body is over. A stream with event ids may be taken up
-// again, unless that was refused, or brought no event at all; a redirection
-// sends the frame elsewhere, and over HTTP+SSE answers come on the stream that
-// was there before.
+// frame, sent at position from or later, so that no response can come in it: it was
+// refused, or its body has ended. A stream with event ids may be resumed, unless that
+// was refused or brought no event; a redirection sends the frame elsewhere; and over
+// HTTP+SSE responses come on another stream.
 func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame []byte) bool {
 	if e.Kind != transcript.Over {
 		return false
@@ -47,7 +46,7 @@ func resumableIDs(all []*transcript.Exchange, x *transcript.Exchange, frame []by
 
 // awaitOtherStreams waits until a response can no longer come although its own
 // exchange has ended: it returns at once if no other stream of the server is
-// open, else after a fence. Before the handshake it sends no fence.
+// open, otherwise after a fence. Before the handshake it sends no fence.
 func (c *Conversation) awaitOtherStreams(ctx context.Context) {
 	if c.hasOpenStream() && (c.Server().Result == nil || c.Fence(ctx) != nil) {
 		<-ctx.Done()

@@ -111,6 +111,7 @@ func TestStatelessHandshake(t *testing.T) {
 		})
 	}
 	inBubble(t, Options{Revision: spec.V20260728, Timeout: time.Second}, slow, func(t *testing.T, c *Conversation, _ *scripted) {
+		c.started.Store(false)
 		if err := c.Handshake(t.Context()); err != nil {
 			t.Fatal(err) // the start may take longer than an answer
 		}

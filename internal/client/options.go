@@ -13,10 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Options say how a conversation is held. The zero value of a field means
-// its default.
+// Options configure a conversation. The zero value of a field means its default.
 type Options struct {
-	// Revision is the one that the client asks for.
+	// Revision is the one that the client requests.
 	Revision spec.Revision
 	// Version is the text sent as protocolVersion; default: the revision.
 	Version string
@@ -24,13 +23,13 @@ type Options struct {
 	Capabilities map[string]any
 	// FirstID is the first id that NewID returns; default 1.
 	FirstID int64
-	// Timeout bounds the wait for an answer; default 10 s.
+	// Timeout bounds the wait for a response; default 10 s.
 	Timeout time.Duration
 	// StartTimeout bounds the wait for the first response of a fresh server, its
-	// start included, and for that to initialize; default 60 s.
+	// start included, and for the response to initialize; default 60 s.
 	StartTimeout time.Duration
 	// Starts, when set, shortens the wait for a server that stays silent while
-	// others start; without it the whole StartTimeout is waited for.
+	// others start; without it, the conversation waits for the whole StartTimeout.
 	Starts Starts
 	// Thorough waits for a fence as long as for any request. Retries set it.
 	Thorough bool
@@ -47,9 +46,8 @@ type Options struct {
 	// Answer replies to a request of the server: the bytes to send, or nil
 	// to leave it unanswered. Default: as the capabilities say.
 	Answer func(request *wire.Message) []byte
-	// Idle is called when the conversation begins to wait for nothing to
-	// happen, so that others may work meanwhile; the function it returns is
-	// called when the wait is over.
+	// Idle is called when the conversation begins to wait for silence, so that
+	// others may work; the function it returns is called when the wait is over.
 	Idle func() (resume func())
 	// SkipQuiet, when set, is called before each wait for silence; if it returns
 	// true, the conversation does not wait.

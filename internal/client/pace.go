@@ -11,7 +11,7 @@ import (
 // rather than the whole timeout: otherwise a server that answers nothing costs
 // the timeout for each request.
 //
-// Fences are remembered apart, for they get less time than other requests.
+// Fences are counted separately, because they get less time than other requests.
 type Pace struct {
 	mu             sync.Mutex
 	hasMissed      bool
@@ -19,8 +19,8 @@ type Pace struct {
 	slowest        time.Duration
 }
 
-// leastWait is what any request gets, also from a server that missed some, and
-// leastFence what any fence gets, as a part of the timeout.
+// leastWait is the least time for any request, also after one has timed out, and
+// leastFence the least time for a fence, as fractions of the timeout.
 const (
 	leastWait  = 2 * time.Second
 	leastFence = 10
@@ -36,8 +36,8 @@ func (p *Pace) limit(timeout time.Duration) time.Duration {
 	return p.scaledLimit(leastWait, timeout)
 }
 
-// fence returns how long to wait for the answer to a fence, which is usual
-// unless one has timed out.
+// fence returns how long to wait for the response to a fence: usual, unless a fence has
+// timed out.
 func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,23 +11,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A fresh server says nothing for as long as it takes to start: milliseconds, or
-// a minute where it is downloaded first or the machine is busy. So whatever is
-// sent to it first has the time of a start, be it an ordinary initialize or an
-// odd one. That the server stays silent then counts only where another one,
-// started while the first was waited for, responds to an ordinary initialize.
+// A server may take milliseconds to start, or a minute if it is downloaded first or the
+// machine is busy. So the first message, ordinary or odd, gets the time of a start.
+// Silence after it counts only if another server, started during the wait, responds to
+// an ordinary initialize.
 
 // ErrStarting says that no response came, and that the server may still have
-// been starting: no other server that was started meanwhile responded either.
+// been starting: no server that was started during the wait responded either.
 var ErrStarting = errors.New("the server may still have been starting: one that was started meanwhile did not respond to an ordinary initialize either")
 
 // Starts tracks the starts of servers, and compares them.
 type Starts interface {
-	// Waits is called when the conversation begins to wait for a server that may
+	// BeginWait is called when the conversation begins to wait for a server that may
 	// still be starting; over is called when that wait has ended.
 	BeginWait() (over func())
-	// Control starts another server of the same kind, beside this one, and
-	// returns nil once it has responded to an ordinary initialize.
+	// Control starts another server of the same kind, and returns nil once it has
+	// responded to an ordinary initialize.
 	Control(ctx context.Context) error
 }
 
@@ -45,14 +44,14 @@ func (c *Conversation) HasStarted() bool {
 	return false
 }
 
-// IsStartUnclear reports whether a response to the first message was waited for as
-// long as a start may take, while nothing showed that a server starts in that
-// time. What is missing then does not count.
+// IsStartUnclear reports whether the conversation waited for the first response as long
+// as a start may take, and nothing showed that a server starts in that time. Missing
+// messages then do not count.
 func (c *Conversation) IsStartUnclear() bool { return c.isStartUnclear.Load() && !c.HasStarted() }
 
 // showsStart reports whether the event is a response. Anything else may be
-// written by a server that does not read yet; over HTTP+SSE the statuses come
-// from what accepts the messages, not from what responds to them.
+// written by a server that does not read yet. Over HTTP+SSE an HTTP status shows only
+// that the message was accepted.
 func (c *Conversation) showsStart(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Responded:
@@ -72,7 +71,7 @@ func (c *Conversation) showsStart(e *transcript.Event) bool {
 func hasOpeningRequest(frames ...[]byte) bool {
 	for _, f := range frames {
 		for _, m := range wire.Parse(f).Messages {
-			if m.Method == spec.MethodInitialize || m.Method == spec.MethodDiscover {
+			if m.Method == spec.MethodInitialize {
 				return true
 			}
 		}
@@ -80,9 +79,9 @@ func hasOpeningRequest(frames ...[]byte) bool {
 	return false
 }
 
-// boundWait bounds a wait by limit, and by the time of a start where the server may
-// still be starting, or where what was sent opens the session. The caller calls
-// the function that it returns when the wait is over.
+// boundWait bounds a wait by limit, or by the time of a start if the server may still be
+// starting or the frame opens the session. The caller calls the function that it
+// returns when the wait is over.
 func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
 	if !opening && c.HasStarted() {
 		return context.WithTimeoutCause(ctx, limit, ErrUnanswered)
@@ -176,10 +175,9 @@ func (w *startWait) afterStart(ctx context.Context) error {
 	return ErrUnanswered
 }
 
-// runControl starts a control and returns how much longer than that the server is
-// to be waited for: half of what the control took, so that it has had more than
-// that by any measure, or where none responded what is left of the time of a
-// start.
+// runControl starts a control and returns how much longer to wait for the server: half
+// the time that the control took, so that the server has had clearly more than that;
+// if the control did not respond, the rest of the time of a start.
 func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pauseEnd, err error) {
 	limited, cancel := context.WithTimeout(ctx, w.longest)
 	began := time.Now()

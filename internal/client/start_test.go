@@ -105,7 +105,7 @@ func TestFirstMessages(t *testing.T) {
 					t.Errorf("the start counts for the grace: %v", c.slowest)
 				}
 				if test.others != nil && test.others.waited != test.took {
-					t.Errorf("the wait for the start is told as %v", test.others.waited)
+					t.Errorf("Starts saw the wait as %v", test.others.waited)
 				}
 			})
 		})

@@ -7,11 +7,12 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // HarmlessMethod returns the method of a request that every server answers with a
-// result, that needs no params, and that changes nothing.
+// result, without params, and that changes nothing.
 func (c *Conversation) HarmlessMethod() string {
 	if c.opts.Revision.Era() == spec.Stateless {
 		return spec.MethodDiscover
@@ -26,11 +27,11 @@ func (c *Conversation) Request(id wire.ID, method string, params map[string]any)
 }
 
 // DoAll sends requests in one write where the transport has such a thing, and
-// waits for all responses. Each has the conversation's timeout from the moment
-// on that those before it were answered, as a server may serve one after the
-// other; after one without a response, those behind it have only the grace left.
-// Within is one limit for all of them. The replies are in the order of the
-// requests. A frame that is no request is a defect of the caller, so it panics.
+// waits for all responses. The timeout of each starts when those before it have got
+// their responses, because a server may serve one after the other; after one without a
+// response, the later ones have only the grace left. Within is one limit for all of
+// them. The replies are in the order of the requests. DoAll panics if a frame is not a
+// request.
 func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...Option) []*Reply {
 	if w := waitOf(options); w.isLimited {
 		return c.doAllWithin(ctx, &w, requests)
@@ -105,8 +106,13 @@ func (c *Conversation) RequestSent(from int, id wire.ID) *transcript.Event {
 	return nil
 }
 
-// Cancel sends a notification that the request with this id, be there one or
-// not, is cancelled.
+// Cancel sends a notification that cancels the request with this id, which need not
+// exist. In the stateless era over HTTP it closes the response
+// instead, which is how a client cancels there.
 func (c *Conversation) Cancel(ctx context.Context, id wire.ID, reason string) error {
+	if link, ok := c.link.(transport.Canceller); ok && c.opts.Revision.Era() == spec.Stateless {
+		link.CloseResponse(id)
+		return nil
+	}
 	return c.Notify(ctx, spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": reason})
 }

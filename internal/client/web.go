@@ -33,7 +33,7 @@ func (c *Conversation) HasExpired() bool {
 		return false
 	}
 	session := ""
-	for _, f := range c.Web().Headers("POST") {
+	for _, f := range c.Web().Headers("POST", nil) {
 		if strings.EqualFold(f.Name, sessionHeader) {
 			session = f.Value
 		}

@@ -35,7 +35,7 @@ func (d *Draft) Write() string {
 	w.line("# Written by mcp-conform init from what %s offers in %s.", word(d.Server), word(d.Revision))
 	w.target(d.Target)
 	w.line("")
-	w.line("# revisions: [%s] # all that the server speaks, unless given", d.Revision)
+	w.line("# revisions: [%s] # judge only these; by default all that the server speaks", d.Revision)
 	w.line("# fail-on: should # warnings fail a run, too")
 	w.tools(d.Offer)
 	w.prompts(d.Offer)

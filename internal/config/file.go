@@ -16,7 +16,7 @@ import (
 type File struct {
 	Shown  string // its path as shown to the user
 	Folder string // the folder that contains it
-	// Command and URL say how to reach the server; at most one of them is set.
+	// Command and URL say how to reach the server. At most one of them is set.
 	Command []string
 	URL     string
 	// Calls says which tools may be called, and how.
@@ -214,7 +214,7 @@ func (r *reader) mention(c *inventory.Config, kind inventory.MentionKind, n *yam
 	c.Mentions = append(c.Mentions, inventory.Mention{Kind: kind, Name: n.Value, Where: r.at(n)})
 }
 
-// get returns the value of a key, nil if the key or the mapping is missing.
+// get returns the value of a key, or nil if the key or the mapping is missing.
 func get(n *yaml.Node, name string) *yaml.Node {
 	var out *yaml.Node
 	each(n, func(key, value *yaml.Node) {

@@ -10,15 +10,15 @@ import (
 // A Kind is the kind of value that a key takes.
 type Kind int
 
-// The kinds.
+// The kinds of values.
 const (
 	Text     Kind = iota
 	Choice        // one of Values
 	Duration      // such as 10s
 	Number        // an integer of at least 1
 	Switch        // true or false
-	Texts         // a list of texts, or a single text
-	Scalars       // a mapping from any names to texts, numbers, true and false, all kept as written
+	Texts         // a list of strings, or a single string
+	Scalars       // a mapping from any names to strings, numbers, true and false, all kept as written
 	Object        // a mapping from any names to any values
 	Mapping       // a mapping with Keys
 	Named         // a mapping from any names to values of Of
@@ -31,13 +31,13 @@ type Key struct {
 	Name  string
 	About string // one sentence
 	Kind  Kind
-	// Values are the permitted values of a Choice, and the values of Texts with a
-	// special meaning.
+	// Values are the permitted values of a Choice, or the values of Texts that
+	// have a special meaning.
 	Values []string
 	Keys   []Key
 	Of     *Key
 	Must   bool // the key is required
-	// Flag and Variable override the key; both may be "".
+	// Flag and Variable override the key. Both may be "".
 	Flag, Variable string
 	Path           bool // it is a path, relative to the folder of the file
 	Example        string

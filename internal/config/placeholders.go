@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 )
 
-// These placeholders stand for the user's own values in suggested lines. A line
+// These placeholders represent the user's own values in suggested lines. A line
 // that was copied with them gives no information about the server.
 const (
 	anyName  = "NAME"
@@ -17,7 +17,7 @@ const (
 	anything = "…"
 )
 
-// placeholders refuses placeholders that were copied from lines which the
+// placeholders rejects placeholders that were copied from lines which the
 // documentation, a report or mcp-conform init suggest.
 func (r *reader) placeholders(root *yaml.Node) error {
 	tools := get(root, "tools")

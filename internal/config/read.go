@@ -31,7 +31,7 @@ const (
 	maxDepth = 64
 )
 
-// Find returns the path of the file in the folder, "" if there is none.
+// Find returns the path of the file in the folder, or "" if there is none.
 func Find(folder string) (string, error) {
 	var found []string
 	for _, name := range names {
@@ -49,7 +49,8 @@ func Find(folder string) (string, error) {
 	}
 }
 
-// Ours reports, by its name, whether a file is one of ours and not a client's.
+// Ours reports, by its name, whether a file is a configuration file of
+// mcp-conform, not of a client.
 func Ours(path string) bool {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".yaml", ".yml":
@@ -59,8 +60,8 @@ func Ours(path string) bool {
 	}
 }
 
-// Read reads the file; shown is its path as shown to the user. Errors are of type
-// *target.UsageError.
+// Read reads the file. The argument shown is its path as shown to the user.
+// Errors are of type *target.UsageError.
 func Read(path, shown string) (*File, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -82,7 +83,8 @@ func Read(path, shown string) (*File, error) {
 	return file, nil
 }
 
-// Parse parses the text of a file; shown is its path as shown to the user.
+// Parse parses the text of a file. The argument shown is its path as shown to
+// the user.
 func Parse(shown string, text []byte) (*File, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	switch {
@@ -136,8 +138,8 @@ type reader struct{ shown string }
 
 func (r *reader) at(n *yaml.Node) string { return at(r.shown, n) }
 
-// check returns what is wrong with a value. path is the full name of its key, such
-// as tools.call.
+// check returns an error if a value is invalid. The argument path is the full
+// name of its key, such as tools.call.
 func (r *reader) check(n *yaml.Node, k *Key, path string) error {
 	if n.Kind == yaml.AliasNode || n.Anchor != "" {
 		return usage(r.at(n), "anchors (&) and aliases (*) are not read", "write out what they stand for")
@@ -258,7 +260,8 @@ func (r *reader) anything(n *yaml.Node, path string, depth int) error {
 	return nil
 }
 
-// unknown refuses a key, and suggests the one that was probably meant.
+// unknown returns an error for an unknown key, and suggests the key that was
+// probably meant.
 func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	var known []string
 	for i := range k.Keys {
@@ -279,8 +282,8 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 	return usage(r.at(key), place+quote(key.Value), advice)
 }
 
-// find returns the path of the only key with that name, "" if there are none or
-// several.
+// find returns the path of the only key with that name, or "" if there is none
+// or more than one.
 func find(name string) string {
 	found, n := "", 0
 	var look func(k *Key, path string)
@@ -348,7 +351,7 @@ func kindOf(n *yaml.Node) string {
 	}
 }
 
-// shortest is how many characters of a text an error shows.
+// shortest is the number of characters of a string that an error shows.
 const shortest = 80
 
 func quote(s string) string {

@@ -121,7 +121,8 @@ func TestCalls(t *testing.T) {
 	}
 }
 
-// TestErrors checks that each error says where, what, and what to do.
+// TestErrors checks that each error says where the problem is, what it is, and
+// what to do.
 func TestErrors(t *testing.T) {
 	const noAnchors = "anchors (&) and aliases (*) are not read"
 	for _, c := range []struct{ name, text, want, advice string }{
@@ -210,7 +211,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestBomb checks that an alias bomb is refused before it is expanded.
+// TestBomb checks that an alias bomb is rejected before it is expanded.
 func TestBomb(t *testing.T) {
 	text := "tools:\n  arguments:\n    t:\n      a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n"
 	for i := 1; i < 30; i++ {
@@ -286,8 +287,8 @@ func TestExamples(t *testing.T) {
 	look(&top, nil)
 }
 
-// FuzzConfig checks that every text is either refused with a message or read, each
-// time with the same result.
+// FuzzConfig checks that every text is either rejected with a message or read,
+// with the same result each time.
 func FuzzConfig(f *testing.F) {
 	f.Add(whole)
 	f.Add("a: &a [*a]")

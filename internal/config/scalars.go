@@ -50,7 +50,8 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 	return nil
 }
 
-// text checks a text. Dates count as texts, because revisions look like dates.
+// text checks a string. Dates count as strings, because revisions look like
+// dates.
 func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
 	if n.Kind != yaml.ScalarNode {
 		return r.wrong(n, path, want, "")
@@ -79,8 +80,8 @@ var (
 	errTag    = errors.New("has a tag that is not read")
 )
 
-// plain returns a scalar as encoding/json represents it. Dates stay texts, as
-// written.
+// plain returns a scalar as encoding/json represents it. Dates remain strings,
+// as written.
 func plain(n *yaml.Node) (any, error) {
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":

@@ -8,7 +8,7 @@ import (
 // SchemaFile is the name, in docs/, of the JSON Schema of the configuration file.
 const SchemaFile = "mcp-conform.schema.json"
 
-// An object2020 is a JSON object; encoding/json sorts its members.
+// An object2020 is a JSON object. encoding/json sorts its members.
 type object2020 = map[string]any
 
 // Schema returns the JSON Schema of the configuration file, for editors.

@@ -15,27 +15,28 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Control is the outcome of an ordinary request.
+// A Control is the outcome of an ordinary request.
 type Control struct {
 	// What names the request in a sentence, as in "a call with valid arguments".
 	What string
-	// Sent reports that the control was sent and got a response.
+	// Sent reports whether the control was sent and got a response.
 	Sent   bool
 	Served bool
 	// Got is the response.
 	Got Response
 }
 
-// Response is the outcome of a request.
+// A Response is the outcome of a request.
 type Response struct {
 	// Words describe it: a status, or the code and message of an error.
 	Words string
-	// form are the words without what differs from one request to the next:
-	// numbers, and what the request itself says.
+	// form is the words without what differs from one request to the next:
+	// numbers, and strings of the request itself.
 	form string
 }
 
-// Of returns the control whose params got the response m, nil for none.
+// Of returns the control for a request with these params and its response m,
+// which is nil if there was none.
 func Of(what string, params jsontext.Value, m *wire.Message) Control {
 	if m == nil {
 		return Control{What: what}
@@ -43,7 +44,7 @@ func Of(what string, params jsontext.Value, m *wire.Message) Control {
 	return Control{What: what, Sent: true, Served: Served(m), Got: Got(params, m)}
 }
 
-// Status returns a response with this description only.
+// Status returns a response that has only this description.
 func Status(words string) Response { return Response{Words: words, form: form(nil, words)} }
 
 // Unclear returns why the refusal of an odd request proves nothing about its odd
@@ -64,8 +65,8 @@ func (c Control) Unclear(odd Response, byName bool) string {
 	}
 }
 
-// Served reports whether a response is a result, other than that of a tool
-// that says that it failed.
+// Served reports whether a response is a result, except one in which a tool
+// says that it failed.
 func Served(m *wire.Message) bool {
 	return m.Has("result") && !m.IsError() && string(wire.At(m.Result(), "/isError")) != "true"
 }
@@ -90,11 +91,11 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// shortest is the length from which on a text of the request is taken out of
-// the response: shorter ones are parts of other words.
+// shortest is the minimum length of a string of the request that is removed
+// from the response: shorter ones are parts of other words.
 const shortest = 3
 
-// form returns a text without the texts in the params, and without numbers.
+// form masks the strings in the params, and all numbers, in a text.
 func form(params jsontext.Value, text string) string {
 	var v any
 	if json.Unmarshal(params, &v) == nil {
@@ -126,7 +127,7 @@ func texts(v any) []string {
 	return out
 }
 
-// clip shortens what a server said.
+// clip shortens text from a server.
 func clip(s string) string {
 	const most = 160
 	r := []rune(s)

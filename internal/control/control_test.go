@@ -30,7 +30,7 @@ func TestUnclear(t *testing.T) {
 	for _, test := range []struct {
 		name, control, odd string
 		byName             bool
-		want               string // in the reason; "" where the refusal may be interpreted
+		want               string // part of the reason; "" if the refusal may be interpreted
 	}{
 		{name: "the control is served", control: served, odd: invalid},
 		{name: "both panic, at other times", control: panics, odd: `"error":{"code":-32603,"message":"panic at 0x99 after 12 ms"}`, want: "gets the same: error -32603"},

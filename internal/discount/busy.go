@@ -10,8 +10,8 @@ import (
 )
 
 // busy requires that every attempt reproduces a broken requirement if its
-// evidence is an error that may mean that the server had no time: the code
-// shows nothing about the request. A server under load refuses some requests.
+// evidence is an error that may mean that the server was busy. A server under
+// load refuses some requests, and the code shows nothing about the request.
 type busy struct{}
 
 func (busy) discount(c *Claim) (Effect, string) {
@@ -26,8 +26,8 @@ func (busy) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// mayBeBusy reports whether an error has a code of a failure within the server,
-// or one that only its author knows.
+// mayBeBusy reports whether an error has a code for a failure within the
+// server, or one that only the server's author knows.
 func mayBeBusy(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	switch spec.Code(code) {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestDiscountsOfClaims holds each discount against a claim to which it applies,
-// and against its neighbour, to which it does not.
+// TestDiscountsOfClaims checks each discount with a claim to which it applies,
+// and with a similar claim to which it does not.
 func TestDiscountsOfClaims(t *testing.T) {
 	const (
 		http   = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"
@@ -50,7 +50,8 @@ func TestDiscountsOfClaims(t *testing.T) {
 	}
 }
 
-// TestNotices shows that what a run met is named once, in the order of the table.
+// TestNotices checks that what a run observed repeatedly is reported once, in
+// the order of the table.
 func TestNotices(t *testing.T) {
 	const refused = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 429 Too Many Requests\n1! complete\n"
 	r := NewRun()

@@ -12,18 +12,19 @@ import (
 )
 
 // cutoffs counts the HTTP requests that got a response, and those whose
-// connection broke before it was complete. A connection that breaks now and
-// then is a matter of the network; if all requests of a method break, the user
-// should know.
+// connection broke before it was complete. If a connection breaks now and then,
+// the network may be the reason; if it breaks at every request of a method, the
+// user should know.
 type cutoffs map[string]*cutoff
 
 type cutoff struct{ broke, other int }
 
-// manyCutoffs is how many connections have to break, and none to do otherwise.
+// manyCutoffs is how many requests of a method must break off, and none
+// complete, to be reported.
 const manyCutoffs = 3
 
-// observe counts what became of the requests of one conversation, except those
-// whose connection the client closed.
+// observe counts how the requests of one conversation ended, except those whose
+// connection the client closed.
 func (c cutoffs) observe(conv Conversation) {
 	for _, x := range conv.Dialogue.Exchanges().All() {
 		if x.Sent == nil || x.End == nil || x.Ended() != transcript.Broken && x.Ended() != transcript.Complete {
@@ -46,8 +47,8 @@ func (c cutoffs) observe(conv Conversation) {
 	}
 }
 
-// notice lists the methods whose every request broke; "" if there are none, or
-// if no request at all succeeded, as after the end of the server.
+// notice lists the methods whose requests all broke off. It returns "" if there
+// are none, or if no request at all succeeded, as after the end of the server.
 func (c cutoffs) notice() string {
 	var said []string
 	whole := 0

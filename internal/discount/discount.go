@@ -1,11 +1,11 @@
 // Package discount lists the reasons for which a request without an ordinary
 // response does not count against the server.
 //
-// Everything that a client sends has to be accounted for: it got a response,
-// or a discount applies, or it is a finding. There is nothing between: what no
-// discount explains is reported. One table is for JSON-RPC requests, over any
-// transport, and one for HTTP requests. A third, Run, is for what a whole run meets: it may make a
-// deviation void, or have it come back each time before it counts.
+// Everything that a client sends has to be accounted for: it got a response, a
+// discount applies, or it is a finding. What no discount explains is reported.
+// One table is for JSON-RPC requests, over any transport, and one for HTTP
+// requests. A third, Run, uses what a whole run observed: it may void a
+// deviation, or require that every attempt reproduces it.
 package discount
 
 import (
@@ -15,29 +15,31 @@ import (
 // ExchangeFacts describe an HTTP request after its conversation has ended. The
 // zero value is a request that got no response.
 type ExchangeFacts struct {
-	// Method is that of the HTTP request.
+	// Method is the method of the HTTP request.
 	Method string
-	// Status is that of the response, 0 where none came.
+	// Status is the status of the response, or 0 if none came.
 	Status int
-	// Partial: the response came, but its body ended before its announced end,
-	// or could not be read.
+	// Partial reports whether the response came, but its body ended before its
+	// announced end or could not be read.
 	Partial bool
-	// Ended is how the exchange ended, "" where the record ends before it.
+	// Ended is how the exchange ended, or "" if the record ends before it.
 	Ended transcript.How
 	// Size is the number of bytes in the body of the request.
 	Size int64
-	// Waited: the client waited as long as a response may take.
+	// Waited reports whether the client waited as long as a response may take.
 	Waited bool
-	// ServerEnded: the server had ended, or was asked to.
+	// ServerEnded reports whether the server had ended, or the client had asked
+	// it to.
 	ServerEnded bool
-	// Judged: the JSON-RPC requests in the body have no response, and that is
-	// judged there.
+	// Judged reports whether the JSON-RPC requests in the body have no
+	// response, which is judged separately.
 	Judged bool
-	// Elsewhere: the JSON-RPC responses came on another stream.
+	// Elsewhere reports whether the JSON-RPC responses came on another stream.
 	Elsewhere bool
-	// Withdrawn: the client cancelled what it had requested.
+	// Withdrawn reports whether the client cancelled its JSON-RPC requests.
 	Withdrawn bool
-	// SessionOver: the session of the request had ended, or was about to.
+	// SessionOver reports whether the session of the request had ended, or was
+	// about to.
 	SessionOver bool
 }
 
@@ -46,13 +48,13 @@ func (f ExchangeFacts) incomplete() bool { return f.Status == 0 || f.Partial }
 
 // A Discount is one reason for which something does not count.
 type Discount struct {
-	// ID is made of words, and stable.
+	// ID consists of words, and is stable.
 	ID string
 	// Reason completes "does not count: ".
 	Reason string
 }
 
-// row is a discount and when it applies to facts of type F.
+// A row is a discount, and when it applies to facts of type F.
 type row[F any] struct {
 	Discount
 	applies func(F) bool

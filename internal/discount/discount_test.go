@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestDiscountsOfExchanges holds each discount against a request that it explains, and
-// against its neighbour, which nothing explains.
+// TestDiscountsOfExchanges checks each discount with a request that it
+// explains, and with a similar one that no discount explains.
 func TestDiscountsOfExchanges(t *testing.T) {
 	broken, dropped := transcript.Broken, transcript.Dropped
 	proven := map[string]bool{}
@@ -47,7 +47,7 @@ func TestDiscountsOfExchanges(t *testing.T) {
 	complete(t, discount.Exchanges(), proven)
 }
 
-// TestDiscountsOfRequests does the same for JSON-RPC requests.
+// TestDiscountsOfRequests checks the same for JSON-RPC requests.
 func TestDiscountsOfRequests(t *testing.T) {
 	proven := map[string]bool{}
 	waited := func(f discount.RequestFacts) discount.RequestFacts { f.Waited = true; return f }
@@ -81,7 +81,7 @@ func TestDiscountsOfRequests(t *testing.T) {
 	complete(t, discount.Requests(), proven)
 }
 
-// complete complains of discounts in a table without a row in the test.
+// complete reports the discounts in a table that no row of a test covers.
 func complete(t *testing.T, table []discount.Discount, proven map[string]bool) {
 	t.Helper()
 	for _, d := range table {

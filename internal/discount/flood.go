@@ -17,8 +17,8 @@ func IsFlooded(events []*transcript.Event) bool {
 	return slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Flooded })
 }
 
-// IsOverlong reports whether what could not be taken in is a single message that
-// is too long, rather than text, or too many messages.
+// IsOverlong reports whether a flood is a single message that is too long,
+// rather than text or too many messages.
 func IsOverlong(flood *transcript.Event) bool {
 	return flood.Size > transcript.DefaultFrame && wire.LooksLikeMessage(flood.Raw)
 }
@@ -37,7 +37,7 @@ func (f *flood) observe(c Conversation) {
 			did = "sent a message " + in + " that is longer than mcp-conform reads:"
 		}
 		text := fmt.Sprintf("the server %s %s, which began with %q; the rest was not judged", did, e.Detail, wire.Excerpt(string(e.Raw), 80))
-		if f.text == "" || text < f.text { // of several the same in every run
+		if f.text == "" || text < f.text { // choose the same one in every run
 			f.text = text
 		}
 	}

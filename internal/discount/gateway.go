@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// gateway discounts what a case saw in a conversation in which something between
-// client and server responded in the server's place.
+// gateway discounts what a case observed in a conversation in which an
+// intermediary responded instead of the server.
 type gateway struct {
 	count int
 	line  string // the first status line

@@ -15,7 +15,7 @@ import (
 )
 
 // A slow tool is not counted as a failure: a call without a response in time is
-// cancelled, and then needs none. Only the user knows whether such a call is slow
+// cancelled, and then needs none. Only the user knows whether the call is slow
 // or hangs, so a notice reports it. Calls that got a response in time in another
 // conversation are only slow.
 
@@ -29,20 +29,20 @@ var nameMembers = map[string]string{
 	spec.MethodComplete:           "/ref",
 }
 
-// overdues are what became of such requests, a revision each.
+// overdues holds the history of these requests, by revision.
 type overdues map[spec.Revision]map[request]*history
 
 // A request identifies equal requests, in any conversation.
 type request struct{ method, name, arguments string }
 
-// history is the outcome of all equal requests.
+// A history is the outcome of all equal requests.
 type history struct {
-	answeredInTime, answeredLate bool          // an answer came
-	waited                       time.Duration // the longest that one was waited for that was cancelled
-	responseEnded                bool          // it was waited for without a response, for the response to it had ended
+	answeredInTime, answeredLate bool          // a response came
+	waited                       time.Duration // the longest wait before a request was cancelled
+	responseEnded                bool          // the HTTP response had ended without it before it was cancelled
 }
 
-// observe takes what became of the requests of one conversation.
+// observe records the outcomes of the requests in one conversation.
 func (o overdues) observe(c Conversation) {
 	for _, r := range c.Dialogue.Requests() {
 		if nameMembers[r.Message.Method] == "" {
@@ -80,16 +80,18 @@ func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
 	return o[rev][key]
 }
 
-// overdue are all requests of one method and name that had no answer in time.
+// overdue describes all requests of one method and name that got no response in
+// time.
 type overdue struct {
 	method, name   string
 	waited         time.Duration
-	responseEnded  bool // the response to one ended before
-	othersAnswered bool // others of that name had one
-	neverAnswered  bool // one of them had none later, either
+	responseEnded  bool // the HTTP response to one of them ended without it
+	othersAnswered bool // others of that name got a response in time
+	neverAnswered  bool // one of them got no response later, either
 }
 
-// list returns what had no answer in time in the revisions, in order.
+// list returns the requests that got no response in time in the revisions, in
+// order.
 func (o overdues) list(revisions ...spec.Revision) []overdue {
 	type place struct{ method, name string }
 	all, answered := map[place]*overdue{}, map[place]bool{}
@@ -129,7 +131,7 @@ func (o overdue) describe() string {
 	return fmt.Sprintf("%s%s of %q %s not answered within %v", some, o.method, wire.Excerpt(o.name, 60), was, o.waited.Truncate(100*time.Millisecond))
 }
 
-// mostOverdue is how many of them are named.
+// maxNamed limits how many of them are listed.
 const maxNamed = 5
 
 // notice lists the requests without a response in time, or returns "".
@@ -152,11 +154,11 @@ func (o overdues) notice() string {
 	return text
 }
 
-// requestAnswered is the requirement that each request is answered.
+// requestAnswered is the requirement that each request gets a response.
 const requestAnswered = "base.request-answered"
 
-// adjust changes the verdict that each request was answered from kept to not
-// observed if a request got no response before it was cancelled.
+// adjust changes the verdict on requestAnswered from kept to not observed if a
+// request got no response before it was cancelled.
 func (o overdues) adjust(v *verdict.Verdict) {
 	if v.Requirement != requestAnswered || v.Outcome != verdict.Kept {
 		return

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// eventsOf reads a script, one for each conversation.
+// eventsOf parses the script of one conversation.
 func eventsOf(t *testing.T, script string) []*transcript.Event {
 	t.Helper()
 	r, err := transcript.ParseScript(strings.ReplaceAll(script, "\t", ""))
@@ -19,7 +19,7 @@ func eventsOf(t *testing.T, script string) []*transcript.Event {
 	return r.Events
 }
 
-// conversation is one of a revision that has these events.
+// conversation returns a conversation with these events.
 func conversation(events []*transcript.Event) Conversation {
 	return Conversation{spec.V20251125, events, transcript.DialogueOf(events)}
 }

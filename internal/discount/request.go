@@ -1,42 +1,49 @@
 package discount
 
-// RequestFacts are what is known of a JSON-RPC request that got no response
-// when its conversation is over. The zero value is a request that the client
-// sent and did not wait for.
+// RequestFacts describe a JSON-RPC request that got no response, after its
+// conversation has ended. The zero value is a request that the client sent and
+// did not wait for.
 type RequestFacts struct {
-	// Waited: the client waited as long as a response may take, or the server
-	// ended before.
+	// Waited reports whether the client waited as long as a response may take,
+	// or the server ended before.
 	Waited bool
-	// Refused: the status of the HTTP response refused the request, or there was
-	// no connection.
+	// Refused reports whether the status of the HTTP response refused the
+	// request, or there was no connection.
 	Refused bool
-	// Illegal: no client may send such a request.
+	// Illegal reports whether the request is one that no client may send.
 	Illegal bool
-	// Irregular: the specification does not say that a server responds to a
-	// request at this time: before the handshake was complete, after a second
-	// initialize, with an id that was used before, in a batch.
+	// Irregular reports whether the specification does not say that a server
+	// responds to a request at this time: before the handshake was complete,
+	// after a second initialize, with an id that was used before, in a batch.
 	Irregular bool
-	// Disordered: the client had broken the order of the handshake.
+	// Disordered reports whether the client had broken the order of the
+	// handshake.
 	Disordered bool
-	// Withdrawn: the client cancelled it.
+	// Withdrawn reports whether the client cancelled it.
 	Withdrawn bool
-	// Stopped: the client had sent a signal, closed the input or ended the session.
+	// Stopped reports whether the client had sent a signal, closed the input or
+	// ended the session.
 	Stopped bool
-	// ServerEnded: the server had ended, or ended before the wait was over.
+	// ServerEnded reports whether the server had ended, or ended before the
+	// wait was over.
 	ServerEnded bool
-	// Disrupted: something that a server has to survive was sent before, and is
-	// judged as what ended it.
+	// Disrupted reports whether the server stopped at an earlier message that
+	// it has to survive, which is judged instead.
 	Disrupted bool
-	// Mistaken: a response with another id was meant for it, which is judged.
+	// Mistaken reports whether a response with another id was meant for it,
+	// which is judged instead.
 	Mistaken bool
-	// Unreadable: the response may be in a line that nobody can read, which is judged.
+	// Unreadable reports whether the response may be in a line that cannot be
+	// read, which is judged instead.
 	Unreadable bool
-	// AfterIllegal: something illegal was sent before, and the server responded
-	// to nothing since.
+	// AfterIllegal reports whether something illegal was sent before, and the
+	// server responded to nothing since.
 	AfterIllegal bool
-	// Unsupported: the server knows no ping at all, which is judged by itself.
+	// Unsupported reports whether the server does not know ping, which is
+	// judged instead.
 	Unsupported bool
-	// ExchangeJudged: the HTTP response ended without it, which is judged.
+	// ExchangeJudged reports whether the HTTP response ended without it, which
+	// is judged instead.
 	ExchangeJudged bool
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Conversation is one that has ended, as discounts read it.
+// A Conversation is a conversation that has ended, as discounts read it.
 type Conversation struct {
 	Revision spec.Revision
 	Events   []*transcript.Event
@@ -18,17 +18,19 @@ type Conversation struct {
 // A Claim is a deviation before it counts.
 type Claim struct {
 	Requirement string
-	Outcome     verdict.Outcome     // that it has where it counts
-	Events      []*transcript.Event // of the conversation in which it was seen; none where nobody knows
+	Outcome     verdict.Outcome     // its outcome if it counts
+	Events      []*transcript.Event // of the conversation in which it was seen; empty if that is not known
 	At          []int               // positions that show it
-	// ByCase: a case says so. A rule discounts by itself what it can't know.
+	// ByCase reports whether a case makes the claim. Rules leave out what they
+	// cannot know.
 	ByCase bool
 	From   int // position from which on the case ran
-	// Conversations are all of the case, or of those that it shared one with.
+	// Conversations are all conversations of the case, or of the cases that it
+	// shared one with.
 	Conversations [][]*transcript.Event
 }
 
-// Effect is what a discount does to a claim.
+// An Effect is what a discount does to a claim.
 type Effect int
 
 // The effects, mildest first.
@@ -38,7 +40,7 @@ const (
 	Void                   // it shows nothing
 )
 
-// What a run knows in addition to the facts of single requests.
+// The state of a run's discount implements at least one of these.
 type (
 	// observer reads every conversation of a run.
 	observer interface{ observe(Conversation) }
@@ -50,7 +52,7 @@ type (
 	noticer interface{ notice() string }
 )
 
-// runRow is a discount of a run. Its state is at least one of observer,
+// A runRow is a discount of a run. Its state is at least one of observer,
 // discounter and noticer.
 type runRow struct {
 	Discount
@@ -98,7 +100,7 @@ func (r *Run) Discount(c *Claim) (Effect, string) {
 	return effect, reason
 }
 
-// Notices returns what the user should know, a sentence each.
+// Notices returns what the user should know, one sentence each.
 func (r *Run) Notices() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -130,7 +132,7 @@ func (r *Run) Adjust(v *verdict.Verdict) {
 }
 
 // IsSameError reports whether one of the events is the error that every plain
-// request of the revision got: what it shows has one cause.
+// request of the revision got, so that all its effects have one cause.
 func (r *Run) IsSameError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,20 +11,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sameError keeps the responses to the plainest requests of each revision: pings,
-// and requests for the first page of a list. Where all of them get the same error,
-// the server is likely set up wrongly (another tenant, no access to what it needs),
-// and everything that is found because of that error has one cause.
+// sameError records the responses to the plainest requests of each revision:
+// pings, and requests for the first page of a list. If all of them get the same
+// error, the server is probably misconfigured (another tenant, no access to
+// what it needs), and everything that is found because of that error has one
+// cause.
 type sameError map[spec.Revision]*plainRequests
 
 type plainRequests struct {
 	refused map[string]bool // methods
-	reason  string          // of every refusal, as refusalOf has it
+	reason  string          // of every refusal, as refusalOf returns it
 	other   bool            // a list was served, or refused for another reason
 }
 
-// fewestRefused is how many methods have to be refused, so that there is more to
-// it than one broken list.
+// fewestRefused is how many methods must be refused, because a single one may
+// be just a broken list.
 const fewestRefused = 2
 
 // plainMethods are the methods that are served in their plainest form by every
@@ -33,7 +34,7 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// observe counts the responses in one conversation, once its handshake is over.
+// observe counts the responses in one conversation after its handshake.
 func (r sameError) observe(c Conversation) {
 	ready := slices.IndexFunc(c.Events, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == spec.MethodInitialized })
@@ -68,7 +69,7 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 	}
 	reason := refusalOf(m)
 	switch {
-	case reason == "" && method == spec.MethodPing: // answered below what was set up wrongly
+	case reason == "" && method == spec.MethodPing: // a ping may succeed although the rest is misconfigured
 	case reason == "" || of.reason != "" && of.reason != reason:
 		of.other = true
 	default:
@@ -76,7 +77,8 @@ func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Mes
 	}
 }
 
-// commonError returns the error that every plain request got, "" where there is none.
+// commonError returns the error that every plain request got, or "" if there is
+// none.
 func (r sameError) commonError(rev spec.Revision) string {
 	if of := r[rev]; of != nil && !of.other && len(of.refused) >= fewestRefused {
 		return of.reason
@@ -94,7 +96,8 @@ func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, 
 	})
 }
 
-// notice asks whether the server is set up rightly, "" where it served anything.
+// notice asks whether the server is configured correctly. It returns "" if the
+// server served a list.
 func (r sameError) notice() string {
 	for _, rev := range slices.Sorted(maps.Keys(r)) {
 		if reason := r.commonError(rev); reason != "" {
@@ -105,7 +108,7 @@ func (r sameError) notice() string {
 	return ""
 }
 
-// refusalOf returns code and text of an error, "" for a result.
+// refusalOf returns the code and message of an error, or "" for a result.
 func refusalOf(m *wire.Message) string {
 	if !m.IsError() {
 		return ""

@@ -45,7 +45,7 @@ func TestSameError(t *testing.T) {
 			if x.met[0].request != early {
 				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(ready)})
 			}
-			var first []int // response
+			var first []int // positions of the responses to listTools
 			for _, e := range x.met {
 				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(e.request)})
 				if e.answer == "" {

@@ -25,7 +25,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// listing is a toy that answers tools/list with these results, by cursor.
+// listing returns a toy that responds to tools/list with the page for the
+// cursor.
 func listing(page func(cursor string) string) *toy {
 	y := &toy{}
 	y.answer = func(_ int64, m *wire.Message) []byte {
@@ -41,7 +42,8 @@ func listing(page func(cursor string) string) *toy {
 	return y
 }
 
-// --call-tools all is advised only where it is not given and would help.
+// TestAdviceOnCalls checks that --call-tools all is advised only if it is not
+// given and would help.
 func TestAdviceOnCalls(t *testing.T) {
 	const tool, none = `{"tools":[{"name":"x","inputSchema":{"type":"object"}}]}`, `{"tools":[]}`
 	for name, test := range map[string]struct {
@@ -71,7 +73,8 @@ func TestAdviceOnCalls(t *testing.T) {
 	}
 }
 
-// A list without an end is mentioned, once for all revisions.
+// TestListsWithoutEnd checks that a list without an end leads to one notice for
+// all revisions.
 func TestListsWithoutEnd(t *testing.T) {
 	page := func(next string) string { return `{"tools":[],"nextCursor":"` + next + `"}` }
 	for name, test := range map[string]struct {
@@ -95,12 +98,13 @@ func TestListsWithoutEnd(t *testing.T) {
 	}
 }
 
-// A second copy that ends the first, on whose port it may listen, is not called
-// one that failed to start.
+// TestASecondCopyThatEndsTheFirst checks that a second copy that stops the
+// first one (both may listen on the same port) is not reported as a copy that
+// failed to start.
 func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
-	ended := make(chan struct{}) // of the latest copy
+	ended := make(chan struct{}) // closed when a newer copy replaces the latest
 	y := &toy{}
 	dialer := stdio.InProcess("toy", func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		mine, done := make(chan struct{}), make(chan struct{})
@@ -112,7 +116,7 @@ func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 			defer close(done)
 			for lines := bufio.NewScanner(in); lines.Scan(); {
 				for _, m := range wire.Parse(lines.Bytes()).Messages {
-					if m.Method == spec.MethodInitialize { // the copies that start at once are all there by then
+					if m.Method == spec.MethodInitialize { // wait until all concurrently started copies run
 						select {
 						case <-mine:
 							return
@@ -141,7 +145,8 @@ func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 	}
 }
 
-// That the connection which found the transport was answered is said where the
+// TestASecondConnectionThatEndsTheServer checks that the error mentions the
+// response to the first connection, which detected the transport, if only the
 // next one gets no response.
 func TestASecondConnectionThatEndsTheServer(t *testing.T) {
 	const said = "the second one may have stopped the server"

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A refusal that a lack of time may cause has to come back each time, in
-// whatever words it is put.
+// TestRefusalsThatMayComeOfLoad checks that an error that overload may cause
+// has to recur in every retry, whatever its message.
 func TestRefusalsThatMayComeOfLoad(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// caseTime bounds a case, without the starts of its servers. It is far more than
-// any case needs with a server that responds.
+// caseTime limits the time of a case, without the starts of its servers. It is
+// far more than any case needs with a server that responds.
 const caseTime = 90 * time.Second
 
 // errCaseTime is the cause when a case exceeds caseTime.
@@ -57,7 +57,8 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	return complete(c, r.dropDiscounted(c, t.Observations()), stop)
 }
 
-// dropDiscounted replaces the deviations that a discount voids.
+// dropDiscounted replaces the deviations that a discount voids with "not
+// observed".
 func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []suite.Observation {
 	for i := range said {
 		s := &said[i]

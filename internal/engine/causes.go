@@ -8,17 +8,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Sighting is one place where a deviation was seen.
+// A Sighting is one place where a deviation was seen.
 type Sighting struct {
-	// Events are those of the conversation, the same slice for each sighting in it.
+	// Events are the events of the conversation. All sightings in it share the
+	// slice.
 	Events    []*transcript.Event
 	Deviation *verdict.Deviation
-	// Case is the case in which it was seen, "" for none.
+	// Case is the id of the case during which it was seen, or "".
 	Case string
-	// Said: the case itself reported it. A case looks only at what it caused,
-	// while a rule sees every occurrence.
+	// Said reports whether the case itself reported it. A case looks only at
+	// what it caused, while a rule sees every occurrence.
 	Said bool
-	// Common: the evidence contains the error that every request gets.
+	// Common reports whether the evidence contains the error that every request
+	// gets.
 	Common bool
 }
 
@@ -37,8 +39,9 @@ type Sightings map[verdict.Key][]verdict.Sighting
 // Add adds one place where a deviation was seen.
 func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.forReport()) }
 
-// spot returns where the deviation was seen: at the request if that got no
-// response, at the exit of the process if that is why; nil if it is not known.
+// spot returns the position of the deviation: the request if it got no
+// response, or the exit of the process if that is the reason. It returns nil if
+// the position is not known.
 func (s *Sighting) spot() *verdict.Spot {
 	if len(s.Deviation.At) == 0 {
 		return nil
@@ -57,8 +60,8 @@ func (s *Sighting) spot() *verdict.Spot {
 }
 
 // endAfter returns the position at which the server exited by itself, if the
-// given position is that, or a message after which the server sent nothing;
-// otherwise -1.
+// given position is that exit or a message after which the server sent nothing.
+// Otherwise it returns -1.
 func endAfter(events []*transcript.Event, at int) int {
 	end := slices.IndexFunc(events, (*transcript.Event).IsServerEnd)
 	switch {
@@ -81,8 +84,8 @@ func endAfter(events []*transcript.Event, at int) int {
 	return end
 }
 
-// receivedDuringCase counts the messages of the server during the case at the
-// position.
+// receivedDuringCase counts the messages that the server sent during the case
+// that was running at the position.
 func receivedDuringCase(events []*transcript.Event, at int) int {
 	n := 0
 	for i, e := range events {
@@ -138,7 +141,7 @@ func (r *reporting) shareSightings(p *verdict.Report) {
 	if r.o.Sighted == nil {
 		return
 	}
-	chosen := map[verdict.Key]*candidate{} // those of which the report has the evidence
+	chosen := map[verdict.Key]*candidate{} // the candidates whose evidence the report quotes
 	for _, c := range r.found {
 		chosen[c.key] = c
 	}

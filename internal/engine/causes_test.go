@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// held makes a conversation of one letter an event: > sent, < received,
-// c a case begins, x our end of the input, # the server's end, ? the end of
-// the wait for the event before.
+// held returns a conversation with one event for each letter of the script: >
+// sent, < received, c case began, x input closed by the client, # output closed
+// by the server, ? gave up waiting for the previous event.
 func held(script string) []*transcript.Event {
 	kinds := map[rune]transcript.Kind{
 		'>': transcript.Sent, '<': transcript.Received, 'c': transcript.CaseBegan, 'x': transcript.InputClosed,

@@ -11,31 +11,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// maxTries is the number of retries without recurrence after which a deviation
-// is flaky, and the number of retries without a fresh server after which it is
-// unconfirmed.
+// maxAttempts is the number of retries without a recurrence after which a
+// deviation is flaky, and the number of retries without a fresh server after
+// which it is unconfirmed.
 const maxAttempts = 3
 
 // confirmation holds the results of the retries.
 type confirmation struct {
 	*execution
 	found   []*candidate               // all deviations, equal ones merged
-	retried map[verdict.Key]*candidate // those that are, or were, tried again
+	retried map[verdict.Key]*candidate // those that are being retried, or were
 }
 
 func newConfirmation(x *execution) *confirmation {
 	return &confirmation{execution: x, retried: map[verdict.Key]*candidate{}}
 }
 
-// attempt is a group of candidates that one retry can show again.
+// An attempt is a group of candidates that one retry can reproduce.
 type attempt struct {
 	revision   spec.Revision
 	during     *suite.Case
 	candidates []*candidate
 }
 
-// attempts groups candidates by what must run again, in their order. Notes are
-// not retried.
+// attempts groups the candidates by the case and revision that must run again,
+// in order. Notes are not retried.
 func attempts(candidates []*candidate) []*attempt {
 	var out []*attempt
 	groups := map[instance]*attempt{}
@@ -56,8 +56,7 @@ func attempts(candidates []*candidate) []*attempt {
 	return out
 }
 
-// claim returns those of the candidates that are not yet retried, and marks
-// them as taken.
+// claim returns the candidates that no retry has claimed yet, and claims them.
 func (r *confirmation) claim(candidates []*candidate) []*candidate {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,8 +113,9 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	r.retryUnit(ctx, u, candidates)
 }
 
-// confirm retries, one after the other with no other server running, every
-// candidate above a note that was not retried yet. It returns all of them.
+// confirm collects all candidates in r.found, and retries each one above a note
+// that was not retried yet, one after the other and with no other server
+// running.
 func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.collect()
 	for _, a := range attempts(r.found) {
@@ -125,7 +125,7 @@ func (r *confirmation) confirm(ctx context.Context) {
 	}
 	for i, c := range r.found {
 		if same := r.retried[c.key]; same != nil {
-			r.found[i] = same // with the evidence of what came back, or did not
+			r.found[i] = same // it has the results of the retries
 		}
 	}
 	r.confirmElsewhere(ctx)
@@ -166,7 +166,8 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	}
 }
 
-// checkRecurrence sets, once, whether the candidate must recur in each retry.
+// checkRecurrence determines, once, whether the candidate must recur in each
+// retry.
 func (r *confirmation) checkRecurrence(c *candidate) {
 	if c.isWeighed {
 		return
@@ -183,8 +184,9 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 	c.mustRecur = effect == discount.EachTime
 }
 
-// conclude sets the outcome after the retries: a candidate that recurred as
-// often as it must keeps its grade, and only one that was retried can be flaky.
+// conclude sets the outcome after the retries. A candidate that recurred as
+// often as it must keeps its outcome, and only one that was retried can be
+// flaky.
 func (c *candidate) conclude() {
 	needed := 1
 	if c.mustRecur {
@@ -199,7 +201,7 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 	u.runToEnd(ctx, r.execution)
 	defer u.dropRecords()
 	if ctx.Err() != nil {
-		return // what was seen may have another reason
+		return // the interruption may have caused what was seen
 	}
 	back := map[verdict.Key]bool{}
 	for _, c := range u.candidates(r.transport()) {
@@ -209,7 +211,7 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 		switch {
 		case back[c.key]:
 			c.attempts, c.reproduced = c.attempts+1, c.reproduced+1
-		case u.hasFailedStart && !c.unit.hasFailedStart: // where it was seen, all came up
+		case u.hasFailedStart && !c.unit.hasFailedStart: // when it was first seen, all servers started
 			c.voidAttempts++
 		default:
 			c.attempts++

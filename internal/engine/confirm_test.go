@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// deviating returns asking cases that see a deviation each, as heavy as weight
-// allows, in those of their runs that seen admits.
+// deviating returns n cases that share a conversation. Case i reports a
+// deviation of the given weight in each run for which seen returns true.
 func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) []suite.Case {
 	runs := make([]atomic.Int64, n)
 	var out []suite.Case
@@ -36,8 +36,8 @@ func deviating(n int, weight verdict.Weight, seen func(i int, run int64) bool) [
 
 func always(int, int64) bool { return true }
 
-// Beside the first server there is one more for all warnings, and one for each
-// case that may be called broken.
+// TestServersThatConfirmationTakes checks that the retries start one more
+// server for all warnings together, and one for each case that may be broken.
 func TestServersThatConfirmationTakes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -45,7 +45,7 @@ func TestServersThatConfirmationTakes(t *testing.T) {
 		weight verdict.Weight
 		seen   func(i int, run int64) bool
 		starts int64
-		want   []string // tries and how often it came back, for each finding
+		want   []string // outcome and reproduced/attempts of each finding
 	}{
 		{"warnings", verdict.AtMostWarning, always, 2, []string{"warning 1/1", "warning 1/1", "warning 1/1"}},
 		{"broken", verdict.Full, always, 4, []string{"broken 1/1", "broken 1/1", "broken 1/1"}},

@@ -9,14 +9,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What is told of a server that sends back what it is sent.
+// EchoReason and EchoAdvice describe a server that sends back what it receives.
 const (
 	EchoReason = "the server sends back what it is sent, initialize too, instead of answering"
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 
-// Echoes reports whether the initialize request came back unchanged. Our own
-// response to it comes back too, and is not the server's.
+// Echoes reports whether the initialize request came back unchanged. Such a
+// server also sends back the client's response to it, which is not the server's
+// own.
 func Echoes(events []*transcript.Event) bool {
 	var sent []byte
 	for _, e := range events {

@@ -16,8 +16,8 @@ import (
 // the disturbed cases and prints a notice. If the server keeps exiting while
 // requests are pending, the run stops early.
 
-// ends records which exits of a shared process are explained: those that cut
-// short a unit which also makes a process of its own exit.
+// ends records which exits of a shared process are explained. An exit is
+// explained if it interrupted a unit that also makes its own process exit.
 type ends struct {
 	mu      sync.Mutex
 	pending map[*unit]*opener // units that may have caused an exit: running, or to be run again
@@ -52,8 +52,8 @@ func (e *ends) settle(u *unit, causesExits bool) {
 	}
 }
 
-// unexplained returns the exits that no unit causes by itself. Those that cut
-// short a unit which has not run again yet are left out.
+// unexplained returns the exits that no unit causes by itself. It leaves out
+// exits that interrupted a unit that has not been repeated yet.
 func (e *ends) unexplained(all []transport.Ending) []transport.Ending {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -73,7 +73,7 @@ func (e *ends) unexplained(all []transport.Ending) []transport.Ending {
 // mostEnds is the number of unexplained exits after which a run stops.
 const mostEnds = 5
 
-// An endingError is the reason why the run ends.
+// An endingError reports that the server exited too often, so the run ends.
 type endingError struct{ ended int }
 
 func (e *endingError) Error() string {
@@ -110,8 +110,9 @@ func (c *candidate) showsExit() bool {
 }
 
 // endsNotice returns a notice about unexplained exits, or "". If no finding
-// shows an exit, none is explained: a unit that sends more requests than the
-// server bears makes it exit without any request being at fault.
+// shows an exit, no exit counts as explained: a unit that sends more requests
+// than the server can handle makes it exit, although no single request is at
+// fault.
 func (r *reporting) endsNotice() string {
 	sharer, ok := r.o.Dialer.(transport.Sharer)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// An exit is explained by any of the units that it cut short, however many exits
-// that unit causes on a process of its own.
+// TestUnexplainedExits checks that an exit is explained if any of the units
+// that it interrupted also makes its own process exit, however often.
 func TestUnexplainedExits(t *testing.T) {
 	guilty, other, running := &transcript.Transcript{}, &transcript.Transcript{}, &transcript.Transcript{}
 	unitOf := func(record *transcript.Transcript) *opener {

@@ -33,17 +33,18 @@ type Options struct {
 	// that the server speaks.
 	Revisions []spec.Revision
 	Selection Selection
-	// Jobs is how many servers work at once; default: the cores. Servers that
-	// are only waited for do not count, up to four times as many; over HTTP
-	// eight times, up to 16.
+	// Jobs is the number of servers that work at the same time; the default is
+	// the number of cores. Servers that the run only waits for do not count, up
+	// to four times as many; over HTTP eight times as many, up to 16.
 	Jobs int
-	// Timeout, StartTimeout: see client.Options.
+	// Timeout and StartTimeout are documented in client.Options.
 	Timeout, StartTimeout time.Duration
 	// FirstStart is the StartTimeout of the first session, which may include a
 	// download; zero means StartTimeout.
 	FirstStart time.Duration
 	Policy     inventory.Config
-	// Answered: the server has responded to a connection before the run.
+	// Answered reports whether the server has responded to a connection before
+	// the run.
 	Answered bool
 	Seed     uint64
 	Progress Progress
@@ -53,7 +54,7 @@ type Options struct {
 	// Replay returns the command line that reproduces a finding.
 	Replay func(r spec.Revision, focus ...string) []string
 	// Redactor removes secrets from what reports quote. If it is nil, only
-	// those are removed that their place reveals.
+	// secrets that are recognized by their position are removed.
 	Redactor *transcript.Redactor
 	// Unconfirmed skips the retries: for the self-test, whose server is known
 	// to be wrong.
@@ -61,8 +62,8 @@ type Options struct {
 	// Record, if set, receives every conversation after it has ended, before
 	// Run returns. It is called concurrently.
 	Record func(Recorded)
-	// Sighted, if set, is called for each finding of the report with where it
-	// was seen, before Run returns.
+	// Sighted, if set, is called for each finding of the report with the place
+	// where it was seen, before Run returns.
 	Sighted func(id string, s Sighting)
 	// Tree, if set, is called concurrently with the run once the plan is known,
 	// with every selected case and rule; see Ginkgo.
@@ -78,12 +79,12 @@ type Progress interface {
 	// without notes; some may turn out to be flaky.
 	Found(findings int)
 	Notice(text string)
-	// Waiting reports what the run waits for before the cases begin, "" when
-	// the wait ends. It is called each second.
+	// Waiting reports what the run waits for before the cases begin, or "" when
+	// the wait ends. It is called every second.
 	Waiting(text string)
 }
 
-// UnreachableError says that the server could not be started or reached.
+// An UnreachableError reports that the server could not be started or reached.
 type UnreachableError struct {
 	Reason string // what happened
 	Advice string // what to do
@@ -95,13 +96,14 @@ func (e *UnreachableError) Error() string { return e.Reason }
 
 func (e *UnreachableError) Unwrap() error { return e.Err }
 
-// NothingJudgedError is the error if no verdict could be reached.
+// A NothingJudgedError reports that no verdict could be reached.
 type NothingJudgedError struct{ Reason string }
 
 func (e *NothingJudgedError) Error() string { return "nothing could be judged: " + e.Reason }
 
-// ErrStatelessOnly is the error if the server speaks only the stateless era.
-var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28, which is not judged yet (it answered server/discover and refused initialize)"}
+// ErrStatelessOnly is returned if handshake revisions were requested, but the
+// server speaks only the stateless one.
+var ErrStatelessOnly = &NothingJudgedError{"the server speaks only 2026-07-28 (it answered server/discover and refused initialize); --revision 2026-07-28 judges it"}
 
 // Run judges the server. The error is a SelectionError, an UnreachableError or
 // a NothingJudgedError; then there is no report.
@@ -114,9 +116,6 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	}
 	if err := o.Selection.Compile(); err != nil {
 		return nil, err
-	}
-	if len(o.wanted()) == 0 {
-		return nil, &NothingJudgedError{o.explainUnsupported()}
 	}
 	if err := o.someSelected(); err != nil {
 		return nil, err
@@ -159,11 +158,6 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		s.gate.drain()
 	}
 	return newReporting(c).report(ctx), nil
-}
-
-// explainUnsupported returns why none of the requested revisions can be judged.
-func (o *Options) explainUnsupported() string {
-	return names(o.Revisions, " and ") + " can't be judged so far; " + names(spec.HandshakeRevisions(), ", ") + " can"
 }
 
 func names(revisions []spec.Revision, between string) string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -26,16 +27,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// toy is a server of a few lines whose every answer a test can choose.
+// toy is a minimal server whose responses a test can choose.
 type toy struct {
 	speaks  []spec.Revision                           // default: all handshake revisions
-	answer  func(start int64, m *wire.Message) []byte // nil result: the usual answer
+	answer  func(start int64, m *wire.Message) []byte // if it returns nil, the usual response is sent
 	starts  atomic.Int64
 	alive   atomic.Int64
 	most    atomic.Int64 // copies alive at once
 	refuses bool         // a second copy exits at once
 	exits   func(start int64, m *wire.Message) bool
-	delays  time.Duration // from the end of stdin to the output, which is not flushed before; 0 flushes at once
+	delays  time.Duration // from the end of stdin to the output, which is buffered until then; 0 disables buffering
 }
 
 func (y *toy) dialer() transport.Dialer {
@@ -99,9 +100,10 @@ func (y *toy) usual(m *wire.Message) []byte {
 	return wire.NewResult(m.ID, map[string]any{"protocolVersion": version, "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "toy", "version": "1"}})
 }
 
-const pinged = "ping.empty-result" // a MUST on a keyword, in all handshake revisions
+const pinged = "ping.empty-result" // a MUST with a keyword as its basis, in all handshake revisions
 
-// pinging asks for a ping and wants an empty result.
+// pinging returns a case that sends a ping and expects an empty result. If asks
+// is set, it shares a conversation with other cases.
 func pinging(asks bool) suite.Case {
 	return suite.Case{ID: "toy.ping", Title: "ping", Requirements: []string{pinged}, SharesConversation: asks, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -124,7 +126,7 @@ func judge(t *testing.T, y *toy, o engine.Options) (*verdict.Report, error) {
 	return p, err
 }
 
-// summary tells the verdicts in short: requirement revision outcome.
+// summary returns each verdict as "requirement revision outcome".
 func summary(p *verdict.Report) []string {
 	var out []string
 	for _, v := range p.Verdicts {
@@ -225,8 +227,8 @@ func TestFindingIsWhole(t *testing.T) {
 	}
 }
 
-// TestRuleFindingIsConfirmed: a rule's deviation in a shared conversation is
-// tried again with the case during which it came up.
+// TestRuleFindingIsConfirmed checks that a rule's deviation in a shared
+// conversation is retried with the case during which it occurred.
 func TestRuleFindingIsConfirmed(t *testing.T) {
 	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
 		return rules.Fold{OnEvent: func(_ *rules.Session, e *transcript.Event, out *rules.Reporter) {
@@ -258,6 +260,7 @@ func TestRuleFindingIsConfirmed(t *testing.T) {
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	ping := []suite.Case{pinging(true)}
+	answered := []rules.Rule{{ID: "rule.answered", Title: "answered", Requirements: []string{"base.request-answered"}, Start: func() rules.Fold { return rules.Fold{} }}}
 	quick := 300 * time.Millisecond
 	for _, c := range []struct {
 		name string
@@ -279,11 +282,20 @@ func TestErrors(t *testing.T) {
 				return nil
 			}
 			return wire.NewError(m.ID, -32022, "unsupported", nil)
-		}}, engine.Options{Cases: ping}, isA[*engine.NothingJudgedError], "only 2026-07-28"},
+		}}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20251125}}, isA[*engine.NothingJudgedError], "only 2026-07-28"},
 		{"revision not spoken", &toy{speaks: []spec.Revision{spec.V20250618}}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20241105}},
 			isA[*engine.NothingJudgedError], "the server does not speak 2024-11-05: the server chose 2025-06-18"},
-		{"stateless revision", &toy{}, engine.Options{Cases: ping, Revisions: []spec.Revision{spec.V20260728}},
-			isA[*engine.NothingJudgedError], "can't be judged so far"},
+		{"stateless revision", &toy{answer: func(_ int64, m *wire.Message) []byte {
+			if m.Method == spec.MethodDiscover {
+				return wire.NewError(m.ID, -32601, "Method not found", nil)
+			}
+			return nil
+		}}, engine.Options{Rules: answered, Revisions: []spec.Revision{spec.V20260728}},
+			isA[*engine.NothingJudgedError], "the server does not speak 2026-07-28: the server answered server/discover with error -32601"},
+		{"other stateless revision", &toy{answer: func(_ int64, m *wire.Message) []byte {
+			return wire.NewResult(m.ID, map[string]any{"supportedVersions": []string{"2027-01-01"}})
+		}}, engine.Options{Rules: answered, Revisions: []spec.Revision{spec.V20260728}},
+			isA[*engine.NothingJudgedError], "the server does not speak 2026-07-28: server/discover lists only other versions"},
 		{"bad labels", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Labels: "a &&"}}, isA[*engine.SelectionError], "invalid --label-filter"},
 		{"bad focus", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"("}}}, isA[*engine.SelectionError], "not a regular expression"},
 		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "matches the filters"},
@@ -297,9 +309,102 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// TestServerOfTheStatelessEra checks that a server that refuses initialize and
+// answers server/discover is judged in 2026-07-28, in as few starts as possible.
+func TestServerOfTheStatelessEra(t *testing.T) {
+	const exists = "base.request-answered"
+	served := suite.Case{ID: "toy.discover", Title: "discover", Requirements: []string{exists}, SharesConversation: true, Run: func(ctx context.Context, t *suite.T) {
+		c := t.Conversation(ctx)
+		t.Expect(c, c.Do(ctx, c.HarmlessMethod(), nil)).Keeps(exists, "no result", suite.Satisfy("a result", (*client.Reply).Succeeded))
+	}}
+	server := &toy{answer: func(_ int64, m *wire.Message) []byte {
+		if m.Method == spec.MethodInitialize {
+			return wire.NewError(m.ID, -32022, "Unsupported protocol version", map[string]any{"supported": []string{"2026-07-28"}, "requested": "x"})
+		}
+		return nil
+	}}
+	report, err := judge(t, server, engine.Options{Cases: []suite.Case{served}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{exists + " 2026-07-28 kept"}, summary(report)); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]spec.Revision{spec.V20260728}, report.Revisions); diff != "" {
+		t.Errorf("revisions (-want +got):\n%s", diff)
+	}
+	if len(report.NotSpoken) != 4 {
+		t.Errorf("not spoken: %v; want the four handshake revisions", report.NotSpoken)
+	}
+}
+
+// TestServerOfBothEras checks that a server that speaks handshake revisions is judged in
+// the stateless one too, but only if it lists it.
+func TestServerOfBothEras(t *testing.T) {
+	listing := func(versions ...string) func(int64, *wire.Message) []byte {
+		return func(_ int64, m *wire.Message) []byte {
+			if m.Method != spec.MethodDiscover {
+				return nil
+			}
+			return wire.NewResult(m.ID, map[string]any{"supportedVersions": versions})
+		}
+	}
+	served := suite.Case{ID: "toy.any", Title: "any", Requirements: []string{"base.request-answered"}, SharesConversation: true, Run: func(ctx context.Context, t *suite.T) {
+		if len(spec.InEra(spec.Stateless, t.Spoken)) > 0 {
+			t.GiveUp("cases take Spoken for handshake revisions")
+		}
+		c := t.Conversation(ctx)
+		t.Expect(c, c.Do(ctx, c.HarmlessMethod(), nil)).Keeps("base.request-answered", "no result", suite.Satisfy("a result", (*client.Reply).Succeeded))
+	}}
+	for _, c := range []struct {
+		name   string
+		answer func(int64, *wire.Message) []byte
+		want   bool
+	}{
+		{"lists both eras", listing("2026-07-28", "2025-11-25"), true},
+		{"lists the stateless revision only", listing("2026-07-28"), true},
+		{"lists handshake revisions only", listing("2025-11-25"), false},
+		{"answers any method with an empty result", nil, false},
+		{"refuses server/discover", func(_ int64, m *wire.Message) []byte {
+			if m.Method != spec.MethodDiscover {
+				return nil
+			}
+			return wire.NewError(m.ID, -32601, "Method not found", nil)
+		}, false},
+		{"does not answer server/discover", func(_ int64, m *wire.Message) []byte {
+			if m.Method != spec.MethodDiscover {
+				return nil
+			}
+			return []byte("silence")
+		}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			report, err := judge(t, &toy{answer: c.answer}, engine.Options{Cases: []suite.Case{served}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := spec.HandshakeRevisions()
+			if c.want {
+				want = spec.Revisions()
+			}
+			if diff := cmp.Diff(spec.NewestFirst(want), report.Revisions); diff != "" {
+				t.Errorf("revisions (-want +got):\n%s", diff)
+			}
+			if len(report.Revisions) != len(report.Verdicts) || slices.ContainsFunc(report.Verdicts, func(v verdict.Verdict) bool { return v.Outcome != verdict.Kept }) {
+				t.Errorf("got %s; want the requirement kept in every revision", summary(report))
+			}
+			if len(report.NotSpoken)+len(report.Findings)+len(report.Notices) > 0 {
+				t.Errorf("got %v, %v and %v; want none", report.NotSpoken, report.Findings, report.Notices)
+			}
+		})
+	}
+}
+
 func isA[E error](err error) bool { var e E; return errors.As(err, &e) }
 
-// TestFilterIsAppliedBeforeTheStart: what is not selected is not run.
+// TestFilterIsAppliedBeforeTheStart checks that cases that are not selected do
+// not run.
 func TestFilterIsAppliedBeforeTheStart(t *testing.T) {
 	ran := atomic.Int64{}
 	other := suite.Case{ID: "toy.other", Title: "other", Requirements: []string{"ping.responds"}, Run: func(context.Context, *suite.T) { ran.Add(1) }}
@@ -308,11 +413,32 @@ func TestFilterIsAppliedBeforeTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ran.Load() != 0 || y.starts.Load() != 4 {
-		t.Errorf("the other case ran %d times, %d servers were started; want 0 and 4", ran.Load(), y.starts.Load())
+	if ran.Load() != 0 || y.starts.Load() != 5 {
+		t.Errorf("the other case ran %d times, %d servers were started; want 0 and 5", ran.Load(), y.starts.Load())
 	}
 	if diff := cmp.Diff(all("kept", spec.HandshakeRevisions()...), summary(p)); diff != "" {
 		t.Errorf("verdicts (-want +got):\n%s", diff)
+	}
+}
+
+// TestRuleAloneRunsSharedCases checks that a selection that only a rule judges, and no case
+// provokes, runs the cases that share a conversation, and no others.
+func TestRuleAloneRunsSharedCases(t *testing.T) {
+	var shared, own atomic.Int64
+	cases := []suite.Case{
+		{ID: "toy.shared", Title: "shared", Requirements: []string{pinged}, SharesConversation: true, Run: func(context.Context, *suite.T) { shared.Add(1) }},
+		{ID: "toy.own", Title: "own", Requirements: []string{pinged}, Run: func(context.Context, *suite.T) { own.Add(1) }},
+	}
+	const ruled = "base.jsonrpc-2-0"
+	seen := rules.Rule{ID: "rule.toy", Title: "any message", Requirements: []string{ruled}, Start: func() rules.Fold {
+		return rules.Fold{}
+	}}
+	o := engine.Options{Cases: cases, Rules: []rules.Rule{seen}, Revisions: []spec.Revision{spec.V20251125}, Selection: engine.Selection{Focus: []string{ruled}}}
+	if _, err := judge(t, &toy{}, o); err != nil {
+		t.Fatal(err)
+	}
+	if shared.Load() != 1 || own.Load() != 0 {
+		t.Errorf("the shared case ran %d times, the other %d times; want 1 and 0", shared.Load(), own.Load())
 	}
 }
 
@@ -344,14 +470,16 @@ func TestJobsBoundTheServers(t *testing.T) {
 	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	// Four of the probe, and at most four more, one working.
+	// The probe has four servers, and the cases at most four more, of which one
+	// works.
 	if most := y.most.Load(); most > 8 {
 		t.Errorf("%d servers were alive at once", most)
 	}
 }
 
-// The answers of two servers come only when both were asked, though one may
-// work at a time: who waits for an answer lets others work.
+// TestWaitingForAnAnswerIsNoWork checks that a case that waits for a response
+// releases its slot. The server responds to either of two requests only after
+// it has received both, although only one case may work at a time.
 func TestWaitingForAnAnswerIsNoWork(t *testing.T) {
 	const slow = "slow/answer"
 	var answered atomic.Int64

@@ -18,8 +18,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What is tried again listens no longer for what may come once all has come back,
-// and as long as ever where a rule tells at the end, or where nothing came back.
+// TestNothingMoreIsAwaitedOnceAllIsBack checks that a retry skips the remaining
+// waits once all deviations have recurred. It waits the full time if a rule
+// reports only at the end, or if nothing recurred.
 func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 	t.Parallel()
 	found := verdict.Deviation{Requirement: pinged, Summary: "pong", Permitted: "{}", Seen: "pong"}
@@ -46,7 +47,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 		name  string
 		start func() rules.Fold
 		asks  bool
-		once  bool // it does not come back
+		once  bool // the deviation does not recur
 		want  []bool
 	}{
 		{"a rule that tells at once", rules.Stateless(atOnce), false, false, []bool{false, true}},
@@ -55,7 +56,7 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 		{"what does not come back", rules.Stateless(atOnce), false, true, []bool{false, false, false, false}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			var enough []bool // of each run of the case
+			var enough []bool // for each run of the case
 			c := suite.Case{
 				ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, SharesConversation: x.asks,
 				Run: func(ctx context.Context, t *suite.T) {

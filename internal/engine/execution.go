@@ -10,7 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// execution is the plan of a run, with the observations of its cases and rules.
+// An execution is the plan of a run, with the observations of its cases and
+// rules.
 type execution struct {
 	*offer
 	units                []*unit
@@ -18,7 +19,7 @@ type execution struct {
 	tally                tally
 	wants                map[instance][]suite.Want // the missing configuration that cases reported
 	finished             map[instance]bool         // cases that ran to their end
-	idle                 chan struct{}             // see suite.Env; nil where only cases run that wait
+	idle                 chan struct{}             // see suite.Env; nil unless cases share a conversation
 
 	settled chan struct{}                // closed when all verdicts are known
 	final   map[instance]verdict.Outcome // for the spec tree
@@ -48,9 +49,8 @@ func newExecution(ctx context.Context, o *offer) *execution {
 			r.casePairs = append(r.casePairs, p)
 			wanted[p.caseIndex] = true
 		}
-		for i := range r.o.Cases {
-			c := &r.o.Cases[i]
-			if !wanted[i] && !r.o.provokes(c, rev) || r.blocked(rev) != "" || r.missing(c, rev) != "" {
+		for _, c := range r.casesToRun(rev, wanted, ruled) {
+			if r.blocked(rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
 			r.tally.add(c.Area())
@@ -71,6 +71,26 @@ func newExecution(ctx context.Context, o *offer) *execution {
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
 	return r
+}
+
+// casesToRun returns the cases whose opinion is wanted, and those that provoke what a
+// selected rule judges. If there are none, although rules are selected, it returns the
+// cases that share a conversation: the rules alone would see hardly more than the
+// opening, and call that kept.
+func (r *execution) casesToRun(rev spec.Revision, wanted map[int]bool, ruled bool) []*suite.Case {
+	var selected, sharing []*suite.Case
+	for i := range r.o.Cases {
+		switch c := &r.o.Cases[i]; {
+		case wanted[i] || r.o.provokes(c, rev):
+			selected = append(selected, c)
+		case ruled && c.SharesConversation && c.AppliesTo(rev, r.transport()):
+			sharing = append(sharing, c)
+		}
+	}
+	if len(selected) == 0 {
+		return sharing
+	}
+	return selected
 }
 
 // runUnits runs all units and waits until their servers have ended. It calls
@@ -159,7 +179,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	all.Wait()
 }
 
-// isBusy reports whether the run is not idle before the unit is done. Waiting
+// isBusy reports whether the run counts as busy until the unit is done. Waiting
 // cases do not count, nor do exclusive ones, which start after the idle time.
 func (u *unit) isBusy() bool {
 	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.SharesConversation })

@@ -34,7 +34,7 @@ func mostAlive(jobs int, over spec.Transport) int {
 type gate struct {
 	live  chan struct{}
 	alone sync.RWMutex
-	// one: a second copy of the server cannot run.
+	// one is set if no second copy of the server can run.
 	one bool
 	// lasting, if set, is closed when the pass that lasts for most of the run
 	// has left. Exclusive callers wait for it before they wait for the lock: a
@@ -44,9 +44,9 @@ type gate struct {
 
 	jobs    int
 	mu      sync.Mutex
-	fewer   *sync.Cond // working, entered or what the budget holds has become less
+	fewer   *sync.Cond // signals that working, entered or the used part of the budget has decreased
 	working int
-	entered int // passes that have not left, without the one that lasts
+	entered int // passes that have not left, except the lasting one
 	// budget, if pressed, lets a unit enter only when no other is in, because
 	// the others release memory when they leave. Nil limits nothing.
 	budget *transcript.Budget
@@ -58,17 +58,18 @@ func newGate(jobs, alive int) *gate {
 	return g
 }
 
-// pass is the permission to run servers.
+// A pass is the permission to run servers.
 type pass struct {
 	g      *gate
 	single bool
 	once   sync.Once
 
-	works, rested bool // by g.mu
+	works, rested bool // guarded by g.mu
 	lasts         bool
 }
 
-// enter waits for a slot to work. With alone, no other server exists meanwhile.
+// enter waits for a slot. If alone is set, no other server exists until the
+// pass is left.
 func (g *gate) enter(alone bool) *pass {
 	p := &pass{g: g, single: alone || g.one}
 	if p.single {
@@ -90,10 +91,10 @@ func (g *gate) enter(alone bool) *pass {
 	return p
 }
 
-// idle releases the slot while the server only waits. The function it returns
-// ends that; of several waits the first to end does. It never blocks, because
-// the next message may have to follow at once: instead no other unit enters
-// while too many work.
+// idle releases the slot while the run only waits for the server. The returned
+// function acquires it again; of several concurrent waits, the first to end
+// does so. That function never blocks, because the next message may have to
+// follow at once: instead, no other unit enters while too many work.
 func (p *pass) idle() func() {
 	p.g.mu.Lock()
 	defer p.g.mu.Unlock()
@@ -107,8 +108,8 @@ func (p *pass) idle() func() {
 	}
 }
 
-// last marks the pass that lasts for most of the run. Call it before others
-// enter.
+// last marks the pass that lasts for most of the run. It must be called before
+// others enter.
 func (p *pass) last() {
 	p.g.mu.Lock()
 	p.g.entered--
@@ -125,7 +126,7 @@ func (p *pass) finishWork() {
 	p.rested = true
 }
 
-// acquire and yield require g.mu.
+// acquire takes a slot. It requires g.mu, as release does.
 func (p *pass) acquire() {
 	if !p.works {
 		p.works = true
@@ -141,7 +142,8 @@ func (p *pass) release() {
 	}
 }
 
-// leave is called when no server of the pass exists any more, after rest.
+// leave ends the pass. It must be called after finishWork, when no server of
+// the pass exists any more.
 func (p *pass) leave() {
 	p.once.Do(func() {
 		<-p.g.live

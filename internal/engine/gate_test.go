@@ -23,8 +23,9 @@ func TestMostAlive(t *testing.T) {
 	}
 }
 
-// A pass that lasts for most of the run may last until others have had theirs,
-// so who waits to be alone must not keep them out.
+// TestWhoWantsToBeAloneKeepsNobodyOut checks that a pending exclusive caller
+// does not block others while a lasting pass exists: that pass may last until
+// the others are done.
 func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
@@ -34,7 +35,7 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 		alone := make(chan *pass, 1)
 		go func() { alone <- g.enter(true) }()
 		synctest.Wait()
-		other := g.enter(false) // synctest fails where this waits for ever
+		other := g.enter(false) // if this blocks forever, synctest fails
 		other.finishWork()
 		other.leave()
 		select {
@@ -49,8 +50,9 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-// While the records of a run hold much, one begins only when the others have
-// left and let go of theirs; and it does begin then.
+// TestNobodyEntersUnderPressure checks that, while the records of a run use
+// much memory, a unit enters only after the others have left, and then does
+// enter.
 func TestNobodyEntersUnderPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
@@ -72,7 +74,7 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 			t.Fatal("one entered while much was held")
 		default:
 		}
-		first.leave() // and what it holds is quoted, so it stays
+		first.leave() // its records are quoted, so they stay
 		second := <-entered
 		second.finishWork()
 		second.leave()

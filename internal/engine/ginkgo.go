@@ -21,7 +21,7 @@ func (tolerantT) Fail() {}
 
 // Declare declares specs as a Ginkgo tree: a container for each area, in the
 // order of the cases. Each spec runs body. Runs and the suites' tests both use
-// it, so they have the same texts and labels.
+// it, so the specs have the same text and labels.
 func Declare(specs []Spec, body func(ginkgo.SpecContext, Spec)) {
 	var areas []string
 	byArea := map[string][]int{}
@@ -78,8 +78,8 @@ func Ginkgo(ctx context.Context, p *Plan) (report ginkgo.Report) {
 	return report
 }
 
-// place keeps the specs in the order of declaration, and build paths out of
-// Ginkgo's reports.
+// place returns a code location that keeps the specs in the order of
+// declaration, and build paths out of Ginkgo's reports.
 func place(i int, s Spec) types.CodeLocation {
 	return types.CodeLocation{FileName: "case", LineNumber: i + 1, CustomMessage: s.Judge}
 }

@@ -16,32 +16,35 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server at a URL is shared by all conversations, and the run cannot restart
-// it. If it fails during a run (it exited, its token expired, its proxy fails),
-// later observations say nothing about the protocol, and every further case
-// would cost time. So if a conversation ends without its last response, the run
-// tries a handshake of its own; if that fails too, the run ends.
+// A watch checks whether a server at a URL still serves. All conversations
+// share that server, and the run cannot restart it. If it fails during a run
+// (it exited, its token expired, its proxy fails), later observations say
+// nothing about the protocol, and every further case would cost time. So if a
+// conversation ends without its last response, the run attempts a handshake of
+// its own; if that fails too, the run ends.
 type watch struct {
 	check func() string // why the server is gone, or ""
 	stop  context.CancelCauseFunc
 
 	mu         sync.Mutex
-	lastServed time.Time // when it last was seen to serve
+	lastServed time.Time // when it was last seen to serve
 	isGone     bool
-	// doubtful holds, by record, the position from which on it shows nothing.
+	// doubtful holds, for each record, the position from which on its events
+	// prove nothing.
 	doubtful map[*transcript.Transcript]int
 }
 
-// goneError is the cause when the server no longer serves.
+// A goneError is the cause of the end of a run whose server no longer serves.
 type goneError struct{ why string }
 
-func (e *goneError) Error() string { return "the server serves nobody any more: " + e.why }
+func (e *goneError) Error() string { return "the server no longer serves any client: " + e.why }
 
-// fresh is how long a server that was seen to serve is not checked again.
+// recheckAfter is how long a server that was seen to serve is not checked
+// again.
 const recheckAfter = 500 * time.Millisecond
 
-// pauses are the waits between the checks, for a server that restarts, or a
-// proxy that fails for a moment; after enough no further check is made.
+// pauses are the waits between the checks, for a server that restarts or a
+// proxy that fails for a moment. After checkingTime no further check is made.
 var pauses = []time.Duration{300 * time.Millisecond, time.Second, 2 * time.Second}
 
 const checkingTime = 3 * time.Second
@@ -147,7 +150,7 @@ func (c *candidate) isSettled() bool {
 		return false
 	case c.mustRecur:
 		return c.reproduced < tries
-	case c.earlierAttempts > 0: // one look at another sighting is enough
+	case c.earlierAttempts > 0: // one attempt with another sighting is enough
 		return true
 	default:
 		return c.reproduced > 0
@@ -165,8 +168,8 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports whether the conversation ended without a response to
-// its last request, in a way that may not be due to the session, and from which
+// unansweredSince reports whether the last request of the conversation got no
+// response, in a way that may not be due to the session, and from which
 // position on there was no response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
@@ -187,8 +190,8 @@ func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 }
 
 // brokenSince returns the position from which on no exchange succeeded because
-// connections broke or were refused, or -1; and whether one was refused, which
-// no serving server does.
+// connections broke or were refused, or -1. It also reports whether a
+// connection was refused, which a working server never does.
 func brokenSince(events []*transcript.Event) (from int, refused bool) {
 	last, from := -1, -1
 	for _, e := range events {
@@ -202,7 +205,7 @@ func brokenSince(events []*transcript.Event) (from int, refused bool) {
 		}
 		refused = refused || x.Ended() == transcript.Unreachable
 		at := x.Request.Seq
-		if x.Method() != http.MethodPost { // a stream that was open for long
+		if x.Method() != http.MethodPost { // a stream, which may have been open for a long time
 			at = x.End.Seq
 		}
 		if from < 0 || at < from {
@@ -212,8 +215,8 @@ func brokenSince(events []*transcript.Event) (from int, refused bool) {
 	return from, refused
 }
 
-// checkEnded checks the conversations of the unit that have ended, so that what
-// is reported next about their case waits for the result.
+// checkEnded checks the server after the unit's conversations that have ended,
+// so that the next report about their case waits for the result.
 func (o *opener) checkEnded() {
 	if o.r.watch == nil {
 		return

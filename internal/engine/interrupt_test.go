@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// An end while the server is asked what it offers is told as that, and not as
-// what the server failed to do.
+// TestInterruptedWhileProbing checks that an interruption during the probe is
+// reported as such, and not as a failure of the server.
 func TestInterruptedWhileProbing(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

@@ -6,16 +6,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Over HTTP a session costs little, and cases that share one mostly wait, so
-// there are several shared sessions, each with at least this many cases.
+// Over HTTP a session costs little, and cases that share one mostly wait. So
+// there are up to maxLanes shared sessions, each with at least leastLane cases.
 const (
 	maxLanes  = 4
 	leastLane = 8
 )
 
-// lanes divides the cases that share a conversation among several, which run
-// concurrently, as far as the server opens more sessions. The cases of an area
-// stay together.
+// lanes divides the cases that share a conversation among several
+// conversations, which run concurrently, if the server opens more sessions. The
+// cases of an area stay together.
 func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
 	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {

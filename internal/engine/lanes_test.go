@@ -18,9 +18,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 )
 
-// asking returns so many cases of each area that share a conversation. Where
-// the areas are two, the cases of one wait until those of the other run, and
-// observe nothing where these do not.
+// asking returns 16 cases in two areas that share a conversation. If meet is
+// set, the cases of one area wait until those of the other run, and observe
+// nothing if those do not run.
 func asking(meet bool) []suite.Case {
 	here := map[string]chan bool{"tools": make(chan bool, 100), "prompts": make(chan bool, 100)}
 	other := map[string]string{"tools": "prompts", "prompts": "tools"}
@@ -52,7 +52,7 @@ func asking(meet bool) []suite.Case {
 func TestCasesShareSeveralSessions(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		sessions int // that the server opens
+		sessions int // the number that the server opens
 		meet     bool
 	}{
 		{"as many as wanted", 1 << 20, true},

@@ -9,17 +9,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// learnRoles sets how the inventories of all revisions learn the roles of
-// unknown tools: by calls in the newest revision, once, when a case first looks
-// for a role that no tool is known to play.
+// learnRoles sets how the inventories learn the roles of unknown tools: by calls
+// in the newest revision of the era, because a tool asks for input in another way
+// in each, once, when a case first needs a role that no tool is known to play.
 func (r *offer) learnRoles() {
-	if len(r.revisions) == 0 || r.gate.one {
-		return // what calls show is not worth a start of its own after all others
+	if r.gate.one {
+		return // the result is not worth one more start, as servers run one at a time
 	}
-	newest := slices.Max(r.revisions)
-	learned := sync.OnceValue(func() []inventory.Learned { return r.learnRolesIn(newest) })
-	for _, v := range r.inventories {
-		v.LearnBy(learned)
+	for _, era := range []spec.Era{spec.Handshake, spec.Stateless} {
+		revisions := spec.InEra(era, r.revisions)
+		if len(revisions) == 0 {
+			continue
+		}
+		learned := sync.OnceValue(func() []inventory.Learned { return r.learnRolesIn(slices.Max(revisions)) })
+		for _, rev := range revisions {
+			r.inventories[rev].LearnBy(learned)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 // afterLimit is how long judging continues after the run's limit.
 const afterLimit = 2 * time.Second
 
-// limitTime uses ctx for the run's time; the context for judging ends
+// limitTime makes ctx the limit of the run; the context for judging ends
 // afterLimit later.
 func (r *session) limitTime(ctx context.Context) (stop func()) {
 	judging, cancel := context.WithCancelCause(context.WithoutCancel(ctx))

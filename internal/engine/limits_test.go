@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// What a run did not come to is told as that, and no line of mcp-conform.yaml is
-// advised for it.
+// TestNoAdviceForWhatDidNotRun checks that a verdict says that its case did not
+// run to its end, and then advises no line of mcp-conform.yaml.
 func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
@@ -50,15 +50,15 @@ func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 	}
 }
 
-// A run ends soon after its time, with a report, though a case does not end
-// with its context and a rule takes long over each event.
+// TestTheLimitHolds checks that a run ends with a report soon after its limit,
+// although a case does not end with its context and a rule is slow.
 func TestTheLimitHolds(t *testing.T) {
 	t.Parallel()
 	limit := errors.New("the time is over")
 	ctx, end := context.WithCancelCause(t.Context())
 	released := make(chan struct{})
 	defer close(released)
-	stuck := pinging(true) // in a conversation
+	stuck := pinging(true)
 	stuck.Run = func(context.Context, *suite.T) {
 		end(limit)
 		<-released

@@ -12,9 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// locatePointer returns the position of the value, or of the member with its
-// name, that a pointer names. For a missing value it is the object that lacks
-// it, unless that is the whole text.
+// locatePointer returns the position of the value that a pointer names,
+// including the name if it is a member. For a missing value it returns the
+// object that lacks it, or nil if that is the whole text.
 func locatePointer(raw []byte, pointer string) *verdict.Span {
 	for pointer != "" {
 		if at := find(raw, jsontext.Pointer(pointer)); at != nil {
@@ -27,8 +27,9 @@ func locatePointer(raw []byte, pointer string) *verdict.Span {
 
 func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-	// Finding the pointer of a token takes time in proportion to its depth, so
-	// it is requested only for tokens as deep as the value, or one level above.
+	// Computing the pointer of a token takes time in proportion to its depth,
+	// so it is computed only for tokens as deep as the value, or one level
+	// above.
 	deep := strings.Count(string(pointer), "/")
 	for {
 		from := dec.InputOffset()
@@ -61,7 +62,7 @@ func find(raw []byte, pointer jsontext.Pointer) *verdict.Span {
 }
 
 // isName reports whether the token just read is the name of a member; read is
-// how many tokens of its object were read before.
+// the number of tokens of its object that were read so far.
 func isName(dec *jsontext.Decoder, read int64) bool {
 	in, _ := dec.StackIndex(dec.StackDepth())
 	return in == '{' && read%2 == 1

@@ -52,7 +52,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 		r.end(other, probing, false)
 		return false
 	}
-	_ = first.Fence(ctx) // what was sent before its answer was heard then
+	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
 	r.end(first, probing, false)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })

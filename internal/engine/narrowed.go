@@ -9,10 +9,10 @@ import (
 
 // Rules judge the traffic of every case. A selection runs only the cases that
 // provoke the selected requirements, so a rule may see less than in a whole
-// run. If such a run finds nothing, a notice says so.
+// run. If that run finds nothing, a notice says so.
 
-// narrowed returns that notice, or "" if nothing was left out or there is a
-// finding.
+// narrowed returns a notice that a whole run may show more, or "" if nothing
+// was left out or there is a finding.
 func (r *execution) narrowed(p *verdict.Report) string {
 	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || p.Incomplete != "" {
 		return ""

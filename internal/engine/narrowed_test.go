@@ -11,7 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Who narrows a run is told that rules see less in it.
+// TestNarrowedRuns checks that a selection that limits what rules see leads to
+// a notice.
 func TestNarrowedRuns(t *testing.T) {
 	other := pinging(true)
 	other.ID, other.Provokes = "toy.provokes", []string{"base.request-answered"}

@@ -21,22 +21,23 @@ type offer struct {
 	notSpoken   []verdict.NotSpoken
 	inventories map[spec.Revision]*inventory.Inventory
 	shared      map[spec.Revision]*sharedConversation
-	probePass   *pass // held while the probe's conversations go on
+	probePass   *pass // held while the probe's conversations are open
 	// handshakeFails is why no handshake succeeded in any revision. The rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
 	// unresponsive is, by revision, why no request is served after the
 	// handshake. The rules then judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string
-	// mixesResponses: responses to one client reach another; see detectMixing.
+	// mixesResponses reports whether responses to one client reach another; see
+	// detectMixing.
 	mixesResponses bool
-	// paces are those of the revisions; a retry has its own.
+	// paces holds the pace of each revision; a retry has its own.
 	paces map[spec.Revision]*client.Pace
 }
 
 func newOffer(s *session) *offer {
 	r := &offer{session: s, paces: map[spec.Revision]*client.Pace{}}
-	for _, rev := range spec.HandshakeRevisions() {
+	for _, rev := range spec.Revisions() {
 		r.paces[rev] = &client.Pace{}
 	}
 	return r
@@ -120,8 +121,8 @@ func (r *offer) displayName() string {
 	return r.o.Target
 }
 
-// noticeIncompleteLists returns a notice about lists whose end was not reached.
-// An empty cursor often means the end, and has its own rules.
+// noticeIncompleteLists adds notices about lists whose end was not reached. An
+// empty cursor often means the end, and has its own rules.
 func (r *offer) noticeIncompleteLists() {
 	var texts []string
 	for _, rev := range r.revisions {
@@ -139,7 +140,7 @@ func (r *offer) noticeIncompleteLists() {
 	}
 }
 
-// noticeUnknownNames returns notices about names in the configuration that the
+// noticeUnknownNames adds notices about names in the configuration that the
 // server does not offer.
 func (r *offer) noticeUnknownNames() {
 	var all []*inventory.Inventory

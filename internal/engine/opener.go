@@ -15,13 +15,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// sharedConversation is the conversation that the reading cases of a revision
-// share.
+// A sharedConversation is the conversation that the cases of a revision share.
 type sharedConversation struct {
 	conv *client.Conversation // nil until opened
 }
 
-// opener opens the conversations of one unit and keeps them.
+// An opener opens the conversations of one unit and keeps them.
 type opener struct {
 	r         *offer
 	revision  spec.Revision
@@ -29,11 +28,11 @@ type opener struct {
 	dialer    transport.Dialer
 	shared    *sharedConversation
 	pace      *client.Pace
-	retry     int          // which try this is to see something again, from 1; 0 for none
-	during    *suite.Case  // that runs in the shared conversation, nil before the first
-	retrying  []*candidate // what is to be seen again, for which no longer than that is waited
-	isRenewed bool         // the shared conversation was given up, and is opened anew
-	clock     *caseClock   // of the case that runs, nil for none
+	retry     int          // number of the retry, from 1; 0 for a first run
+	during    *suite.Case  // the case that runs in the shared conversation; nil before the first
+	retrying  []*candidate // the candidates to reproduce; see whenReproduced
+	isRenewed bool         // the shared conversation was dropped and has to be replaced
+	clock     *caseClock   // of the case that runs; nil for none
 
 	undialed atomic.Bool // a server could not be started or reached
 
@@ -64,7 +63,7 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 		co.Pace = o.pace
 	}
 	co.Thorough, co.LeastGrace = o.retry > 0, 0
-	if o.retry > 1 { // what did not come back at once may come late
+	if o.retry > 1 { // what did not recur at once may come late
 		co.LeastGrace = time.Second
 	}
 	co.SkipQuiet = o.whenReproduced()
@@ -113,7 +112,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if why := whyUnresponsive(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
-	if o.isRenewed { // the rules shall know what the lists hold, as they did of the last one
+	if o.isRenewed { // rules compare later messages with the lists, as in the previous conversation
 		inventory.Take(ctx, conv, o.r.o.Policy)
 	}
 	o.markCase()

@@ -16,11 +16,11 @@ import (
 )
 
 // Over HTTP the sessions of a run share a process, and a message for one
-// session may reach another. It does not come when the case of that session
-// runs alone, so an unrequested message is retried among its peers: the cases
-// that were running when it came.
+// session may reach another. Such a message does not recur when the case of
+// that session runs alone. So an unsolicited message is retried among its
+// peers: the cases that were running when it came.
 
-// span is the time in which a case ran.
+// A span is the time in which a case ran.
 type span struct {
 	testCase *suite.Case
 	revision spec.Revision
@@ -28,17 +28,17 @@ type span struct {
 }
 
 const (
-	// maxAmong limits how many cases are retried among their peers, and
+	// maxPeerAttempts limits how many cases are retried among their peers, and
 	// maxPeers the peers of each.
 	maxPeerAttempts = 3
 	maxPeers        = 16
-	// amongTime limits the time for all of them.
+	// peersTime limits the time for all of them.
 	peersTime = 20 * time.Second
 )
 
-// confirmAmongPeers retries what did not recur alone and may belong to another
-// session. If it recurs only here it is a warning at most, because isolation
-// between sessions is a derived requirement.
+// confirmAmongPeers retries candidates that did not recur alone and may belong
+// to another session. A candidate that recurs only here is a warning at most,
+// because isolation between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
 		return

@@ -24,11 +24,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// leaky is a server over HTTP that tells one session, ahead of its responses,
-// what another one talks about for a while.
+// leaky is an HTTP server that mixes up sessions: for a while after one session
+// sends the method talks, it sends the others a notification before each
+// response.
 type leaky struct {
 	toy
-	tells string // the method by which it does
+	tells string // the method of the notification
 
 	mu       sync.Mutex
 	sessions int
@@ -71,8 +72,9 @@ func (l *leaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// What reaches a session only while others are served is a warning: alone it
-// would have been called flaky.
+// TestWhatComesFromOtherSessions checks that a message that reaches a session
+// only while others are served is a warning. When retried alone, it would be
+// flaky.
 func TestWhatComesFromOtherSessions(t *testing.T) {
 	const tells = "notifications/message"
 	told := rules.Rule{ID: "rule.told", Title: "nothing is told", Requirements: []string{pinged}, Start: func() rules.Fold {

@@ -20,24 +20,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// prober is the first stage: it makes the offer.
+// A prober is the first stage of a run: it determines the offer.
 type prober struct{ *offer }
 
 // newProber returns a prober that has sent nothing yet.
 func newProber(s *session) *prober { return &prober{newOffer(s)} }
 
-// probed is the result of requesting one revision.
+// probed is the result of the opening request in one revision.
 type probed struct {
 	revision spec.Revision
 	conv     *client.Conversation // nil when the server could not be started
 	reply    *client.Reply
-	err      error  // that kept the server from being started
-	chosen   string // the version in the answer
-	// misdirected: the server announced an endpoint to which no client can
-	// send, which the rules judge.
+	err      error  // why the server could not be started
+	chosen   string // the version in the response
+	// misdirected reports whether the server announced an endpoint to which no
+	// client can send; the rules judge that.
 	misdirected bool
-	// failed: the server accepted initialize and did not serve it, which the
-	// rules judge.
+	// failed reports whether the server accepted initialize and did not serve
+	// it; the rules judge that.
 	failed bool
 }
 
@@ -46,9 +46,9 @@ func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) }
 // isUnanswered reports whether there was no response at all.
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
 
-// isCrowdedOut reports whether there was no response, and other servers that
-// were running may be the reason: silence next to a server that responds is
-// not.
+// isCrowdedOut reports whether there was no response, and other running servers
+// may be the reason. They are not the reason if the server runs but stays
+// silent.
 func (p *probed) isCrowdedOut() bool {
 	return p.isUnanswered() && !(p.conv != nil && errors.Is(p.reply.Err, client.ErrUnanswered))
 }
@@ -62,9 +62,19 @@ func (p *probed) hasWrongID() bool {
 	})
 }
 
-// probe finds out which revisions the server speaks and takes stock in each.
+// probe finds out which revisions the server speaks, and takes an inventory in
+// each. Unless the user names revisions, the stateless one is judged if the server
+// lists it, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) error {
-	wanted := r.o.wanted()
+	err := r.probeRevisions(ctx, r.o.wanted())
+	if errors.Is(err, ErrStatelessOnly) && len(r.o.Revisions) == 0 {
+		r.gate.drain()
+		return r.probeRevisions(ctx, []spec.Revision{spec.V20260728})
+	}
+	return err
+}
+
+func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
 	pass := r.gate.enter(false)
 	first, err := r.askFirst(ctx, wanted[0])
 	results := []*probed{first}
@@ -81,11 +91,12 @@ func (r *prober) probe(ctx context.Context) error {
 	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
+	results = r.alsoStateless(ctx, results)
 	return r.settleProbe(ctx, pass, results)
 }
 
-// askFirst requests the first revision. The error says why the server cannot be
-// used.
+// askFirst sends the opening request of the first revision. The error says why
+// the server cannot be used.
 func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
 	limit := max(r.o.StartTimeout, r.o.FirstStart)
 	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
@@ -128,7 +139,8 @@ func (r *prober) failsInitialize(p *probed) bool {
 	return p.conv != nil && p.conv.Web() != nil && r.breaksRequirement(p, "lifecycle.initialize-response")
 }
 
-// breaksRequirement reports whether the conversation of p shows that a requirement is broken.
+// breaksRequirement reports whether the conversation of p shows that a
+// requirement is broken.
 func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
@@ -137,8 +149,9 @@ func (r *prober) breaksRequirement(p *probed, requirement string) bool {
 	})
 }
 
-// askConcurrently requests each further revision on its own server,
-// concurrently. The first has shown that the server responds.
+// askConcurrently sends the opening request of each further revision to a
+// server of its own, concurrently. The first revision has shown that the server
+// responds.
 func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision, first *probed) []*probed {
 	if len(revisions) == 0 {
 		return nil
@@ -155,7 +168,7 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 	return out
 }
 
-// askOne requests one revision; control may be nil.
+// askOne sends the opening request of one revision; control may be nil.
 func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
 	co := r.o.clientOptions(rev)
@@ -164,10 +177,10 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 	if p.err != nil {
 		return p
 	}
-	p.reply = p.conv.Initialize(ctx)
+	p.reply = p.conv.Greet(ctx)
 	r.noteStart(p.reply)
 	p.chosen = p.conv.Server().ProtocolVersion
-	if p.reply.Succeeded() && p.isSpoken() {
+	if rev.Era() == spec.Handshake && p.reply.Succeeded() && p.isSpoken() {
 		if err := p.conv.Initialized(ctx); err != nil {
 			p.reply.Err = err
 		}
@@ -175,13 +188,14 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 	return p
 }
 
-// retryAlone requests again, with no other server running, each revision that
-// got no response while others were requested. If that helps, two servers are
-// started once more: only if they fail again, one runs at a time from then on.
-// Otherwise the first failure was chance, and servers run concurrently.
+// retryAlone repeats the opening request, with no other server running, in each
+// revision that got no response while others were probed. If that helps, two
+// servers are started once more: only if they fail again, servers run one at a
+// time from then on. Otherwise the first failure was chance, and servers run
+// concurrently.
 func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
-	tried := r.sharesProcess() // of one process there is no second copy
+	tried := r.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
 		if !p.isCrowdedOut() {
@@ -246,8 +260,12 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	if len(r.revisions) == 0 {
 		defer done()
 		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
-		if refused && r.isStateless(ctx) {
+		asked := results[0].revision
+		if refused && asked.Era() == spec.Handshake && r.isStateless(ctx) {
 			return ErrStatelessOnly
+		}
+		if asked.Era() == spec.Stateless && !results[0].isUnanswered() && len(results) == 1 {
+			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", asked, results[0].reason())}
 		}
 		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
 			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].reason())}
@@ -305,8 +323,8 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	return nil
 }
 
-// otherTransportReason says that a server which speaks no revision that defines
-// the transport speaks another one, or returns "".
+// otherTransportReason returns the reason if the server speaks a revision that
+// does not define the transport, and none that does, or "".
 func (r *prober) otherTransportReason(results []*probed) string {
 	over := r.transport()
 	for _, p := range results {
@@ -317,7 +335,7 @@ func (r *prober) otherTransportReason(results []*probed) string {
 	return ""
 }
 
-// takeInventoriesAlone takes stock one server at a time.
+// takeInventoriesAlone takes the inventories one server at a time.
 func (r *prober) takeInventoriesAlone(ctx context.Context) {
 	for _, rev := range r.revisions {
 		pass := r.gate.enter(true)
@@ -336,47 +354,72 @@ func (r *prober) takeInventoriesAlone(ctx context.Context) {
 }
 
 func (p *probed) reason() string {
+	opening := p.revision.OpeningMethod()
 	switch {
 	case p.err != nil:
 		return "the server could not be started: " + p.err.Error()
 	case p.hasWrongID():
-		return "the server answered initialize with another id"
+		return "the server answered " + opening + " with another id"
 	case p.misdirected:
 		return "the announced endpoint accepts no messages"
 	case p.failed:
-		return "the server did not serve initialize"
+		return "the server did not serve " + opening
 	case !p.reply.Answered():
-		return "initialize was not answered"
+		return opening + " was not answered"
+	case p.reply.Succeeded() && p.revision.Era() == spec.Stateless:
+		return "server/discover lists only other versions"
 	case p.reply.Succeeded() && p.chosen == "":
 		return "the result of initialize has no protocolVersion"
 	case p.reply.Succeeded():
 		return "the server chose " + wire.Excerpt(p.chosen, 80)
 	default:
-		return "the server answered initialize with " + suite.Describe(p.reply)
+		return "the server answered " + opening + " with " + suite.Describe(p.reply)
 	}
 }
 
-// discoverTime limits the wait for the response to server/discover of a silent
-// server, so that its start does not cost time twice.
-const discoverTime = time.Second
+// DiscoverTimeout returns how long a server may take to respond to server/discover, its
+// start included, if its slowest start so far took the given time. The wait is short,
+// because a few servers of older revisions never respond.
+func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
 
-// isStateless reports whether the server responds to server/discover. It is
-// called only if initialize failed.
+// isStateless reports whether the server responds to server/discover, and lists no
+// revision that initialize opens. It is called only if initialize failed: a server
+// that lists such a revision should have accepted it.
 func (r *prober) isStateless(ctx context.Context) bool {
-	o := r.o.clientOptions(spec.V20260728)
-	o.StartTimeout = discoverTime
-	if r.slowestStart > 0 {
-		o.StartTimeout = max(discoverTime, 3*r.slowestStart)
+	p := r.discover(ctx)
+	defer r.leaveOut(p)
+	return p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists)
+}
+
+// discover sends server/discover to a server of its own.
+func (r *prober) discover(ctx context.Context) *probed {
+	return r.askOne(ctx, spec.V20260728, DiscoverTimeout(r.slowestStart), nil)
+}
+
+// leaveOut ends the conversation of a revision that is not judged. Nothing in it counts
+// as a failure of the server.
+func (r *prober) leaveOut(p *probed) {
+	if p.conv != nil {
+		p.conv.Shutdown(impatient)
+		r.record(p.conv, probing)
 	}
-	conv, err := r.dial(ctx, o)
-	if err != nil {
-		return false
+}
+
+// alsoStateless adds the stateless revision to the results if the user names no
+// revision, the server speaks a handshake revision, and it lists the stateless one.
+func (r *prober) alsoStateless(ctx context.Context, results []*probed) []*probed {
+	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
+		return p.isSpoken() && p.revision.Era() == spec.Handshake
+	})
+	if !speaksHandshake || !r.o.mayAddStateless() {
+		return results
 	}
-	defer func() {
-		conv.Shutdown(impatient)
-		r.record(conv, probing)
-	}()
-	return conv.Handshake(ctx) == nil
+	p := r.discover(ctx)
+	if p.conv == nil || !p.conv.Server().Lists(p.revision) {
+		r.leaveOut(p)
+		return results
+	}
+	return append(results, p)
 }
 
 func (r *prober) closeAll(results []*probed) {

@@ -13,7 +13,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A command that has to download the server first has as long as that takes, once.
+// TestFirstStart checks that the first start, which may include a download of
+// the server, has its own timeout.
 func TestFirstStart(t *testing.T) {
 	const usual = 3 * time.Second
 	for name, first := range map[string]time.Duration{"there is time": time.Minute, "there is none": 0} {
@@ -44,8 +45,9 @@ func TestFirstStart(t *testing.T) {
 	}
 }
 
-// A server that answers initialize with another id can't be dealt with, but it
-// can be judged: that is one mistake.
+// TestAnAnswerToInitializeWithAnotherID checks that a server that responds to
+// initialize with another id is judged, with exactly one finding, although the
+// handshake fails.
 func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
 	t.Parallel()
 	for name, id := range map[string]func(wire.ID) wire.ID{
@@ -77,8 +79,9 @@ func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
 	}
 }
 
-// That no second copy can run is said only where two at once failed again: not
-// where one failed by chance, nor where a revision ends the server.
+// TestASecondCopyThatFailsByChance checks that the notice that no second copy
+// can run appears only if two concurrent copies failed again, not if one failed
+// by chance or if a revision makes the server exit.
 func TestASecondCopyThatFailsByChance(t *testing.T) {
 	old, newer := spec.V20241105, spec.HandshakeRevisions()[1:]
 	for name, test := range map[string]struct {

@@ -52,10 +52,13 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 // mostNamed limits how many methods of a case are listed.
 const mostNamed = 4
 
+// handshakeOrFence are the methods that tell nothing about a case.
+var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.MethodDiscover}
+
 // exchangesOf lists what the case sent after the handshake, and the outcomes:
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
 // the same text: cancelled requests, whose outcome depends on time, are left
-// out.
+// out, and so are the methods of fences, whose number does.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range u.conversations {
@@ -64,7 +67,7 @@ func (u *unit) exchangesOf(c *suite.Case) string {
 	return o.String()
 }
 
-// outcomes are the outcomes of requests, by method.
+// outcomes holds the outcomes of requests, by method.
 type outcomes map[string][]string
 
 func (o outcomes) add(method, outcome string) {
@@ -80,7 +83,7 @@ func (o outcomes) read(d *transcript.Dialogue) {
 		}
 	}
 	for _, r := range d.Requests() {
-		if r.Message.Method != spec.MethodInitialize && r.Message.Method != spec.MethodPing && len(r.Cancellations) == 0 {
+		if !slices.Contains(handshakeOrFence, r.Message.Method) && len(r.Cancellations) == 0 {
 			o.add(wire.Excerpt(r.Message.Method, 40), outcomeOf(r))
 		}
 	}

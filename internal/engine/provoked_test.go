@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestExchangedNamesWhatCame reads what a case sent out of a conversation that
-// several cases share.
+// TestExchangedNamesWhatCame checks the summary of what a case sent in a
+// conversation that several cases share.
 func TestExchangedNamesWhatCame(t *testing.T) {
 	rec, err := transcript.ParseScript(`revision: 2025-11-25
 transport: stdio

@@ -62,15 +62,15 @@ func (r *quoter) isReadable(e *transcript.Event) bool {
 
 // Quote quotes the events of a conversation that show the deviation; the last
 // of its positions is the offending one. The exit of a server is explained by
-// the last messages to it and by the end of its stderr. Context has other
-// events: how the conversation began, and what was around the evidence. The
+// the last messages to it and by the end of its stderr. Context holds other
+// events: the beginning of the conversation, and those around the evidence. The
 // redactor removes secrets; nil removes none.
 func Quote(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor) (evidence, context []verdict.Evidence) {
 	return quoteReadable(events, d, redactor, func(*transcript.Event) bool { return true })
 }
 
-// quoteReadable is Quote, but lists events for which readable is false without
-// their contents.
+// quoteReadable is like Quote, but lists events for which readable is false
+// without their contents.
 func quoteReadable(events []*transcript.Event, d *verdict.Deviation, redactor *transcript.Redactor, readable func(*transcript.Event) bool) (evidence, context []verdict.Evidence) {
 	at, offending := quotedPositions(events, d.At)
 	if len(at) == 0 {
@@ -163,7 +163,7 @@ func explainEnd(events []*transcript.Event, end int) []int {
 			out = append(out, i)
 		}
 	}
-	if said := lastStderr(events); len(said) > 0 { // stderr is read beside stdout, so its end may stand later
+	if said := lastStderr(events); len(said) > 0 { // stderr is read concurrently with stdout, so its last chunk may come later
 		out = append(out, said[len(said)-1])
 	}
 	return out
@@ -198,7 +198,7 @@ func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event
 		text = append(text, clear[i].Raw...)
 	}
 	text = bytes.TrimSpace(text)
-	for len(text) > stderrBytes { // whole lines, the last in any case
+	for len(text) > stderrBytes { // drop whole lines, but never the last
 		_, rest, found := bytes.Cut(text, []byte("\n"))
 		if !found {
 			break
@@ -214,7 +214,7 @@ func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event
 // the given ones: the first events, those before each of the given, and a few
 // after the last of them.
 func contextOf(events []*transcript.Event, at []int) []int {
-	var open []int // those that may be shown
+	var open []int // events that may be shown
 	for i, e := range events {
 		if isInformative(e) && !slices.Contains(at, i) {
 			open = append(open, i)
@@ -230,7 +230,7 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	for _, i := range open[last:min(last+following, len(open))] {
 		take(i)
 	}
-	for back := 1; back <= len(open) && len(out) < maxContext; back++ { // the nearest before each of them
+	for back := 1; back <= len(open) && len(out) < maxContext; back++ { // the nearest event before each given one, then the next
 		for _, i := range slices.Backward(at) {
 			if near, _ := slices.BinarySearch(open, i); near >= back {
 				take(open[near-back])
@@ -316,8 +316,8 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 	return v
 }
 
-// headerIn finds the lines of a header in the text of a request, from the first
-// to the end of the last.
+// headerIn returns the span of a header in the text of a request, from its
+// first line to the end of its last.
 func headerIn(head, name string) *verdict.Span {
 	if name == "" {
 		return nil
@@ -347,7 +347,7 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 		}
 	}
 	if quotesBeginning(d.Seen, e.Raw) {
-		return nil // all of the frame is meant
+		return nil // the whole frame is offending
 	}
 	for _, text := range quotedIn(d.Seen) {
 		if from := bytes.Index(e.Raw, []byte(text)); from >= 0 && bytes.LastIndex(e.Raw, []byte(text)) == from {
@@ -363,10 +363,10 @@ func findOffense(e *transcript.Event, d *verdict.Deviation) *verdict.Span {
 	return nil
 }
 
-// quotesBeginning reports whether Seen quotes the frame from its beginning, as
-// far as there is room.
+// quotesBeginning reports whether Seen quotes the frame from its beginning,
+// perhaps shortened.
 func quotesBeginning(seen string, raw []byte) bool {
-	const enough = 24 // bytes by which one frame is told from a part of another
+	const enough = 24 // bytes that distinguish a whole frame from a part of another
 	return len(raw) > 0 && bytes.Contains([]byte(seen), raw[:min(len(raw), enough)])
 }
 

@@ -8,8 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A report searches only so many megabytes for secrets: the first long events
-// are quoted, the others are named.
+// TestReportReadsOnlySoMuch checks that a report searches a limited number of
+// bytes for secrets: the first long events are quoted, the others are only
+// listed.
 func TestReportReadsOnlySoMuch(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()
@@ -32,7 +33,8 @@ func TestReportReadsOnlySoMuch(t *testing.T) {
 	}
 }
 
-// The header that a deviation is about is marked in the request.
+// TestMarksTheHeader checks that the header that a deviation is about is marked
+// in the request.
 func TestMarksTheHeader(t *testing.T) {
 	const head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nAccept: a/b\r\naccept: c/d\r\nX: y"
 	for name, want := range map[string]string{"Accept": "Accept: a/b\r\naccept: c/d", "x": "X: y", "Y": "", "": ""} {

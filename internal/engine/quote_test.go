@@ -99,8 +99,8 @@ func TestContext(t *testing.T) {
 	}
 }
 
-// TestEndOfStderr: a line that was written in pieces is quoted whole, and of
-// many lines the last.
+// TestEndOfStderr checks that a line that was written in several chunks is
+// quoted whole, and that the last of many lines are quoted.
 func TestEndOfStderr(t *testing.T) {
 	tr := transcript.New()
 	for _, e := range []transcript.Event{
@@ -124,8 +124,8 @@ func TestEndOfStderr(t *testing.T) {
 	}
 }
 
-// TestQuotationsHold: whatever a server says, quotations are bounded, in order,
-// and marks lie inside them.
+// TestQuotationsHold checks that, whatever a server sends, quotations are
+// bounded and in order, and marks lie inside them.
 func TestQuotationsHold(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Sent, transcript.Received, transcript.Stderr, transcript.Remark, transcript.Exited, transcript.OutputClosed,

@@ -1,44 +1,47 @@
 package engine
 
-import "context"
+import (
+	"context"
+	"slices"
 
-// Commands other than run report a server that serves nothing with the words
-// and errors of a run.
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
 
-// Reach sends the server one initialize for the newest of the revisions. It
-// returns the error with which a run would end, or nil if there was any
+// Commands other than run use these functions, so that they report a server
+// that cannot be used with the same errors as a run.
+
+// Reach sends the server the opening request of the newest requested revision.
+// It returns the error with which a run would end, or nil if there was any
 // response.
 func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
-	wanted := o.wanted()
-	if len(wanted) == 0 {
-		return &NothingJudgedError{o.explainUnsupported()}
-	}
 	r := newProber(newSession(o))
 	defer r.gate.drain()
 	pass := r.gate.enter(false)
-	first, err := r.askFirst(ctx, wanted[0])
+	first, err := r.askFirst(ctx, o.wanted()[0])
 	r.closeAll([]*probed{first})
 	pass.finishWork()
 	pass.leave()
 	return err
 }
 
-// Unspoken returns why the server completes the handshake in none of the
-// revisions, or nil if it does in one.
+// Unspoken returns why no script can be played in any of the revisions, or nil if
+// one can be in one of them.
 func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
-	if len(o.wanted()) == 0 {
-		return &NothingJudgedError{o.explainUnsupported()}
-	}
 	r := newProber(newSession(o))
 	defer r.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return err
 	}
 	r.closeShared()
-	if r.handshakeFails == "" {
-		return nil
+	if r.handshakeFails != "" {
+		return &UnreachableError{Reason: r.handshakeFails, Advice: "mcp-conform run judges the attempt"}
 	}
-	return &UnreachableError{Reason: r.handshakeFails, Advice: "mcp-conform run judges the attempt"}
+	// A run judges a result of server/discover that lists nothing; a script needs more.
+	stateless := spec.V20260728
+	if slices.Equal(r.revisions, []spec.Revision{stateless}) && !r.inventories[stateless].Server.Lists(stateless) {
+		return &NothingJudgedError{"the server does not speak 2026-07-28: server/discover does not list it"}
+	}
+	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Recorded is a conversation of the run that has ended.
+// A Recorded is a conversation of the run that has ended.
 type Recorded struct {
 	// Name consists of the requested revision, the occasion and a number:
 	// 2025-11-25-shared-1. It is the same in each equal run.
@@ -23,7 +23,7 @@ type Recorded struct {
 // probing is the occasion of conversations without a case.
 const probing = "probe"
 
-// occasion returns that of the unit's conversations.
+// occasion returns the occasion of the unit's conversations.
 func (u *unit) occasion() string {
 	name := "shared"
 	if u.retriedCase != nil {

@@ -29,7 +29,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 	}
 	for _, e := range events {
 		if x := exchanges.Of(e); e.Kind == transcript.Flooded && x != nil && x.Request != nil {
-			r.Exchange = x // what came behind it was not taken in
+			r.Exchange = x // nothing after it was recorded
 			break
 		}
 	}
@@ -51,11 +51,11 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 	return &UnreachableError{Reason: reason, Advice: advice}
 }
 
-// refusal is the exchange that should have brought the response.
+// A refusal is the exchange that should have carried the response.
 type refusal struct {
 	*transcript.Exchange
 	events []*transcript.Event
-	stream *transcript.Exchange // over HTTP+SSE, what brings all answers
+	stream *transcript.Exchange // over HTTP+SSE, the stream that carries all responses
 	waited time.Duration
 }
 
@@ -164,7 +164,7 @@ func (r *refusal) streamOpened() (reason, advice string) {
 		return reason + ", but with no event stream: it is " + wire.Excerpt(media, 80) + r.quoteBody(": "), "answer the GET with text/event-stream, or give --transport http"
 	}
 	named, ok := endpoint(r.stream)
-	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, leave --transport out, or give --transport http"
+	advice = "send an endpoint event first, with the URI for messages; if the server speaks Streamable HTTP, omit --transport, or give --transport http"
 	flooded := r.flooded()
 	switch {
 	case flooded != nil:
@@ -264,7 +264,8 @@ func (r *refusal) isPage() bool {
 	return r.ResponseHead().MediaType() == "text/html" || strings.HasPrefix(text, "<!doctype html") || strings.HasPrefix(text, "<html")
 }
 
-// quoteBody returns the beginning of the response body, after the text before.
+// quoteBody returns the beginning of the response body after the prefix before,
+// or "" if there is no body.
 func (r *refusal) quoteBody(before string) string {
 	text := strings.TrimSpace(r.bodyStart())
 	switch {

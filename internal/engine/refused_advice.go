@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// peerAdvice is for a response that is not HTTP.
+// peerAdvice returns the advice after a response that is not HTTP.
 func (r *refusal) peerAdvice(detail string) string {
 	switch {
 	case strings.Contains(detail, "HTTP/2"):
@@ -22,12 +22,12 @@ func (r *refusal) peerAdvice(detail string) string {
 	}
 }
 
-// reachAdvice is for a connection that could not be opened.
+// reachAdvice returns the advice after a connection could not be opened.
 func (r *refusal) reachAdvice(detail string) string {
 	for _, a := range []struct{ words, advice string }{
 		{"asked for a connection", "check what the proxy allows (it may need user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
 		{"the proxy", "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
-		{"nobody known has signed", "pass the authority's certificate with --ca-file FILE, or accept any with --insecure"},
+		{"an unknown authority has signed", "pass the authority's certificate with --ca-file FILE, or accept any with --insecure"},
 		{"the certificate", "correct the certificate, or accept any with --insecure"},
 		{"HTTP without TLS", "give the URL with http://"},
 		{"TLS", "check that the port is one for https; a server without TLS needs a URL with http://"},
@@ -40,7 +40,7 @@ func (r *refusal) reachAdvice(detail string) string {
 	return "check that the server runs, and the URL"
 }
 
-// statusAdvice is for a response with an HTTP status.
+// statusAdvice returns the advice after a response with an HTTP status.
 func (r *refusal) statusAdvice(status int) string {
 	asks := r.ResponseHead().Get("WWW-Authenticate")
 	if asks != "" {
@@ -59,7 +59,7 @@ func (r *refusal) statusAdvice(status int) string {
 	case r.looksStreamable(status):
 		return "it looks like Streamable HTTP, which refuses a GET without a session: omit --transport, or give --transport http"
 	case r.looksLegacy(status):
-		return "it looks like HTTP+SSE, which is opened by a GET: leave --transport out, or give --transport sse; else check the path (" + r.target() + " was asked)"
+		return "it looks like HTTP+SSE, which is opened by a GET: omit --transport, or give --transport sse; otherwise check the path (" + r.target() + " was asked)"
 	case (status == 404 || status == 405) && r.stream != nil && r.Exchange != r.stream:
 		return "let the endpoint event name a URI that accepts messages; it named one that leads to " + r.target()
 	case status == 404, status == 405:
@@ -108,7 +108,7 @@ func ifAny(before, text string) string {
 	return before + wire.Excerpt(text, 80)
 }
 
-// redirectAdvice says where a redirect leads, and why it was not followed.
+// redirectAdvice returns where a redirect leads, and why it was not followed.
 func (r *refusal) redirectAdvice(status int) string {
 	location := strings.TrimSpace(r.ResponseHead().Get("Location"))
 	if location == "" {

@@ -21,12 +21,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spoilable is a server over HTTP whose sessions answer with empty streams
-// once they were asked for something it can't bear.
+// spoilable is an HTTP server. Once a session has sent the method unbearable,
+// it gets only empty streams as responses.
 type spoilable struct {
 	toy
-	// resumable: these streams have events without messages, at which they can
-	// be taken up, once with another such event and then with nothing.
+	// resumable adds an event without a message to these streams, so that a
+	// client can resume them: once with another such event, then with an empty
+	// stream.
 	resumable bool
 
 	mu       sync.Mutex

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reporting is the last stage: it combines the results of the others.
+// reporting is the last stage of a run: it combines the results of the others.
 type reporting struct {
 	*confirmation
 	quoter quoter
@@ -34,7 +34,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.reproduced == 0 && r.watch.isDoubtful(c) })
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
-			c.outcome = verdict.Unconfirmed // the run ended before it could be tried again
+			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
 	p := &verdict.Report{
@@ -116,7 +116,7 @@ func (r *reporting) findings() []verdict.Finding {
 	for _, c := range r.selected() {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
-			// The requirement would bring all cases that judge it, too.
+			// The requirement would also select all other cases that judge it.
 			focus = []string{c.key.Judge, c.during.ID}
 		}
 		if len(c.peers) > 0 {
@@ -130,7 +130,7 @@ func (r *reporting) findings() []verdict.Finding {
 	return out
 }
 
-// opinionOf is what an opinion is about: a judge and a requirement.
+// An opinionKey identifies an opinion by its judge and by what it is about.
 type opinionKey struct {
 	judge string
 	place verdict.Place

@@ -27,12 +27,12 @@ type Selection struct {
 	focus  []*regexp.Regexp
 }
 
-// SelectionError is an invalid selection.
+// A SelectionError reports an invalid or empty selection.
 type SelectionError struct{ Reason string }
 
 func (e *SelectionError) Error() string { return e.Reason }
 
-// Compile checks the expressions.
+// Compile compiles the expressions. The error is a SelectionError.
 func (s *Selection) Compile() error {
 	var err error
 	if s.labels, err = types.ParseLabelFilter(s.Labels); err != nil {
@@ -78,8 +78,8 @@ func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Tra
 	return labels
 }
 
-// overLabel is the label of a transport: two areas have the names of
-// transports.
+// overLabel returns the label of a transport. It has a prefix because two areas
+// have the names of transports.
 func overLabel(t spec.Transport) string { return "over-" + string(t) }
 
 // explainFilterError returns the message of a Ginkgo error: its last line,
@@ -92,14 +92,17 @@ func explainFilterError(err error) string {
 	return err.Error()
 }
 
-// someSelected fails early if the selection is empty in every revision.
+// someSelected returns an error if the selection is empty in every revision.
 func (o *Options) someSelected() error {
-	for _, r := range o.wanted() {
+	candidates, over := o.wanted(), o.Dialer.Transport()
+	if o.mayAddStateless() {
+		candidates = append(candidates, spec.V20260728)
+	}
+	for _, r := range candidates {
 		if len(o.pairs(r)) > 0 {
 			return nil
 		}
 	}
-	over := o.Dialer.Transport()
 	if others := o.otherTransports(); len(others) > 0 {
 		return &SelectionError{fmt.Sprintf("what the filters select is judged only over %s; this run is over %s", strings.Join(others, " and "), over)}
 	}
@@ -107,7 +110,8 @@ func (o *Options) someSelected() error {
 }
 
 // otherTransports returns the transports over which requirements that the
-// selection names or matches are judged, if none is over that of the run.
+// selection names or matches are judged, or nil if the run's transport is among
+// them.
 func (o *Options) otherTransports() []string {
 	var out []string
 	for _, t := range spec.Transports() {
@@ -125,12 +129,20 @@ func (o *Options) otherTransports() []string {
 	return out
 }
 
-// wanted returns the handshake revisions to judge, newest first: those that
-// define the transport, unless others are requested.
+// mayAddStateless reports whether the probe may add the stateless revision to those
+// that are wanted.
+func (o *Options) mayAddStateless() bool {
+	return len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(spec.V20260728)
+}
+
+// wanted returns the revisions to ask for, newest first: the requested ones, by
+// default the handshake revisions that define the transport. The probe adds the
+// stateless one if the server lists it.
 func (o *Options) wanted() []spec.Revision {
 	var out []spec.Revision
-	for _, r := range spec.HandshakeRevisions() {
-		if len(o.Revisions) == 0 && o.Dialer.Transport().DefinedIn(r) || slices.Contains(o.Revisions, r) {
+	for _, r := range spec.Revisions() {
+		byDefault := r.Era() == spec.Handshake && o.Dialer.Transport().DefinedIn(r)
+		if len(o.Revisions) == 0 && byDefault || slices.Contains(o.Revisions, r) {
 			out = append(out, r)
 		}
 	}
@@ -138,7 +150,7 @@ func (o *Options) wanted() []spec.Revision {
 	return out
 }
 
-// pair is one judge's opinion on one requirement in one revision.
+// A pair is one judge's opinion on one requirement in one revision.
 type pair struct {
 	judge       string
 	area        string
@@ -169,7 +181,7 @@ func (o *Options) pairs(r spec.Revision) []pair {
 	return out
 }
 
-// rulesArea stands for the area of rules.
+// rulesArea is the area of all rules.
 const rulesArea = "rules"
 
 // admits is Selection.Admits, except that a focused case also selects what

@@ -14,8 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// session is what all stages of a run share: options, limits, and the account
-// of requests.
+// session is what all stages of a run share: options, limits and counts.
 type session struct {
 	o       Options
 	started time.Time
@@ -27,11 +26,11 @@ type session struct {
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
 	ends      ends
-	watch     *watch                  // looks after a server at a URL; nil where there is nothing to look after
+	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
 	starts, messages atomic.Int64
-	unjudged         atomic.Int64 // conversations for which there was no time
+	unjudged         atomic.Int64 // conversations that there was no time to judge
 	largeJudging     sync.Mutex   // held while a conversation that takes much memory is judged
 	isLingering      atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
 
@@ -41,7 +40,7 @@ type session struct {
 	// initialize.
 	slowestStart time.Duration
 	counted      map[*client.Conversation]bool // already shut down and counted
-	recorded     map[string]int                // the conversations handed out, by name
+	recorded     map[string]int                // number of recorded conversations, by name
 }
 
 func newSession(o Options) *session {

@@ -9,8 +9,8 @@ import (
 )
 
 // A deviation may be seen in several cases, and first in one that cannot cause
-// it: it may have seen the effect of another client. So all sightings are kept,
-// and some of their cases are retried.
+// it but sees the effect of another client. So all sightings are kept, and some
+// of their cases are retried.
 
 // maxSightings limits the cases in which one candidate is retried.
 const maxSightings = 3
@@ -60,8 +60,8 @@ func (r *execution) sightings() []*candidate {
 	return out
 }
 
-// mergeCandidates returns one of equal candidates: the one whose case is made
-// to show it, else the first.
+// mergeCandidates returns one of equal candidates: one whose case judges or
+// provokes the requirement, else the first.
 func mergeCandidates(candidates []*candidate) []*candidate {
 	var out []*candidate
 	at := map[verdict.Key]int{}
@@ -92,8 +92,9 @@ func (c *candidate) caseID() string {
 	return c.during.ID
 }
 
-// confirmElsewhere retries what did not recur in the other cases in which it
-// was seen, once each, those that are made for it first.
+// confirmElsewhere retries candidates that did not recur, once in each other
+// case in which they were seen. Cases that judge or provoke the requirement
+// come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	others := map[verdict.Key][]*candidate{}
 	for _, c := range r.sightings() {
@@ -131,8 +132,8 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	}
 }
 
-// elsewhere returns the sightings of other cases than c's, those whose case is
-// made for it first.
+// elsewhere returns the sightings in other cases than c's. Those whose case
+// judges or provokes the requirement come first.
 func elsewhere(c *candidate, sightings []*candidate) []*candidate {
 	var made, others []*candidate
 	cases := map[string]bool{c.caseID(): true}

@@ -18,7 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A rule sees the same in several cases, of which only some can show it again.
+// TestSightingsInOtherCases checks that a deviation that a rule sees in several
+// cases is retried in other cases if the first does not show it again.
 func TestSightingsInOtherCases(t *testing.T) {
 	const other = "base.request-id-type"
 	pong := rules.Rule{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: func() rules.Fold {
@@ -28,7 +29,7 @@ func TestSightingsInOtherCases(t *testing.T) {
 			}
 		}}
 	}}
-	// asking returns a case that is answered with a pong in its first run, or in all.
+	// asking returns a case that gets a pong in its first run, or in every run.
 	asking := func(id string, always, made bool) suite.Case {
 		var runs atomic.Int64
 		c := suite.Case{ID: id, Title: "ping", Requirements: []string{other}, Run: func(ctx context.Context, t *suite.T) {

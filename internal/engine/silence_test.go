@@ -5,10 +5,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// What is said of a server that did not answer initialize fits what it did.
+// TestExplainSilence checks that the reason for a missing response to
+// initialize fits what the server did.
 func TestExplainSilence(t *testing.T) {
 	const (
 		asked    = `> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}` + "\n"
@@ -16,8 +18,8 @@ func TestExplainSilence(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		script         string
-		reason, advice string // parts
-		not            string // of either
+		reason, advice string // substrings
+		not            string // a substring of neither
 	}{
 		"a response once stdin is closed":    {asked + "! close-input\n< " + answered, "came only when stdin was closed, not within 7s, which looks like output that is not flushed", "flush stdout", "own id"},
 		"two responses once stdin is closed": {asked + "! close-input\n" + `< {"jsonrpc":"2.0","method":"notifications/message"}` + "\n< " + answered, "came only when stdin was closed", "flush stdout", "own id"},
@@ -33,7 +35,7 @@ func TestExplainSilence(t *testing.T) {
 			"flooded stdout", "to stderr", "longer than"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			reason, advice := explainSilence(eventsOf(t, test.script), 7*time.Second, false)
+			reason, advice := explainSilence(eventsOf(t, test.script), spec.MethodInitialize, 7*time.Second, false)
 			if !strings.Contains(reason, test.reason) || !strings.Contains(advice, test.advice) || strings.Contains(reason+advice, test.not) {
 				t.Errorf("said %q and advised %q", reason, advice)
 			}
@@ -41,7 +43,8 @@ func TestExplainSilence(t *testing.T) {
 	}
 }
 
-// A refusal of initialize is explained by what it says.
+// TestExplainRefusal checks that the advice after a refused initialize fits the
+// refusal.
 func TestExplainRefusal(t *testing.T) {
 	head := `transport: streamable-http
 
@@ -62,7 +65,7 @@ func TestExplainRefusal(t *testing.T) {
 	}
 }
 
-// eventsOf reads the script of one conversation.
+// eventsOf parses the script of one conversation.
 func eventsOf(t *testing.T, script string) []*transcript.Event {
 	t.Helper()
 	r, err := transcript.ParseScript(strings.ReplaceAll(script, "\t", ""))

@@ -15,21 +15,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// starts are the starts of servers by one unit; it implements client.Starts.
+// starts implements client.Starts for the servers of one unit.
 type starts struct {
 	r        *offer
-	revision spec.Revision // one that the server is known to speak
+	revision spec.Revision // a revision that the server is known to speak
 	dialer   transport.Dialer
-	clock    *caseClock // nil where nothing bounds the unit
+	clock    *caseClock // nil if nothing bounds the unit
 }
 
 var errOneCopy = errors.New("one copy of the server runs at a time")
 
-// BeginWait implements client.Starts: the time of a start does not count as time of the case.
+// BeginWait implements client.Starts: the time of a start does not count as
+// time of the case.
 func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 
-// Control implements client.Starts. Where the conversations share a process, the
-// control has one of its own, if there can be two.
+// Control implements client.Starts. If the conversations share a process, the
+// control gets a process of its own, if two can run.
 func (s *starts) Control(ctx context.Context) error {
 	if s.r.gate.one {
 		return errOneCopy
@@ -44,7 +45,7 @@ func (s *starts) Control(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	reply := conv.Initialize(ctx)
+	reply := conv.Greet(ctx)
 	conv.Shutdown(impatient)
 	if s.r.count(conv) {
 		s.r.record(conv, probing)
@@ -56,9 +57,9 @@ func (s *starts) Control(ctx context.Context) error {
 	return nil
 }
 
-// hasFailedStart reports whether a server of the unit did not come up: it could not be
-// dialled, ended before it had responded to anything, or may still have been
-// starting when it was given up.
+// hasFailedStart reports whether a server of the unit did not start: it could
+// not be dialled, ended before it had responded to anything, or may still have
+// been starting when the client gave up.
 func (o *opener) hasFailedStart() bool {
 	return o.undialed.Load() || slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool {
 		return c.IsStartUnclear() || !c.HasStarted() && endedEarly(c.Record)
@@ -81,13 +82,13 @@ func endedEarly(record *transcript.Transcript) bool {
 	return false
 }
 
-// caseClock bounds the time of a case, in which the starts of servers do not
+// A caseClock bounds the time of a case, in which the starts of servers do not
 // count. A nil clock bounds nothing.
 type caseClock struct {
 	mu       sync.Mutex
 	left     time.Duration
-	since    time.Time // when it was set going
-	starting int       // servers that start at this moment
+	since    time.Time // when it was started or resumed
+	starting int       // servers that are starting now
 	timer    *time.Timer
 }
 
@@ -96,7 +97,7 @@ func newCaseClock(limit time.Duration, end func()) *caseClock {
 	return &caseClock{left: limit, since: time.Now(), timer: time.AfterFunc(limit, end)}
 }
 
-// pause stops the clock until resume is called; several may be under way.
+// pause stops the clock until resume is called; several pauses may overlap.
 func (c *caseClock) pause() (resume func()) {
 	if c == nil {
 		return func() {}
@@ -124,7 +125,7 @@ func (c *caseClock) stop() {
 	c.timer.Stop()
 }
 
-// patience is how long a server that was seen to start needs at most to start
+// patience returns how long a server that was seen to start may take to start
 // once more: three times as long as the slowest so far, at least the time of a
 // request, and no more than the time of a start.
 func (r *session) patience() time.Duration {
@@ -134,7 +135,7 @@ func (r *session) patience() time.Duration {
 	return min(most, max(least, 3*r.slowestStart))
 }
 
-// noteStart takes note of how long a server took to respond to initialize.
+// noteStart records how long a server took to respond to initialize.
 func (r *session) noteStart(reply *client.Reply) {
 	if !reply.Answered() {
 		return
@@ -144,7 +145,7 @@ func (r *session) noteStart(reply *client.Reply) {
 	r.slowestStart = max(r.slowestStart, reply.Event.At)
 }
 
-// ShowWaiting returns a Progress that shows what is waited for, and nothing else.
+// ShowWaiting returns a Progress that shows only what the run waits for.
 func ShowWaiting(show func(text string)) Progress { return showWaiting{show: show} }
 
 type showWaiting struct {
@@ -155,11 +156,11 @@ type showWaiting struct {
 // Waiting implements Progress.
 func (w showWaiting) Waiting(text string) { w.show(text) }
 
-// The first words on a wait come after firstWord.
+// firstWord is how long a wait lasts before SayWaiting reports it.
 const firstWord = 2 * time.Second
 
-// SayWaiting says now and then what is waited for, and for how long, until stop
-// is called; then it says nothing, "", if it said anything.
+// SayWaiting reports every second what the run waits for, and for how long,
+// until stop is called. Then it reports "" if it has reported anything.
 func SayWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
 	done := make(chan struct{})
 	var saying sync.WaitGroup

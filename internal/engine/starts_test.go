@@ -21,8 +21,8 @@ import (
 
 const prepared = "lifecycle.error-cases-prepared"
 
-// oddly opens with an initialize without clientInfo, which no server may leave
-// unanswered.
+// oddly returns a case that opens with an initialize without clientInfo, to
+// which every server must respond.
 func oddly() suite.Case {
 	return suite.Case{ID: "toy.odd", Title: "initialize without clientInfo", Requirements: []string{prepared}, Run: func(ctx context.Context, t *suite.T) {
 		c := t.Open(ctx, client.Options{})
@@ -36,8 +36,8 @@ func oddly() suite.Case {
 	}}
 }
 
-// Silence to an odd first message counts only where an ordinary one is answered
-// at the same time.
+// TestSilenceToAnOddFirstMessage checks that a missing response to an odd first
+// message counts only if an ordinary one gets a response at the same time.
 func TestSilenceToAnOddFirstMessage(t *testing.T) {
 	const timeout, start = 300 * time.Millisecond, 1500 * time.Millisecond
 	odd := func(m *wire.Message) bool { return wire.At(m.Params(), "/clientInfo") == nil }
@@ -79,7 +79,7 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 				if v.Requirement == prepared && got != test.want {
 					t.Errorf("%s is %s, not %s", v.Requirement, got, test.want)
 				}
-				if v.Outcome == verdict.Broken && test.want != "warning" { // that the request is due is judged by itself
+				if v.Outcome == verdict.Broken && test.want != "warning" { // the missing response also breaks base.request-answered
 					t.Errorf("%s is broken", v.Requirement)
 				}
 			}
@@ -87,7 +87,7 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 	}
 }
 
-// waits takes down what is waited for.
+// waits records what the run waits for.
 type waits struct {
 	silent
 	mu   sync.Mutex
@@ -100,7 +100,7 @@ func (w *waits) Waiting(text string) {
 	w.said = append(w.said, text)
 }
 
-// A user who waits is told for what.
+// TestWaitsAreTold checks that the progress reports what the run waits for.
 func TestWaitsAreTold(t *testing.T) {
 	t.Parallel()
 	w := &waits{}
@@ -122,8 +122,8 @@ func TestWaitsAreTold(t *testing.T) {
 	}
 }
 
-// What could not be retried, as no fresh server came up, is neither broken
-// nor flaky.
+// TestNoFreshServerToTryAgain checks that a deviation that could not be
+// retried, because no fresh server started, is neither broken nor flaky.
 func TestNoFreshServerToTryAgain(t *testing.T) {
 	const timeout, start = 200 * time.Millisecond, 500 * time.Millisecond
 	silence := func(start int64, m *wire.Message) []byte {
@@ -178,7 +178,7 @@ func TestNoFreshServerToTryAgain(t *testing.T) {
 	}
 }
 
-// silent is a Progress that takes nothing down.
+// silent is a Progress that ignores all calls.
 type silent struct{}
 
 func (silent) Begin(string, spec.Transport, []spec.Revision, int) {}

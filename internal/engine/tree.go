@@ -10,21 +10,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Plan is what a run will do, as a tree of specs.
+// A Plan is what a run will do, as a tree of specs.
 type Plan struct {
 	Specs []Spec
 	r     *execution
 }
 
-// Spec is one case or rule in one revision over a transport, with the labels of
-// all requirements that it judges.
+// A Spec is one case or rule in one revision over a transport, with the labels
+// of all requirements that it judges.
 type Spec struct {
 	Area      string
 	Judge     string
 	Title     string
 	Revision  spec.Revision
 	Transport spec.Transport
-	Exclusive bool // no other spec runs meanwhile
+	Exclusive bool // no other spec runs at the same time
 	Labels    []string
 }
 
@@ -92,7 +92,8 @@ func (r *execution) treePlan() *Plan {
 }
 
 // Await waits for the verdicts of the run and returns the most severe outcome
-// of the requirements that the spec's judge judges.
+// of the requirements that the spec's judge judges. It returns false if ctx
+// ends first.
 func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
 	select {
 	case <-p.r.settled:

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// TestLabelsSelectTheSame shows that a label filter selects the same cases of a
-// run and of the suites' tests, whose specs are declared from SpecsOf.
+// TestLabelsSelectTheSame checks that a label filter selects the same cases in
+// a run as in the suites' tests, whose specs are declared from SpecsOf.
 func TestLabelsSelectTheSame(t *testing.T) {
 	var mu sync.Mutex
 	var ran []string
@@ -41,7 +41,7 @@ func TestLabelsSelectTheSame(t *testing.T) {
 			ran = nil
 			_, _ = judge(t, &toy{}, engine.Options{
 				Cases: cases, Revisions: []spec.Revision{spec.V20250618}, Selection: engine.Selection{Labels: filter},
-			}) // it fails where nothing is selected
+			}) // it fails if nothing is selected
 			slices.Sort(ran)
 			if diff := cmp.Diff(want, ran); diff != "" {
 				t.Errorf("the run's cases (-want +got):\n%s", diff)

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A unit is run in one go: the cases that share a conversation, or one case
-// with servers of its own.
+// A unit is what runs together: the cases that share a conversation, or one
+// case with servers of its own.
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
@@ -27,7 +27,8 @@ type unit struct {
 	takesInventory     bool                // takes the inventory first, as the probe did in the shared conversation
 	retrying           []*candidate        // the candidates that a retry tries to reproduce
 	peerDialer         transport.Dialer    // shared with its peers, see retryAmongPeers; nil for a dialer of its own
-	// again is the case in which they were seen; nil if there is none.
+	// retriedCase is the case in which the candidates were seen; nil if there
+	// is none.
 	retriedCase *suite.Case
 
 	isDisturbed    bool          // a process that it shared with other units exited
@@ -79,7 +80,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 			inventory.Take(ctx, conv, r.o.Policy)
 		}
 	}
-	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: r.revisions, Inventory: r.inventories[u.revision], Opener: o}
+	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: spec.InEra(spec.Handshake, r.revisions), Inventory: r.inventories[u.revision], Opener: o}
 	if u.repeats == 0 && !u.ownProcess {
 		env.Idle = r.idle
 	}
@@ -177,7 +178,8 @@ type candidate struct {
 	verdict.Deviation
 	outcome verdict.Outcome
 	record  *transcript.Transcript // where it was seen, or nil
-	// eachTime: it counts only if every attempt reproduces it, see discount.EachTime.
+	// mustRecur is set if it counts only when every attempt reproduces it, see
+	// discount.EachTime.
 	mustRecur, isWeighed bool
 	attempts             int
 	reproduced           int

@@ -23,7 +23,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		return &UnreachableError{Reason: p.err.Error(), Err: p.err}
 	}
 	if reason := interrupted(ctx); reason != "" {
-		return &NothingJudgedError{reason + " while waiting for the response to initialize"}
+		return &NothingJudgedError{reason + " while waiting for the response to " + p.revision.OpeningMethod()}
 	}
 	if errors.Is(p.reply.Err, client.ErrEnded) {
 		awaitExit(ctx, p.conv.Record)
@@ -33,7 +33,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		patience.AfterClose = flushTime
 	}
 	p.conv.Shutdown(patience)
-	if !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
+	if p.revision.Era() == spec.Handshake && !discount.IsFlooded(p.conv.Record.From(0)) && r.isStateless(ctx) {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
@@ -46,17 +46,17 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		}
 		return refused
 	}
-	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
+	e.Reason, e.Advice = explainSilence(p.conv.Record.From(0), p.revision.OpeningMethod(), p.conv.Options().StartTimeout, errors.Is(p.reply.Err, client.ErrEnded))
 	return e
 }
 
-// flushTime is how long a server that did not respond to initialize has after its
-// stdin was closed: a response that comes then was not flushed. It changes the
-// explanation alone.
+// flushTime is how long a server that did not respond to initialize has after
+// its stdin was closed: a response that comes then was not flushed. It affects
+// only the explanation.
 const flushTime = 2 * time.Second
 
 // awaitExit gives a server that closed the connection time to show whether it
-// exited, so that this exit is not taken for the one that our shutdown causes.
+// exited, so that this exit is not mistaken for the one that our shutdown causes.
 func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	ctx, cancel := context.WithTimeout(ctx, 500*time.Millisecond)
 	defer cancel()
@@ -70,9 +70,9 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 }
 
 // explainSilence returns, from a transcript, why initialize got no response.
-func explainSilence(events []*transcript.Event, waited time.Duration, ended bool) (reason, advice string) {
+func explainSilence(events []*transcript.Event, opening string, waited time.Duration, ended bool) (reason, advice string) {
 	var junk, flooded, exited, late *transcript.Event
-	answered, asked := 0, false // to end, by us
+	answered, asked := 0, false // asked: the client has closed stdin or sent a signal
 	d := transcript.DialogueOf(events)
 	for _, e := range events {
 		switch e.Kind {
@@ -104,29 +104,29 @@ func explainSilence(events []*transcript.Event, waited time.Duration, ended bool
 	}
 	switch {
 	case late != nil && late.Unterminated:
-		return "the server's response to initialize has no newline at its end, so it was not complete before stdin was closed", "end each message with a newline"
+		return "the server's response to " + opening + " has no newline at its end, so it was not complete before stdin was closed", "end each message with a newline"
 	case late != nil:
-		return fmt.Sprintf("the server's response to initialize came only when stdin was closed, not within %v, which looks like output that is not flushed", waited),
+		return fmt.Sprintf("the server's response to %s came only when stdin was closed, not within %v, which looks like output that is not flushed", opening, waited),
 			"flush stdout after each message; a server that starts slowly needs more time, like --start-timeout 2m"
 	case junk != nil && strings.HasPrefix(strings.ToLower(string(junk.Raw)), "content-length:"):
-		return "the server frames its messages with Content-Length headers, so initialize was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
+		return "the server frames its messages with Content-Length headers, so " + opening + " was not answered in a readable way", "end each message with a newline instead: that is how MCP's stdio transport delimits messages"
 	case junk != nil && strings.TrimSpace(string(junk.Raw)) == "{":
-		return "the server spreads its JSON over several lines, so initialize was not answered in a readable way", "write each message on one line: a message must not contain newlines"
+		return "the server spreads its JSON over several lines, so " + opening + " was not answered in a readable way", "write each message on one line: a message must not contain newlines"
 	case flooded != nil && discount.IsOverlong(flooded):
-		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and initialize was not answered before: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)),
+		return fmt.Sprintf("the server sent a message that is longer than mcp-conform reads, and %s was not answered before: %s; it began with %q", opening, flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)),
 			"send a smaller message: the specification has no limit, but clients do"
 	case flooded != nil:
-		return fmt.Sprintf("the server flooded stdout and did not answer initialize: %s; it began with %q", flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)), toStderr
+		return fmt.Sprintf("the server flooded stdout and did not answer %s: %s; it began with %q", opening, flooded.Detail, wire.Excerpt(string(flooded.Raw), 120)), toStderr
 	case ended && exited != nil:
-		return "the server ended before it answered initialize: " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
+		return "the server ended before it answered " + opening + ": " + exited.Detail + before, "run the command by hand: it has to keep running and read MCP messages from stdin"
 	case ended:
-		return "the server closed its stdout before it answered initialize, and kept running" + before, "keep stdout open until stdin is closed"
+		return "the server closed its stdout before it answered " + opening + ", and kept running" + before, "keep stdout open until stdin is closed"
 	case junk != nil:
-		return fmt.Sprintf("the server did not answer initialize within %v%s", waited, before), toStderr
+		return fmt.Sprintf("the server did not answer %s within %v%s", opening, waited, before), toStderr
 	case answered > 0:
-		return fmt.Sprintf("the server wrote %d messages, but did not answer initialize within %v", answered, waited), "answer the request with its own id"
+		return fmt.Sprintf("the server wrote %d messages, but did not answer %s within %v", answered, opening, waited), "answer the request with its own id"
 	default:
-		return fmt.Sprintf("the server did not answer initialize within %v and wrote nothing to stdout", waited),
+		return fmt.Sprintf("the server did not answer %s within %v and wrote nothing to stdout", opening, waited),
 			"check that the command starts an MCP server on stdio; one that starts slowly needs more time, like --start-timeout 2m"
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// over is a dialer of which nothing but the transport is asked.
+// over is a dialer that only has a transport.
 type over struct {
 	transport.Dialer
 	transport spec.Transport

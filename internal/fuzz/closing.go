@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// leastClosing is the least time, after a search is over, for finishing
-// sequences and shrinking findings; otherwise it is a tenth of the search's
-// time.
+// leastClosing is the minimum time that a search gets after its own time is
+// over, to finish scripts and shrink findings. A long search gets a tenth of
+// its time.
 const leastClosing = 10 * time.Second
 
-// closing says when the parts of a search must end. Zero times are no limits.
+// closing holds the times at which the parts of a search must end. A zero time
+// is no limit.
 type closing struct {
-	begun time.Time // no more sequences are begun
-	small time.Time // the end of whatever is still running; shrinking stops, too
-	sure  time.Time // nothing is tried again any more
+	begun time.Time // no script begins after it
+	small time.Time // running scripts are cut off, and shrinking stops
+	sure  time.Time // no finding is retried after it
 }
 
-// closingAt returns the closing of a search that begins now, on a server with
-// this timeout for a response. Confirming a missing response takes the whole
-// timeout.
+// closingAt returns the closing of a search that begins now. The timeout is the
+// one for a response: confirming a missing response takes all of it.
 func closingAt(length, timeout time.Duration) closing {
 	if length <= 0 {
 		return closing{}
@@ -29,14 +29,14 @@ func closingAt(length, timeout time.Duration) closing {
 	return closing{begun: begun, small: small, sure: begun.Add(Overtime(length, timeout))}
 }
 
-// Overtime returns how much longer than its time a search may take, to finish
-// sequences, and to shrink and confirm findings.
+// Overtime returns how long a search may continue after its time is over, to
+// finish scripts and to shrink and confirm findings.
 func Overtime(length, timeout time.Duration) time.Duration {
 	return max(length/10, leastClosing) + timeout + leastClosing/2
 }
 
-// tries returns how often a finding is retried: once after the search's time,
-// because others wait.
+// tries returns how often a finding is retried: only once when the search's
+// time is over, because other findings wait.
 func (c closing) tries() int {
 	if !c.begun.IsZero() && time.Now().After(c.begun) {
 		return 1
@@ -47,8 +47,8 @@ func (c closing) tries() int {
 // long is longer than any search.
 const long = 1000 * time.Hour
 
-// within limits a context by a duration from now and, if it is not zero, by a
-// time.
+// within returns a context that ends after the given duration, or at the given
+// time if that is not zero and comes first.
 func within(ctx context.Context, most time.Duration, by time.Time) (context.Context, context.CancelFunc) {
 	end := time.Now().Add(most)
 	if !by.IsZero() && by.Before(end) {

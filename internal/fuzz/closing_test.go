@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// agreeable answers every request with as little as it can.
+// agreeable is a server that answers every request with a minimal result.
 func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		for _, m := range wire.Parse(lines.Bytes()).Messages {
@@ -33,7 +33,7 @@ func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan strin
 	return 0
 }
 
-// pings breaks with each script that pings.
+// pings returns a breach for each script that sends a ping.
 func pings(o *Outcome) []Breach {
 	for i := range o.Script.Operations {
 		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Conversations) > 0 {
@@ -43,8 +43,8 @@ func pings(o *Outcome) []Breach {
 	return nil
 }
 
-// TestClosing: when the time is over, findings are shrunk and tried
-// again as long as there is time for that, and told in any case.
+// TestClosing checks that, when the time is over, findings are shrunk and
+// retried as long as the closing allows, and are reported in any case.
 func TestClosing(t *testing.T) {
 	past, later := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
 	var pinging script.Script

@@ -15,23 +15,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// corpusFile is the file in the corpus's folder: one sequence of operations a
-// line.
+// corpusFile is the name of the file in the corpus folder. Each of its lines is
+// one sequence of operations.
 const corpusFile = "corpus.jsonl"
 
-// mostRead limits what is read of a corpus.
+// mostRead limits how many bytes of a corpus are read.
 const mostRead = 64 << 20
 
-// entry is one line of the file.
+// entry is one line of the corpus file.
 type entry struct {
 	Mood       generate.Mood      `json:"mood"`
 	Operations []script.Operation `json:"operations"`
 }
 
-// CheckCorpus returns why the corpus in a folder cannot be read, or nil.
+// CheckCorpus returns an error if the corpus in the folder cannot be read.
 func CheckCorpus(dir string) error { return newNovelty().load(dir) }
 
-// load reads a corpus; unreadable lines are an error.
+// load reads a corpus. An unreadable line is an error.
 func (n *novelty) load(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, corpusFile))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// crowd limits how many workers search while others shrink a finding: findings
-// come first, and all share the machine.
+// crowd limits how many workers search while others shrink a finding: shrinking
+// has priority, and all workers share the machine.
 type crowd struct {
 	mu                   sync.Mutex
 	changed              sync.Cond
 	following, searching int
-	most                 int // of those who search meanwhile
+	most                 int // workers that search while others shrink
 }
 
 func newCrowd(jobs int) *crowd {
@@ -20,7 +20,7 @@ func newCrowd(jobs int) *crowd {
 	return c
 }
 
-// follow changes the number of workers that shrink.
+// follow adds or removes a worker that shrinks.
 func (c *crowd) follow(begins bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -9,14 +9,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestCut: that there was no time is said only where something was left to try.
+// TestCut checks that Shrink reports a lack of time only if it had steps left
+// to try.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	ping := script.Operation{Do: script.Send, Method: spec.MethodPing, Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
 	awaited := ping
 	awaited.Await = true
-	// All is tried until the time ends with a try: what takes part is one
-	// operation that can be left out, and one that is needed.
+	// The time ends with the given attempt. Of the two steps, waiting for the
+	// first operation is needed, and the second operation is not.
 	until := func(end int) (tries int, cut bool) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()

@@ -16,7 +16,7 @@ func mix(seed, n uint64) uint64 {
 	return generate.Scatter(seed*0x9e3779b97f4a7c15+(n+1)*0xbf58476d1ce4e5b9)>>2 | 1
 }
 
-// draw draws the nth script.
+// draw returns the nth script.
 func (s *search) draw(n uint64) drawn {
 	seed, places := mix(s.Seed, n), uint64(len(s.places))
 	c := drawn{place: s.places[n%places], seed: seed}
@@ -43,9 +43,9 @@ func (s *search) draw(n uint64) drawn {
 	return c
 }
 
-// sweep draws the next script of the sweep through what one revision permits.
-// Most scripts are of a sweep, and short. Random ones are longer and find the
-// unexpected, but leave systematic gaps.
+// sweep returns the next script of the systematic sweep through what one
+// revision permits. Most scripts belong to a sweep, and are short. Random
+// scripts are longer and find the unexpected, but leave systematic gaps.
 func (s *search) sweep(c drawn, turn, place uint64) drawn {
 	t := generate.Turn{Number: turn, Seed: mix(s.Seed, place^1<<32), More: 1}
 	if s.overhead > 100*time.Millisecond {
@@ -60,8 +60,8 @@ func (s *search) sweep(c drawn, turn, place uint64) drawn {
 	return c
 }
 
-// length returns how many operations a script has: more if the server is slow
-// to start.
+// length returns the number of operations of a script. It is higher if the
+// server is slow to start.
 func (s *search) length(at uint64) int {
 	lengths := []int{4, 10, 25, 40, 60, 80, 120, 240}
 	least := 0
@@ -78,8 +78,8 @@ func (s *search) length(at uint64) int {
 	return n
 }
 
-// conversations returns how many conversations a script has: usually one on
-// stdio, where each needs a process.
+// conversations returns the number of conversations of a script. On stdio it is
+// usually one, because each conversation needs a process.
 func (s *search) conversations(at uint64) int {
 	part := at % 100
 	if s.Dialer.Transport() == spec.Stdio {
@@ -105,7 +105,7 @@ func limiter(perSecond float64) func(context.Context) {
 	}
 	one := rate.NewLimiter(rate.Limit(perSecond), 1)
 	return func(ctx context.Context) {
-		if one.Wait(ctx) != nil { // its turn comes after the end of the context
+		if one.Wait(ctx) != nil { // the context would end before its turn
 			<-ctx.Done()
 		}
 	}

@@ -14,7 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// countingDialer counts the servers, and keeps what was said with them.
+// countingDialer counts the servers that were started, and keeps the
+// transcripts of their conversations.
 type countingDialer struct {
 	transport.Dialer
 	servers atomic.Int64
@@ -27,8 +28,8 @@ func (d *countingDialer) Dial(ctx context.Context, rec *transcript.Transcript) (
 	return d.Dialer.Dial(ctx, rec)
 }
 
-// TestEffortIsTold: a search says how many servers it took and how many
-// messages, those that made sure of a finding included.
+// TestEffortIsTold checks that a report counts the servers and the messages of
+// a search, including those that confirmed a finding.
 func TestEffortIsTold(t *testing.T) {
 	t.Parallel()
 	d := &countingDialer{Dialer: stdio.InProcess("agreeable", agreeable), records: make(chan *transcript.Transcript, 10000)}

@@ -18,8 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// exploring is how long a request is waited for while searching, at most; a
-// missing response is retried with the whole timeout.
+// exploring limits the wait for a response while searching. A missing response
+// is retried with the whole timeout.
 const exploring = script.MidScript
 
 // search is one run.
@@ -37,12 +37,12 @@ type search struct {
 	crowd    *crowd
 	closing  closing
 	stop     context.CancelCauseFunc
-	quit     context.CancelFunc // ends what is done with findings, too
+	quit     context.CancelFunc // also ends the shrinking and retrying of findings
 
-	// alone is held for reading by workers that search, and for writing by one
-	// that confirms a finding, so that no other server runs then.
+	// alone is read-locked by workers that search, and write-locked by a worker
+	// that confirms a finding, so that no other server runs at that time.
 	alone sync.RWMutex
-	// weighing is held while a request is repeated; blind says that the
+	// weighing is locked while a request is repeated. blind reports that the
 	// server's memory cannot be measured.
 	weighing sync.Mutex
 	blind    atomic.Bool
@@ -52,15 +52,15 @@ type search struct {
 	findings []*Finding
 	busy     map[string]int
 	halting  map[string]bool // by method
-	linger   time.Duration   // the time at the end of each script to tell of changes
+	linger   time.Duration   // time at the end of each script for late notifications of changes
 	overhead time.Duration   // of opening and closing a conversation
-	refused  int             // scripts in a row that had no server
+	refused  int             // consecutive scripts for which no server could be started
 }
 
 var errEnough = errors.New("enough was seen")
 
-// Run searches until its time is over, and returns the findings. An error with
-// a report means that the corpus could not be written.
+// Run searches until its time is over, and returns the findings. If it returns
+// both a report and an error, the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
 	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{}}
@@ -120,10 +120,23 @@ func Run(ctx context.Context, o Options) (*Report, error) {
 	return r, nil
 }
 
-// probe takes the inventory in each revision.
+// probe takes the inventory in each revision. Unless the user names revisions, 2026-07-28 is
+// searched in a server that speaks no other.
 func (s *search) probe(ctx context.Context) error {
+	revisions := s.Revisions
+	if len(revisions) == 0 {
+		revisions = spec.HandshakeRevisions()
+	}
+	err := s.probeRevisions(ctx, revisions)
+	if errors.Is(err, ErrUnspoken) && len(s.Revisions) == 0 {
+		err = s.probeRevisions(ctx, []spec.Revision{spec.V20260728})
+	}
+	return err
+}
+
+func (s *search) probeRevisions(ctx context.Context, revisions []spec.Revision) error {
 	start := max(s.Start, s.FirstStart)
-	for _, rev := range s.Revisions {
+	for _, rev := range revisions {
 		if !s.Dialer.Transport().DefinedIn(rev) {
 			continue
 		}
@@ -154,7 +167,8 @@ func (s *search) probe(ctx context.Context) error {
 	return nil
 }
 
-// work plays scripts until stop; ctx continues for findings made by then.
+// work plays scripts until bounded ends. Findings made by then are followed up
+// under ctx.
 func (s *search) work(ctx, bounded context.Context) {
 	d, end := s.dialer()
 	defer func() { end() }()
@@ -186,9 +200,9 @@ func (s *search) work(ctx, bounded context.Context) {
 	}
 }
 
-// hold plays a drawn script. After stop no more of its operations begin; those
-// that have begun are finished, unless that takes too long: then the script is
-// cut off and not judged.
+// hold plays a drawn script. When bounded ends, no further operation begins.
+// Operations that have begun are finished, unless that takes too long: then the
+// script is cut off and not judged.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
 	defer s.oneWeighs(&c.script)()
 	s.alone.RLock()
@@ -231,7 +245,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	}
 }
 
-// refuse records that no server could be started, and returns true if the
+// refuse records that no server could be started, and reports whether the
 // search must end.
 func (s *search) refuse(err error) bool {
 	s.mu.Lock()
@@ -250,8 +264,8 @@ func (s *search) served() {
 	s.refused = 0
 }
 
-// dialer returns how a worker reaches the server; a server that the run starts
-// is the worker's own.
+// dialer returns the worker's access to the server. A server that the run
+// starts is not shared with other workers.
 func (s *search) dialer() (d transport.Dialer, end func()) { return fresh(s.Dialer) }
 
 func fresh(d transport.Dialer) (transport.Dialer, func()) {
@@ -261,7 +275,7 @@ func fresh(d transport.Dialer) (transport.Dialer, func()) {
 	return d, func() {}
 }
 
-// drawn is a script and its origin.
+// drawn is a script with its origin.
 type drawn struct {
 	script script.Script
 	place  *Surroundings

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestReplaysOfFieldNotes: what docs/field-notes.md says that a search found
-// can be reproduced by any reader.
+// TestReplaysOfFieldNotes checks that every finding of a search in
+// docs/field-notes.md can be reproduced by its readers.
 func TestReplaysOfFieldNotes(t *testing.T) {
 	page, err := os.ReadFile("../../docs/field-notes.md")
 	if err != nil {

@@ -11,44 +11,46 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Finding is a sighting that was shrunk and retried.
+// A Finding is a sighting that was shrunk and retried.
 type Finding struct {
 	Sighting
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Script is the smallest script that shows it, or the first one if it did
-	// not recur.
+	// Script is the smallest script that shows the finding, or the first one if
+	// the finding did not recur.
 	Script script.Script
-	// Evidence is the outcome of the script when it last showed the finding.
+	// Evidence is the outcome of the last script that showed the finding.
 	Evidence *Outcome
-	// Tries is how often it was retried at the end, alone on a fresh server and
-	// with the whole timeout, and Again how often it recurred.
+	// Tries is the number of final retries, which run alone on a fresh server
+	// with the whole timeout. Again is the number of retries in which the
+	// finding recurred.
 	Tries, Again int
-	// Shrinking is the number of attempts to shrink it, and Cut reports that
-	// there was no time to try all smaller scripts.
+	// Shrinking is the number of attempts to shrink the finding. Cut reports
+	// that time ran out before all smaller scripts were tried.
 	Shrinking int
 	Cut       bool
-	// Case is the seed of the script that first showed it, After the time of
-	// that.
+	// Case is the seed of the script that first showed the finding, and After is
+	// the time until then.
 	Case  uint64
 	After time.Duration
-	// Cases and Requests are how many scripts and requests came before it.
+	// Cases and Requests are the numbers of scripts and requests before the
+	// finding.
 	Cases, Requests int64
 
-	untried bool // it would break a requirement, and there was no time to try it again
+	untried bool // it breaks a requirement, but there was no time to retry it
 }
 
 // Flaky reports whether it did not recur in each retry.
 func (f *Finding) Flaky() bool { return f.Again == 0 }
 
-// verifying is how often a finding is retried at the end.
+// verifying is the number of final retries of a finding.
 const verifying = 3
 
-// verifyingTime limits all retries of a finding at the end.
+// verifyingTime limits the time of all final retries of a finding.
 const verifyingTime = time.Minute
 
-// follow shrinks and retries a sighting while there is time; without a retry it
-// is unconfirmed. It returns nil if the sighting is dropped.
+// follow shrinks and retries a sighting while there is time. A finding that was
+// never retried is unconfirmed. It returns nil if the sighting is dropped.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
@@ -66,11 +68,11 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		}
 		out := s.playFresh(ctx, c.place, what, most)
 		if ctx.Err() != nil {
-			return nil // what was cut off shows nothing
+			return nil // a script that was cut off shows nothing
 		}
 		for _, again := range Judge(laws, out) {
 			if again.Key() == key && again.Outcome == sight.Outcome {
-				f.Breach, f.Evidence = again.Breach, out // the one points into the other
+				f.Breach, f.Evidence = again.Breach, out // the breach points into this outcome
 				return out
 			}
 		}
@@ -99,9 +101,9 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 // the finding, else nil.
 type showing func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome
 
-// reduce shrinks a finding that recurs, and returns how often it must be
-// retried. Each attempt waits at most that long for a response; back reports
-// that it recurred.
+// reduce shrinks a finding, and returns how often it must be retried. Each
+// attempt waits at most the given time for a response; back reports whether the
+// finding recurred.
 func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait time.Duration, back bool, shows showing) (repeats int) {
 	defer s.doing("shrinking " + f.Requirement)()
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
@@ -132,8 +134,9 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 	return repeats
 }
 
-// justEvidence returns the script with only those operations. Tried first, they
-// make a finding small even if there is no time to shrink it.
+// justEvidence returns the script with only the operations that the evidence
+// shows. It is tried first, because it makes a finding small even if there is
+// no time to shrink it.
 func justEvidence(s script.Script, evidence []int) (small script.Script, ok bool) {
 	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
 		return s, false
@@ -145,23 +148,24 @@ func justEvidence(s script.Script, evidence []int) (small script.Script, ok bool
 	return small, true
 }
 
-// shrinking is how long a response is waited for during shrinking: waiting the
-// whole timeout in each attempt would cost too much. A server that is silent
-// for several times as long as a first round through all lists took will most
-// likely stay silent; the retries at the end confirm it.
+// shrinking returns the wait for a response during shrinking: waiting the whole
+// timeout in each attempt would cost too much. A server that is silent for
+// several times as long as a first walk through all lists took will most likely
+// stay silent. The final retries confirm it.
 func (s *search) shrinking() time.Duration {
 	return min(max(3*s.overhead, 500*time.Millisecond), exploring)
 }
 
 // verify retries the scripts until one of them shows the finding, the shrunk
-// one first and the original last: alone on a fresh server, with the whole
-// timeout. While it waits for a hung server, others may run.
+// one first and the original last. Each retry runs alone on a fresh server,
+// with the whole timeout. While it waits for a hung server, other scripts may
+// run.
 func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, shows showing) {
 	ctx, cancel := within(ctx, verifyingTime, s.closing.sure)
 	defer cancel()
 	for i, what := range scripts {
 		if i == 1 && len(what.Operations) == len(scripts[2].Operations) {
-			continue // nothing was left out before
+			continue // the same script: nothing was left out
 		}
 		for range s.closing.tries() * min(repeats, 2) {
 			if ctx.Err() != nil {
@@ -173,7 +177,7 @@ func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script
 			}
 			o := shows(ctx, what, s.Timeout, place)
 			if o == nil && ctx.Err() != nil {
-				return // it was cut off
+				return // the script was cut off
 			}
 			f.Tries++
 			if o != nil {
@@ -197,8 +201,8 @@ func (s *search) lawsOf(id string) []Law {
 	return out
 }
 
-// ByItself returns what the client did by itself when the script last showed
-// the finding.
+// ByItself returns what the client did on its own, without an operation of the
+// script, when the finding was last shown.
 func (f *Finding) ByItself() []script.ByItself {
 	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hangs returns the operation that hung the server, if the sighting is about
-// that.
+// hangs returns the operation that hung the server, if the sighting is about a
+// hung server.
 func (o *Outcome) hangs(s *Sighting) (operation int, ok bool) {
 	if s.Conversation >= len(o.Conversations) {
 		return 0, false
@@ -22,13 +22,13 @@ func (o *Outcome) hangs(s *Sighting) (operation int, ok bool) {
 	}
 	shown := o.evidence(s.Breach)
 	if len(shown) == 0 {
-		return 0, false // it was no operation that asked
+		return 0, false // the pending request was not sent by an operation
 	}
 	return shown[len(shown)-1], true
 }
 
 // unrecalled returns a script without the cancellations of a request, or nil if
-// there are none.
+// the script has none.
 func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	all := s.Operations
 	s.Operations = slices.DeleteFunc(slices.Clone(all), func(o script.Operation) bool {
@@ -41,9 +41,10 @@ func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// namesOther reports whether a sighting of a hung server names a request only
-// because an earlier one was cancelled and so expects no response: that one is
-// known to hang the server, or turns out to without its cancellation.
+// namesOther reports whether a sighting of a hung server names the wrong
+// request: an earlier, cancelled request, which expects no response, hung the
+// server. That request's method is known to hang the server, or the retry
+// without the cancellation shows that it does.
 func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sighting) bool {
 	if _, ok := o.hangs(sight); !ok || o.Conversations[sight.Conversation].Before == nil {
 		return false
@@ -71,7 +72,7 @@ func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sig
 }
 
 // hangs reports whether requests of a method are known to hang the server, so
-// that another one shows nothing new.
+// that another such request shows nothing new.
 func (s *search) hangs(method string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,9 +86,9 @@ func (s *search) halts(method string, so bool) {
 	s.halting[method] = so
 }
 
-// cutBehind shrinks the script of a hung server by a few guesses, each with the
-// hanging request as its last one: later ones had no chance. It returns false
-// if none of them shows the same.
+// cutBehind shrinks the script of a hung server by a few guesses. Each of them
+// ends with the request that hung the server, because the server could not
+// answer later ones. It returns false if no guess shows the same finding.
 func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows showing) bool {
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
 	defer cancel()
@@ -120,7 +121,7 @@ func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows show
 func same(o script.Operation) script.Operation { return o }
 
 // plain returns an operation without the _meta of its message, which is random
-// and often the longest part.
+// and often the longest part of it.
 func plain(o script.Operation) script.Operation {
 	f := wire.Parse(o.Message)
 	if o.Do != script.Send || o.Violates != "" || f.Batch || len(f.Messages) != 1 {
@@ -137,8 +138,9 @@ func plain(o script.Operation) script.Operation {
 	return o
 }
 
-// brief is the wait if no response is expected, before the whole timeout
-// confirms it: as long as a first round through all lists took.
+// brief returns the wait for a response that probably will not come: as long as
+// a first walk through all lists took. The final retries confirm it with the
+// whole timeout.
 func (s *search) brief() time.Duration {
 	return min(max(s.overhead, 500*time.Millisecond), s.shrinking())
 }

@@ -18,9 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// halting serves one request after the other. It takes its time for a prompt once
-// two resources are subscribed to, for longer than the client waits where that is
-// wanted.
+// halting serves requests one after the other. It delays the response to a
+// prompt once two resources are subscribed to.
 func halting(takes time.Duration) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {
 		subscribed := map[string]bool{}
@@ -70,8 +69,8 @@ func halting(takes time.Duration) stdio.Serve {
 	}
 }
 
-// unansweredBy are the findings that a request has no answer, where the server
-// takes so long and has as long as timeout.
+// unansweredBy returns the findings about missing responses, and the report,
+// for a server with this delay and a search with this timeout.
 func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding, r *Report) {
 	t.Helper()
 	answered := slices.DeleteFunc(ruleset.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
@@ -110,8 +109,8 @@ func TestHaltIsOneFinding(t *testing.T) {
 	}
 }
 
-// TestSlowIsNoHalt: who answers after all, in the time that there is, is not said to
-// have come to a halt, long as that takes beside what is waited for in a search.
+// TestSlowIsNoHalt checks that a server that answers within the timeout is not
+// reported as hung, even if it takes much longer than a search waits.
 func TestSlowIsNoHalt(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: it takes twenty seconds")

@@ -3,18 +3,20 @@ package fuzz
 // mostFindings limits how many findings are shrunk and reported.
 const mostFindings = 60
 
-// mostAlike limits in how many methods one mistake is reported.
+// mostAlike limits the number of methods for which the same mistake is
+// reported.
 const mostAlike = 3
 
-// mostDoubts is how often a sighting is retried that does not recur.
+// mostDoubts is the number of findings with one key that did not recur, after
+// which no more of its sightings are followed up.
 const mostDoubts = 3
 
-// known is what the search knows about the findings with one key.
+// known is the state of the findings with one key.
 type known struct {
-	// claimed: it is being followed up, or was.
+	// claimed reports whether a sighting is being followed up, or was.
 	claimed bool
-	// doubtful is the first that did not recur, until one does; doubts is their
-	// number.
+	// doubtful is the first finding that did not recur, until one does. doubts
+	// is the number of findings that did not recur.
 	doubtful *Finding
 	doubts   int
 }
@@ -32,8 +34,8 @@ func (s *search) report(f *Finding) {
 	}
 }
 
-// doubt records a finding that did not recur. It is kept until another script
-// shows it better, which may be tried mostDoubts times.
+// doubt records a finding that did not recur, and reports whether it is held
+// back. It is kept until another script shows the same finding reliably.
 func (s *search) doubt(f *Finding) bool {
 	if !f.Flaky() {
 		return false
@@ -49,7 +51,7 @@ func (s *search) doubt(f *Finding) bool {
 	return true
 }
 
-// claim reports whether the caller must follow up a sighting, and reserves it.
+// claim reserves a sighting, and reports whether the caller must follow it up.
 func (s *search) claim(sight *Sighting) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +72,7 @@ func (s *search) claimable(sight *Sighting) bool {
 	return s.open(sight.Key())
 }
 
-// open reports whether a sighting may be followed up; the caller holds the
+// open reports whether a sighting may be followed up. The caller holds the
 // lock.
 func (s *search) open(key Key) bool {
 	claimed, alike := 0, 0
@@ -89,7 +91,7 @@ func (s *search) open(key Key) bool {
 	return claimed < mostFindings && alike < mostAlike
 }
 
-// opinion reports whether a selected law gives only notes.
+// opinion reports whether a law is selected that gives only notes.
 func (s *search) opinion(law string) bool {
 	for i := range s.Laws {
 		if s.Laws[i].ID == law {

@@ -11,31 +11,32 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Law is a property that holds whatever is sent.
+// A Law is a property that holds whatever is sent.
 type Law struct {
 	ID, Title string
-	// Requirements are the catalogue ids that it rests on.
+	// Requirements are the catalogue ids that the law rests on.
 	Requirements []string
-	// Opinion: the specification does not state it, so a breach is a note, and
-	// the law is used only if selected by name.
+	// Opinion reports that the specification does not state the law: a breach is
+	// a note, and the law applies only if it is selected by name.
 	Opinion bool
-	// Weighs: it judges repeated requests, which are sent only for such laws.
+	// Weighs reports that the law judges repeated requests, which are sent only
+	// for such laws.
 	Weighs bool
-	// Judge returns the breaches.
+	// Judge returns the breaches in an outcome.
 	Judge func(o *Outcome) []Breach
 	// Observed reports whether an outcome without a breach shows that the
-	// requirement is kept; nil if each complete one does.
+	// requirement is kept. If it is nil, each complete outcome does.
 	Observed func(o *Outcome, requirement string) bool
 }
 
-// Breach is a violation of a law in an outcome.
+// A Breach is a violation of a law in an outcome.
 type Breach struct {
 	verdict.Deviation
-	// Conversation is the one that At refers to.
+	// Conversation is the index of the conversation that At refers to.
 	Conversation int
 }
 
-// Passive is the law that the rules hold, whatever was sent.
+// Passive returns the law that all the passive rules are kept.
 func Passive(all []rules.Rule) Law {
 	l := Law{ID: "rules", Title: "the passive rules hold on whatever was sent"}
 	for i := range all {
@@ -67,27 +68,27 @@ func Passive(all []rules.Rule) Law {
 	return l
 }
 
-// Sighting is a breach of a law in an outcome.
+// A Sighting is a breach of a law in an outcome, not yet retried.
 type Sighting struct {
 	Law string
 	Breach
-	// Method is the method of the request that the evidence is about, or "".
+	// Method is the method of the request that the evidence shows, or "".
 	Method  string
 	Outcome verdict.Outcome
 }
 
-// Key identifies a finding of a search: the mistake, and the method in which it
-// is made.
+// A Key identifies a finding of a search: the mistake, and the method for which
+// it is made.
 type Key struct{ Requirement, Summary, Method string }
 
-// Key identifies the finding that the sighting becomes.
+// Key returns the key of the finding that the sighting becomes.
 func (s *Sighting) Key() Key { return Key{s.Requirement, s.Summary, s.Method} }
 
 func (k Key) compare(other Key) int {
 	return cmp.Or(strings.Compare(k.Requirement, other.Requirement), strings.Compare(k.Summary, other.Summary), strings.Compare(k.Method, other.Method))
 }
 
-// Judge applies the laws to an outcome; equal sightings are reported once.
+// Judge applies the laws to an outcome. Equal sightings are returned once.
 func Judge(laws []Law, o *Outcome) []Sighting {
 	var out []Sighting
 	seen := map[Key]bool{}
@@ -111,15 +112,15 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 	return out
 }
 
-// oneEnd merges what one exit of a process left without a response: for each
-// requirement the sighting whose evidence begins first remains, because later
-// requests had no chance.
+// oneEnd merges the sightings about requests that one exit of a process left
+// without a response. For each requirement it keeps the sighting whose evidence
+// begins first, because the server could not answer later requests.
 func oneEnd(o *Outcome, all []Sighting) []Sighting {
 	type end struct {
 		requirement, summary string
 		conversation, at     int
 	}
-	first := map[end]int{} // places in out
+	first := map[end]int{} // indexes in out
 	var out []Sighting
 	for _, s := range all {
 		at, ok := o.endOf(s.Breach)
@@ -153,7 +154,7 @@ func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 }
 
 // method returns the method of the first request or notification that the
-// evidence shows or responds to.
+// evidence shows, or to which a response in the evidence belongs.
 func (o *Outcome) method(b Breach) string {
 	if b.Conversation >= len(o.Conversations) {
 		return ""
@@ -176,7 +177,7 @@ func (o *Outcome) method(b Breach) string {
 	return ""
 }
 
-// family is the common name of unknown methods.
+// family returns the method, or a common name for all unknown methods.
 func family(method string) string {
 	if strings.HasPrefix(method, "mcp-conform/") || strings.HasPrefix(method, "notifications/mcp-conform/") {
 		return "an unknown method"

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// novelty keeps the kinds of responses that were seen, and the operations that
-// produced each.
+// novelty records the kinds of responses that were seen, and the operations
+// that produced each kind.
 type novelty struct {
 	mu     sync.Mutex
 	seed   maphash.Seed
@@ -23,7 +23,7 @@ type novelty struct {
 	corpus map[generate.Mood]*shelf
 }
 
-// shelf holds the corpus of a mood, in groups by last operation, so that
+// shelf holds the corpus of one mood, grouped by the last operation, so that
 // methods with many kinds of responses do not crowd out others.
 type shelf struct {
 	at     map[string]int
@@ -39,7 +39,7 @@ func (s *shelf) put(ops []script.Operation, instead uint64) {
 		s.at[name] = i
 		s.groups = append(s.groups, nil)
 	}
-	// Scripts are made from it, so it does not change.
+	// Scripts are built from the group, so it must not change.
 	group := slices.Clone(s.groups[i])
 	if len(group) >= mostKept {
 		group[instead%mostKept] = ops
@@ -52,10 +52,11 @@ func (s *shelf) put(ops []script.Operation, instead uint64) {
 }
 
 const (
-	// mostSeen and mostKept limit the kinds, and the entries of each group.
+	// mostSeen limits the kinds of responses, and mostKept the entries of each
+	// group.
 	mostSeen = 200_000
 	mostKept = 200
-	// kept is how many earlier operations are kept with the new one.
+	// kept is the number of earlier operations that are kept with the new one.
 	kept = 4
 )
 
@@ -63,7 +64,7 @@ func newNovelty() *novelty {
 	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}}
 }
 
-// note examines an outcome, and returns how much in it was new.
+// note examines an outcome, and returns how many new kinds of responses it has.
 func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	count := 0
 	for _, t := range o.Conversations {
@@ -81,7 +82,7 @@ func (n *novelty) note(o *Outcome, mood generate.Mood) int {
 	return count
 }
 
-// add reports whether the kind is new.
+// add records a kind of response, and reports whether it is new.
 func (n *novelty) add(sort uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -92,8 +93,8 @@ func (n *novelty) add(sort uint64) bool {
 	return true
 }
 
-// keep adds an operation, and those before it on the same conversation, to the
-// corpus.
+// keep adds an operation to the corpus, with the operations before it in the
+// same conversation.
 func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
 	var ops []script.Operation
 	for i := at; i >= 0 && len(ops) < kept; i-- {
@@ -107,7 +108,7 @@ func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
 	n.shelf(mood).put(ops, uint64(len(n.seen)))
 }
 
-// shelf returns the shelf of a mood; the caller holds the lock.
+// shelf returns the shelf of a mood. The caller holds the lock.
 func (n *novelty) shelf(mood generate.Mood) *shelf {
 	if n.corpus[mood] == nil {
 		n.corpus[mood] = &shelf{at: map[string]int{}}
@@ -115,16 +116,17 @@ func (n *novelty) shelf(mood generate.Mood) *shelf {
 	return n.corpus[mood]
 }
 
-// seeds returns sequences from which scripts of a mood can be made; callers
-// must not alter them.
+// seeds returns sequences from which scripts of a mood can be built. Callers
+// must not modify them.
 func (n *novelty) seeds(mood generate.Mood) [][][]script.Operation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.shelf(mood).groups
 }
 
-// sort returns the kind of a message of the server: method, outcome, code,
-// shape and class of latency. Request is the one that it responds to.
+// sort returns the kind of a message from the server: its method, outcome,
+// code, shape and class of latency. Request is the request that the message
+// responds to.
 func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
 	h.SetSeed(n.seed)

@@ -10,8 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestOneEndIsOneFinding: what one end of a process left unanswered is told
-// once, by the first request; other ends and other matters are separate findings.
+// TestOneEndIsOneFinding checks that the requests that one exit of a process
+// left without a response are one finding, shown with the first request. Other
+// exits and other mistakes are separate findings.
 func TestOneEndIsOneFinding(t *testing.T) {
 	t.Parallel()
 	held := func() *script.Conversation {

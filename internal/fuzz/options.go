@@ -15,35 +15,36 @@ import (
 type Options struct {
 	Dialer transport.Dialer
 	Laws   []Law
-	// Revisions are the revisions to search; empty means all of the handshake
-	// era.
+	// Revisions are the revisions to search. Empty means all of the handshake
+	// era, or 2026-07-28 if the server speaks none of these.
 	Revisions []spec.Revision
 	Policy    inventory.Config
-	// Time and Cases limit the search; zero means no limit.
+	// Time and Cases limit the search. Zero means no limit.
 	Time  time.Duration
 	Cases int
 	Seed  uint64
-	// Jobs is how many scripts are played at once; default: four for each core,
-	// because they mostly wait.
+	// Jobs is the number of scripts that are played concurrently. The default is
+	// four for each core, because scripts mostly wait.
 	Jobs int
-	// Rate limits the requests per second; zero means no limit.
+	// Rate limits the requests per second. Zero means no limit.
 	Rate float64
-	// Corpus is a folder that keeps new sequences from run to run, or "".
+	// Corpus is a folder that keeps new sequences between runs, or "".
 	Corpus string
-	// Redact removes secrets from the corpus; nil removes none.
+	// Redact removes secrets from the corpus. Nil removes none.
 	Redact func([]byte) []byte
-	// Timeout limits the wait for an expected response, Start that for the
-	// response to initialize.
+	// Timeout limits the wait for an expected response, and Start the wait for
+	// the response to initialize.
 	Timeout, Start time.Duration
-	// FirstStart is Start for the first session, which may include a download;
-	// zero means Start.
+	// FirstStart is Start for the first session, in which the server may be
+	// downloaded. Zero means Start.
 	FirstStart time.Duration
 	// Shrink limits the time to shrink one finding.
 	Shrink Budget
-	// Enough, if set, ends the search with the first finding for which it is
-	// true.
+	// Enough, if set, ends the search after the first finding for which it
+	// returns true.
 	Enough func(f *Finding) bool
-	// Operations limits the length of scripts; zero depends on the server.
+	// Operations limits the length of scripts. If it is zero, the limit depends
+	// on the server.
 	Operations int
 
 	// Stock is called for each revision that the server speaks, before the
@@ -55,38 +56,35 @@ type Options struct {
 	Progress func(s Status)
 }
 
-// Status is the progress of the search.
+// Status describes the progress of a search.
 type Status struct {
 	Cases, Requests int64
 	Novel           int64
 	Findings        int
 	Took            time.Duration
-	// Servers is how many servers or sessions were started, and Messages how
-	// many frames were sent in both directions, including shrinking and
+	// Servers is the number of servers or sessions that were started, and
+	// Messages the number of frames in both directions, including shrinking and
 	// retries.
 	Servers, Messages int64
-	// Busy describes what is done besides searching, or is "".
+	// Busy describes what the search does besides playing scripts, or is "".
 	Busy string
 }
 
-// Report is the result of the search.
+// Report is the result of a search.
 type Report struct {
 	Status
 	Findings  []*Finding
 	Revisions []spec.Revision
-	// Incomplete is why the search ended early, or "".
+	// Incomplete is the reason why the search ended early, or "".
 	Incomplete string
 }
 
-// ErrUnspoken is the error if the server speaks none of the revisions.
+// ErrUnspoken is returned if the server speaks none of the revisions.
 var ErrUnspoken = errors.New("the server completed the handshake in none of the revisions")
 
 func (o Options) withDefaults() Options {
 	if o.Jobs <= 0 {
 		o.Jobs = 4 * runtime.NumCPU()
-	}
-	if len(o.Revisions) == 0 {
-		o.Revisions = spec.HandshakeRevisions()
 	}
 	if o.Policy.Policy == "" {
 		o.Policy.Policy = inventory.CallSafe

@@ -12,11 +12,11 @@ import (
 // An Outcome is the result of a script, as laws judge it.
 type Outcome struct {
 	*script.Playback
-	// Offer is what the server offers; nil if not known.
+	// Offer is what the server offers, or nil if that is not known.
 	Offer *generate.Offer
 }
 
-// player returns a player that waits at most that long for a response.
+// player returns a player that waits at most the given time for a response.
 func (s *search) player(d transport.Dialer, place *Surroundings, most time.Duration) script.Player {
 	return script.Player{Dialer: d, Timeout: min(s.Timeout, most), Start: s.Start, Pace: s.pace, Linger: s.linger, Forbidden: place.Forbidden}
 }

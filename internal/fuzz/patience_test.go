@@ -18,8 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// working is a server with a tool that takes longer than a search waits for it,
-// says answer in the end, and stops when it is cancelled.
+// working is a server with a tool that takes longer than a search waits for it.
+// The tool returns the given answer, and stops when it is cancelled.
 func working(takes time.Duration, answer string) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		var mu sync.Mutex
@@ -63,7 +63,7 @@ func working(takes time.Duration, answer string) stdio.Serve {
 	}
 }
 
-// soundness is broken by an unsound result of a tool.
+// soundness is a law that is broken by a tool result with the text "unsound".
 func soundness() Law {
 	said := func(o *Outcome, text string) bool {
 		for _, t := range o.Conversations {
@@ -83,14 +83,15 @@ func soundness() Law {
 			}
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "tools.call.result-schema", Summary: "It is unsound."}}}
 		},
-		// Even what says nothing of the call counts, as with rules that look at
-		// each message.
+		// Any result counts, even if it does not belong to the call, as with
+		// rules that look at each message.
 		Observed: func(o *Outcome, _ string) bool { return said(o, "result") },
 	}
 }
 
-// TestSlowIsNotMended: a replay waits for what the script asks for, as long as
-// any request may take. That nothing came by then says nothing.
+// TestSlowIsNotMended checks that a replay waits for the responses to the
+// script's requests up to the timeout, and that a missing response is not taken
+// for a fix.
 func TestSlowIsNotMended(t *testing.T) {
 	t.Parallel()
 	const slow = 200 * time.Millisecond

@@ -14,20 +14,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Surroundings is what is known of a server in one revision.
+// Surroundings is what is known about a server in one revision.
 type Surroundings struct {
 	Offer *generate.Offer
 	// Callable and Forbidden are the names of the tools that may be called, and
 	// of those that may not.
 	Callable, Forbidden []string
-	// Name and Version are the server's own.
+	// Name and Version are those of the server.
 	Name, Version string
 
-	messages int // frames that it took to know
+	messages int // frames that were exchanged to find this out
 }
 
-// Offered describes in a line what the server offers, including tools that may
-// not be called.
+// Offered describes in one line what the server offers, including tools that
+// may not be called.
 func (s *Surroundings) Offered() string {
 	return fmt.Sprintf("%s, %s, %s and %s", several(len(s.Callable)+len(s.Forbidden), "tool"),
 		several(len(s.Offer.Resources), "resource"), several(len(s.Offer.Templates), "template"), several(len(s.Offer.Prompts), "prompt"))
@@ -40,14 +40,14 @@ func several(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// capabilities are those that change what is sent.
+// capabilities are the server capabilities that change what is sent.
 var capabilities = []string{
 	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
 }
 
-// Probe takes the inventory in one revision; nil if the server does not speak
-// it. The error says that it cannot be reached; events are those of the
-// attempt.
+// Probe takes the inventory in one revision. It returns nil Surroundings if the
+// server does not speak the revision, and an error if the server cannot be
+// reached. The events are those of the attempt.
 func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*Surroundings, []*transcript.Event, error) {
 	o.Revision = rev
 	c, err := client.Open(ctx, d, o)
@@ -60,6 +60,9 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 			return nil, nil, context.Cause(ctx)
 		}
 		return nil, c.Record.From(0), nil
+	}
+	if rev.Era() == spec.Stateless && !c.Server().Lists(rev) {
+		return nil, c.Record.From(0), nil // a server of an older revision may answer any method
 	}
 	v := inventory.Take(ctx, c, policy)
 	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
@@ -89,7 +92,7 @@ func paged(d *transcript.Dialogue) map[string]bool {
 	return out
 }
 
-// The bounds of what is asked for by its name.
+// mostNames limits how many items of each kind, such as tools, are used.
 const mostNames = 200
 
 func offer(v *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {

@@ -39,8 +39,8 @@ func (s *search) tick(over, done chan struct{}) {
 	}
 }
 
-// doing sets what is done besides searching, until the function it returns is
-// called.
+// doing records what the search does besides playing scripts, until the
+// returned function is called.
 func (s *search) doing(what string) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

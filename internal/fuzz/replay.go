@@ -27,31 +27,33 @@ func (f *Finding) File() *script.File {
 	}
 }
 
-// Verdict is the result of a replay.
+// A Verdict is the result of a replay.
 type Verdict string
 
-// The verdicts.
+// The verdicts of a replay.
 const (
 	Fixed       Verdict = "FIXED"
 	StillBroken Verdict = "STILL BROKEN"
 	CannotTell  Verdict = "CANNOT TELL"
 )
 
-// Replayed is the result of a replay with its reason.
+// Replayed is the verdict of a replay, with the reason for it.
 type Replayed struct {
 	Verdict Verdict
-	// Why is the reason, in a sentence.
+	// Why is the reason for the verdict, in a sentence.
 	Why string
-	// Unspoken: the server did not complete the handshake in the revision.
+	// Unspoken reports that the server did not complete the handshake in the
+	// revision.
 	Unspoken bool
-	// Tries is how often it was played, Again how often the finding recurred.
+	// Tries is the number of attempts, and Again the number in which the finding
+	// recurred.
 	Tries, Again int
 	Sighting     *Sighting
 	Evidence     *Outcome
 }
 
 // Replay plays a replay file on a server, each time on a fresh one if possible.
-// Fixed means that it did not recur in enough attempts.
+// Fixed means that the finding did not recur in enough attempts.
 func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	o = o.withDefaults()
 	laws := slices.DeleteFunc(slices.Clone(o.Laws), func(l Law) bool { return l.ID != r.Expect.Law })
@@ -69,6 +71,9 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	}
 	if place == nil {
 		out.Unspoken, out.Why = true, "the server does not complete the handshake in "+string(r.Script.Revision)
+		if r.Script.Revision.Era() == spec.Stateless {
+			out.Why = "the server does not speak " + string(r.Script.Revision)
+		}
 		return out, nil
 	}
 	if why := place.lacks(&r.Script); why != "" {
@@ -86,7 +91,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		out.Tries++
 		got := s.playFresh(ctx, place, r.Script, s.Timeout)
 		sight := wanted.in(laws, got)
-		if sight == nil && got.Hurried() && ctx.Err() == nil { // a slow server would look like a fixed one
+		if sight == nil && got.Hurried() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
 			got = s.patiently(ctx, place, r)
 			sight = wanted.in(laws, got)
 		}
@@ -116,7 +121,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	return out, nil
 }
 
-// in returns the same finding in an outcome, or nil.
+// in returns the sighting of the same finding in an outcome, or nil.
 func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
 	for _, sight := range Judge(laws, o) {
 		if sight.Key() == s.Key() {
@@ -127,8 +132,8 @@ func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
 }
 
 // patiently plays the script on a fresh server and waits for all responses. If
-// the finding is about cancelled requests, pending ones are cancelled at once
-// at the end.
+// the finding is about cancelled requests, those still pending at the end are
+// cancelled at once.
 func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.File) *Outcome {
 	d, end := fresh(s.Dialer)
 	defer end()
@@ -137,8 +142,8 @@ func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.F
 	return s.play(ctx, p, place, r.Script)
 }
 
-// tries returns how often a finding must not recur to be fixed: more often if
-// it was flaky.
+// tries returns the number of attempts without the finding that show that it is
+// fixed. A flaky finding needs more.
 func tries(r *script.File) int {
 	again, of := r.Reproduced[0], r.Reproduced[1]
 	switch {
@@ -151,7 +156,8 @@ func tries(r *script.File) int {
 	}
 }
 
-// doubt returns why an outcome without the finding shows nothing, or "".
+// doubt returns the reason why an outcome without the finding shows nothing, or
+// "".
 func (o *Outcome) doubt(law Law, requirement string) string {
 	switch {
 	case o.Refused != nil:
@@ -168,8 +174,8 @@ func (o *Outcome) doubt(law Law, requirement string) string {
 	return ""
 }
 
-// lacks returns what the script needs that the server does not offer, or that
-// must not be used; "" for nothing.
+// lacks returns a description of a tool call in the script that the server does
+// not offer or the policy forbids, or "".
 func (p *Surroundings) lacks(s *script.Script) string {
 	for _, c := range s.ToolCalls() {
 		switch {
@@ -183,8 +189,8 @@ func (p *Surroundings) lacks(s *script.Script) string {
 	return ""
 }
 
-// Linger returns how long a server has at the end of a script to send a
-// notification that the requirement is about.
+// Linger returns how long to wait at the end of a script for a notification
+// that the requirement is about.
 func Linger(requirement string) time.Duration {
 	if spec.Requirements().Has(requirement, spec.Notice) {
 		return verdict.NoticeTime

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestShrink: of a long sequence only what matters is left, in its shortest
-// form, and the budget is kept.
+// TestShrink checks that a long sequence is reduced to the operations that
+// matter, in their shortest form, within the budget.
 func TestShrink(t *testing.T) {
 	var s script.Script
 	s.Revision = spec.V20251125

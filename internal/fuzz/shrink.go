@@ -13,24 +13,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Budget limits shrinking.
+// Budget limits the time and the attempts of shrinking.
 type Budget struct {
 	Time  time.Duration
 	Tries int
 }
 
-// shrinker makes a script smaller while it still shows the same.
+// shrinker makes a script smaller as long as it still shows the finding.
 type shrinker struct {
 	ctx   context.Context
-	shows func(script.Script) bool // on a fresh server
-	left  int                      // tries
+	shows func(script.Script) bool // plays the script on a fresh server
+	left  int                      // remaining attempts
 	best  script.Script
-	tried map[[sha256.Size]byte]bool // scripts that did not show the same
+	tried map[[sha256.Size]byte]bool // scripts that did not show the finding
 }
 
-// Shrink returns the smallest script found for which shows is true, the number
-// of attempts, and whether there was no time to try all smaller ones. The
-// operations in hint are tried alone first.
+// Shrink returns the smallest script found for which shows returns true, the
+// number of attempts, and whether time ran out before all smaller scripts were
+// tried. It first tries the operations in hint alone.
 func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows func(script.Script) bool) (small script.Script, tries int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
@@ -46,7 +46,7 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows fu
 	return k.best, b.Tries - k.left, ctx.Err() != nil && k.more()
 }
 
-// round tries once every way to make the best script smaller.
+// round tries each way to make the best script smaller once.
 func (k *shrinker) round() {
 	k.operations()
 	k.conversations()
@@ -54,9 +54,9 @@ func (k *shrinker) round() {
 	k.values()
 }
 
-// more reports whether some way to make the best script smaller was not tried.
-// It tries nothing: a script of one operation for which everything was tried in
-// time is minimal.
+// more reports whether an untried way to make the best script smaller remains.
+// It plays no script. A script of one operation is minimal if all its variants
+// were tried in time.
 func (k *shrinker) more() bool {
 	found := false
 	rest := &shrinker{ctx: context.Background(), left: math.MaxInt, best: k.best, tried: map[[sha256.Size]byte]bool{}}
@@ -70,10 +70,10 @@ func (k *shrinker) more() bool {
 	return found
 }
 
-// spelled identifies a script by its text.
+// spelled returns a hash that identifies a script by its text.
 func spelled(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
 
-// weight is what decreases with every step.
+// weight measures the best script. Each step of shrinking decreases it.
 func (k *shrinker) weight() int {
 	n := 0
 	for i := range k.best.Operations {
@@ -94,7 +94,7 @@ func (k *shrinker) weight() int {
 
 func (k *shrinker) may() bool { return k.left > 0 && k.ctx.Err() == nil }
 
-// try makes a script the best one if it shows the same.
+// try makes the operations the best script if they show the finding.
 func (k *shrinker) try(operations []script.Operation) bool {
 	if !k.may() {
 		return false
@@ -102,7 +102,7 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	k.left--
 	s := script.Script{Revision: k.best.Revision, Operations: operations}
 	if shown := k.shows(s); k.ctx.Err() != nil {
-		return false // nobody knows what it would have shown
+		return false // the result of an interrupted attempt is unknown
 	} else if !shown {
 		k.tried[spelled(s)] = true
 		return false
@@ -111,8 +111,8 @@ func (k *shrinker) try(operations []script.Operation) bool {
 	return true
 }
 
-// guess tries what the evidence shows alone, then with operations that change
-// the state of a conversation, then with everything before.
+// guess tries only the operations that the evidence shows, then adds those that
+// change the state of a conversation, then all earlier ones.
 func (k *shrinker) guess(hint []int) {
 	if len(hint) == 0 {
 		return
@@ -153,7 +153,8 @@ func (k *shrinker) guess(hint []int) {
 	}
 }
 
-// together returns the messages that are in one write with one of them.
+// together returns the messages that are sent in the same write as the given
+// operation.
 func together(all []script.Operation, one int) []script.Operation {
 	from, to := one, one
 	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
@@ -165,8 +166,8 @@ func together(all []script.Operation, one int) []script.Operation {
 	return all[from : to+1]
 }
 
-// walksBefore returns walks through the lists that the operations use: a rule
-// may need to know them.
+// walksBefore returns walks through the lists that the operations refer to,
+// because a rule may need to know those lists.
 func walksBefore(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
@@ -190,7 +191,7 @@ func lasts(o *script.Operation) bool {
 	}, o.Method)
 }
 
-// atOnce sends all messages in one write: races show best like that.
+// atOnce sends all messages in one write, because that shows races best.
 func atOnce(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {
@@ -201,8 +202,8 @@ func atOnce(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// windows tries short runs of operations from the end, in one write each: for a
-// race, nearby operations may be enough.
+// windows tries short runs of operations, backwards from the end, each in one
+// write. A race may need only operations that are close together.
 func (k *shrinker) windows() {
 	all := k.best.Operations
 	for _, size := range []int{8, 20} {
@@ -214,7 +215,7 @@ func (k *shrinker) windows() {
 	}
 }
 
-// operations removes runs of operations, long ones first.
+// operations removes runs of operations, long runs first.
 func (k *shrinker) operations() {
 	for size := max(1, len(k.best.Operations)/2); ; size /= 2 {
 		for from := len(k.best.Operations) - size; k.may() && from > -size; {
@@ -231,7 +232,8 @@ func (k *shrinker) operations() {
 	}
 }
 
-// conversations moves all operations to the first conversation.
+// conversations moves all operations to the first conversation. If that fails,
+// it renumbers the conversations without gaps.
 func (k *shrinker) conversations() {
 	if k.best.Conversations() == 1 {
 		return
@@ -243,7 +245,7 @@ func (k *shrinker) conversations() {
 	if k.try(one) {
 		return
 	}
-	renamed := map[int]int{} // without gaps
+	renamed := map[int]int{} // old to new numbers
 	for i := range one {
 		on := k.best.Operations[i].On
 		if _, ok := renamed[on]; !ok {
@@ -268,7 +270,8 @@ func (k *shrinker) manners() {
 	}
 }
 
-// vary tries one operation changed; change reports whether it changed it.
+// vary tries the script with one operation changed. The change function reports
+// whether it changed the operation.
 func (k *shrinker) vary(i int, change func(o *script.Operation) bool) bool {
 	o := k.best.Operations[i]
 	if !change(&o) {
@@ -279,7 +282,7 @@ func (k *shrinker) vary(i int, change func(o *script.Operation) bool) bool {
 	return k.try(all)
 }
 
-// values makes messages and bytes smaller.
+// values makes the messages and bytes of the operations smaller.
 func (k *shrinker) values() {
 	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
 		o := &k.best.Operations[i]
@@ -287,7 +290,7 @@ func (k *shrinker) values() {
 		case o.Violates != "" && o.Method != "":
 			// The violation was proven for these params only.
 		case o.Do == script.Repeat:
-			// It takes long, and one request is small enough.
+			// Each attempt would take long, and one request is small enough.
 		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
 			k.message(i)
 		case o.Exchange != nil:
@@ -309,7 +312,7 @@ func (k *shrinker) exchange(i int) {
 	}
 }
 
-// bytes removes runs of bytes, long ones first.
+// bytes removes runs of bytes, long runs first.
 func (k *shrinker) bytes(i int) {
 	for size := len(k.best.Operations[i].Message) / 2; size > 0 && k.may(); size /= 2 {
 		for from := 0; from < len(k.best.Operations[i].Message) && k.may(); {

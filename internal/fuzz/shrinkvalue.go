@@ -13,7 +13,7 @@ import (
 )
 
 // message makes the message of an operation smaller: its spelling, its id, then
-// every value of its params.
+// each value of its params.
 func (k *shrinker) message(i int) {
 	m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
 	if m.Method == "" {
@@ -24,7 +24,7 @@ func (k *shrinker) message(i int) {
 		k.put(i, shorter)
 	}
 	if !k.sameAsPlain(i, plain) {
-		return // the spelling matters
+		return // the exact bytes matter
 	}
 	k.shorterMethod(i)
 	if m.Params() != nil {
@@ -51,8 +51,8 @@ func (k *shrinker) shorterMethod(i int) {
 	}
 }
 
-// params makes the values of the params smaller, one after the other, while
-// that helps.
+// params makes the values of the params smaller, one after the other, until no
+// more can be made smaller.
 func (k *shrinker) params(i int) {
 	for k.may() {
 		m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
@@ -76,14 +76,15 @@ func (k *shrinker) params(i int) {
 	}
 }
 
-// walker tries smaller values in the places of a tree, and stops at the first
-// that still shows the same.
+// walker tries smaller values at each position of a tree, and stops at the
+// first that still shows the finding.
 type walker struct {
 	k   *shrinker
 	put func() bool
 }
 
-// visit returns true when a smaller value was accepted; set replaces the value.
+// visit reports whether a smaller value was accepted. The set function replaces
+// the value.
 func (w *walker) visit(v any, set func(any)) bool {
 	instead := func(other any) bool {
 		if set(other); w.k.may() && w.put() {
@@ -130,7 +131,7 @@ func (w *walker) visit(v any, set func(any)) bool {
 	return false
 }
 
-// text tries shorter strings, and returns true at the first that is accepted.
+// text tries shorter strings, and reports whether one was accepted.
 func (k *shrinker) text(s string, taken func(string) bool) bool {
 	n := utf8.RuneCountInString(s)
 	if n == 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// repeatEvery is which of the sequences repeat a request, if other laws are
-// selected too.
+// repeatEvery is the interval, in rounds, of scripts that repeat a request, if
+// other laws are selected too.
 const repeatEvery = 16
 
 var errBlind = errors.New("how much memory the server has can only be told of a process that is started and reached over stdio, on Linux")
 
-// asksWeight reports whether laws are selected that judge repeated requests,
-// and whether only those are.
+// asksWeight reports whether some selected laws judge repeated requests, and
+// whether all of them do.
 func (s *search) asksWeight() (asked, alone bool) {
 	alone = len(s.Laws) > 0
 	for i := range s.Laws {
@@ -31,9 +31,9 @@ func (s *search) weighs(round uint64) bool {
 	return asked && !s.blind.Load() && (alone || round%repeatEvery == 0)
 }
 
-// oneWeighs waits until no other worker repeats a request, if the script does,
-// because a growing server needs memory; the function it returns releases the
-// next worker.
+// oneWeighs waits, if the script repeats a request, until no other worker does,
+// because a growing server needs memory. The caller must call the returned
+// function when the script is done.
 func (s *search) oneWeighs(one *script.Script) (end func()) {
 	if !slices.ContainsFunc(one.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
@@ -42,8 +42,8 @@ func (s *search) oneWeighs(one *script.Script) (end func()) {
 	return s.weighing.Unlock
 }
 
-// weigh ends the search if the server's memory cannot be measured and no other
-// law is selected.
+// weigh gives up measuring if the server's memory cannot be measured. If no
+// other law is selected, that ends the search.
 func (s *search) weigh() {
 	if asked, _ := s.asksWeight(); asked && s.Dialer.Transport() != spec.Stdio {
 		s.blinded()
@@ -57,7 +57,8 @@ func (s *search) blinded() {
 	}
 }
 
-// weighed reports whether a request was repeated, which is not worth varying.
+// weighed reports whether a request was repeated in an outcome. Such an outcome
+// is not worth varying.
 func (s *search) weighed(o *Outcome) bool {
 	repeated := false
 	for _, t := range o.Conversations {

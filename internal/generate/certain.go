@@ -17,9 +17,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// The fuzzer draws instances of a schema and lets the validator decide whether
+// The fuzzer draws instances of a schema, and the validator decides whether
 // they are valid. A run, in contrast, calls tools with arguments that are
-// certainly valid: the same each time, as plain as possible, and none if a
+// certainly valid: the same each time, as simple as possible, and none if a
 // schema has keywords that this code does not understand.
 
 // Limits for what is generated from a schema.

@@ -9,8 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// crowded are the numbers of concurrent requests of one method, and beside
-// those of each of two methods.
+// crowded are the numbers of concurrent requests when they are all of one
+// method. beside are the numbers per method when requests of two methods
+// alternate.
 var (
 	crowded = []int{3, 6, 16, 31}
 	beside  = []int{1, 2}
@@ -21,8 +22,8 @@ func (o *Offer) crowdDrills() int {
 	return n*len(crowded) + n*n*len(beside)
 }
 
-// crowdDrill sends several requests of one method in one write, or alternating
-// requests of two methods.
+// crowdDrill sends several requests of one method, or alternating requests of
+// two methods, in one write.
 func (m *maker) crowdDrill(on, number int) {
 	n := len(m.requests)
 	var methods []string
@@ -131,7 +132,7 @@ func (m *maker) switchDrill(on, number int) {
 
 func (o *Offer) lapseDrills() int { return len(o.changes()) }
 
-// lapseDrill makes a change, and then an invalid request of the same method.
+// lapseDrill makes a change, then sends an invalid request of the same method.
 // The state must remain as it was.
 func (m *maker) lapseDrill(on, number int) {
 	c := m.offer.changes()[number]

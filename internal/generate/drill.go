@@ -46,7 +46,7 @@ type Turn struct {
 	More int
 }
 
-// of returns the kind of drill of the turn, and the number of its first drill.
+// of returns the kind of drill for the turn, and the number of its first drill.
 func (t *Turn) of() (d *drill, first uint64) {
 	shares := 0
 	for i := range drills {

@@ -6,25 +6,23 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// exchanges draws an HTTP request that is wrong in one way.
-func exchanges(id wire.ID) *rapid.Generator[*script.Exchange] {
-	ping := script.Message{ID: id, Method: "ping"}.Bytes()
+// exchanges draws an HTTP request with a valid message that is wrong in one way.
+func exchanges(message []byte) *rapid.Generator[*script.Exchange] {
 	return rapid.Custom(func(t *rapid.T) *script.Exchange {
 		x := rapid.SampledFrom(wrongExchanges).Draw(t, "exchange")
 		if x.Body != nil {
-			x.Body = bytes.ReplaceAll(x.Body, []byte("MESSAGE"), ping)
+			x.Body = bytes.ReplaceAll(x.Body, []byte("MESSAGE"), message)
 		}
 		return &x
 	})
 }
 
-// wrongExchanges are HTTP requests that a server need not serve.
+// wrongExchanges are HTTP requests that a server is not required to serve.
 var wrongExchanges = []script.Exchange{
-	{Why: "a method that nobody uses", Method: "PUT", Body: script.Bytes("MESSAGE")},
-	{Why: "another method that nobody uses", Method: "PATCH", Body: script.Bytes("MESSAGE")},
+	{Why: "an unusual method", Method: "PUT", Body: script.Bytes("MESSAGE")},
+	{Why: "another unusual method", Method: "PATCH", Body: script.Bytes("MESSAGE")},
 	{Why: "a body of another type", Method: "POST", Headers: [][2]string{{"Content-Type", "text/plain"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "a body without a type", Method: "POST", Headers: [][2]string{{"Content-Type", ""}}, Body: script.Bytes("MESSAGE")},
 	{Why: "nothing is accepted", Method: "POST", Headers: [][2]string{{"Accept", "image/png"}}, Body: script.Bytes("MESSAGE")},
@@ -32,9 +30,9 @@ var wrongExchanges = []script.Exchange{
 	{Why: "a body that is no JSON", Method: "POST", Body: script.Bytes("{")},
 	{Why: "a body that is no UTF-8", Method: "POST", Body: script.Bytes("\xff\xfe{}")},
 	{Why: "a body with text behind the message", Method: "POST", Body: script.Bytes("MESSAGE x")},
-	{Why: "a session that nobody opened", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "no-such-session"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "an unknown session", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "no-such-session"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "a session with odd characters", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "~!@#$%^&*()"}}, Body: script.Bytes("MESSAGE")},
-	{Why: "a version that nobody published", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "1999-01-01"}}, Body: script.Bytes("MESSAGE")},
+	{Why: "an unpublished version", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "1999-01-01"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "a GET that accepts no stream", Method: "GET", Headers: [][2]string{{"Accept", "application/json"}}},
 	{Why: "the head alone is asked for", Method: "HEAD"},
 	{Why: "many headers", Method: "POST", Headers: manyHeaders(), Body: script.Bytes("MESSAGE")},

@@ -205,7 +205,7 @@ func decoded(t *rapid.T, v jsontext.Value) any {
 	return out
 }
 
-// names reports whether the error or one of its causes is about the keyword.
+// names reports whether the error, or one of its causes, is about the keyword.
 func names(e *jsonschema.ValidationError, keyword string) bool {
 	if path := e.ErrorKind.KeywordPath(); len(path) > 0 && path[len(path)-1] == keyword {
 		return true

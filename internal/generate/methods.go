@@ -1,7 +1,9 @@
 package generate
 
 import (
+	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Method is a request or a notification of a client.
@@ -31,9 +33,11 @@ var (
 	levels      = []any{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 )
 
-// methods are the methods of the handshake revisions.
+// methods are the methods of all revisions. subscriptions/listen is missing, since it is answered
+// only when it is cancelled.
 var methods = []Method{
-	{name: spec.MethodPing},
+	{name: spec.MethodPing, until: spec.V20260728},
+	{name: spec.MethodDiscover, since: spec.V20260728},
 	{name: spec.MethodToolsList, needs: "tools", params: paging},
 	{name: spec.MethodToolsCall, needs: "tools", params: map[string]param{
 		"name": {schema: textSchema, required: true}, "arguments": {schema: object{"type": "object"}},
@@ -41,8 +45,8 @@ var methods = []Method{
 	{name: spec.MethodResourcesList, needs: "resources", params: paging},
 	{name: spec.MethodResourcesTemplates, needs: "resources", params: paging},
 	{name: spec.MethodResourcesRead, needs: "resources", params: oneURI},
-	{name: spec.MethodResourcesSubscribe, needs: "resources.subscribe", params: oneURI},
-	{name: spec.MethodResourcesUnsubscribe, needs: "resources.subscribe", params: oneURI},
+	{name: spec.MethodResourcesSubscribe, needs: "resources.subscribe", until: spec.V20260728, params: oneURI},
+	{name: spec.MethodResourcesUnsubscribe, needs: "resources.subscribe", until: spec.V20260728, params: oneURI},
 	{name: spec.MethodPromptsList, needs: "prompts", params: paging},
 	{name: spec.MethodPromptsGet, needs: "prompts", params: map[string]param{
 		"name": {schema: textSchema, required: true}, "arguments": {schema: textsSchema},
@@ -54,16 +58,16 @@ var methods = []Method{
 		}},
 		"context": {since: spec.V20250618, schema: object{"type": "object", "properties": object{"arguments": textsSchema}}},
 	}},
-	{name: spec.MethodSetLevel, needs: "logging", params: map[string]param{"level": {required: true, schema: object{"type": "string", "enum": levels}}}},
-	{name: spec.MethodTasksGet, needs: "tasks", since: spec.V20251125, params: oneTask},
-	{name: spec.MethodTasksResult, needs: "tasks", since: spec.V20251125, params: oneTask},
-	{name: spec.MethodTasksCancel, needs: "tasks.cancel", since: spec.V20251125, params: oneTask},
-	{name: spec.MethodTasksList, needs: "tasks.list", since: spec.V20251125, params: paging},
+	{name: spec.MethodSetLevel, needs: "logging", until: spec.V20260728, params: map[string]param{"level": {required: true, schema: object{"type": "string", "enum": levels}}}},
+	{name: spec.MethodTasksGet, needs: "tasks", since: spec.V20251125, until: spec.V20260728, params: oneTask},
+	{name: spec.MethodTasksResult, needs: "tasks", since: spec.V20251125, until: spec.V20260728, params: oneTask},
+	{name: spec.MethodTasksCancel, needs: "tasks.cancel", since: spec.V20251125, until: spec.V20260728, params: oneTask},
+	{name: spec.MethodTasksList, needs: "tasks.list", since: spec.V20251125, until: spec.V20260728, params: paging},
 
-	{name: spec.MethodRootsChanged, notification: true},
+	{name: spec.MethodRootsChanged, until: spec.V20260728, notification: true},
 	{name: spec.MethodCancelled, notification: true},
-	{name: spec.MethodProgress, notification: true},
-	{name: spec.MethodInitialized, notification: true},
+	{name: spec.MethodProgress, until: spec.V20260728, notification: true},
+	{name: spec.MethodInitialized, until: spec.V20260728, notification: true},
 }
 
 // exists reports whether revision r defines the method.
@@ -80,6 +84,22 @@ func (o *Offer) Requests() []string {
 		}
 	}
 	return out
+}
+
+// isStateless reports whether each request carries metadata, and the client answers none.
+func (o *Offer) isStateless() bool { return o.Revision.Era() == spec.Stateless }
+
+// notifies reports whether a client sends notifications; over HTTP the stateless era has none.
+func (o *Offer) notifies() bool { return !o.isStateless() || o.Transport == spec.Stdio }
+
+// harmless returns a request that every server serves.
+func (o *Offer) harmless(id wire.ID) []byte {
+	if o.isStateless() {
+		return wire.NewRequest(id, spec.MethodDiscover, map[string]any{"_meta": map[string]any{
+			spec.MetaVersion: string(o.Revision), spec.MetaClientCapabilities: map[string]any{},
+		}})
+	}
+	return script.Message{ID: id, Method: spec.MethodPing}.Bytes()
 }
 
 // supports reports whether the server declared what the method requires. Before

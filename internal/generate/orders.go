@@ -24,7 +24,13 @@ type step struct {
 // steps returns the letters: all requests, an unknown method, and
 // notifications.
 func (o *Offer) steps() []step {
-	out := []step{{method: ""}, {method: spec.MethodRootsChanged}, {method: spec.MethodCancelled}}
+	out := []step{{method: ""}}
+	if !o.isStateless() {
+		out = append(out, step{method: spec.MethodRootsChanged})
+	}
+	if o.notifies() {
+		out = append(out, step{method: spec.MethodCancelled})
+	}
 	for _, method := range o.Requests() {
 		out = append(out, step{method: method})
 	}

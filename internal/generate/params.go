@@ -101,7 +101,7 @@ var tasks = []jsontext.Value{
 // strange draws a name that does not exist on any server.
 func strange(t *rapid.T) string { return "no-such-" + text.Draw(t, "name") }
 
-// uri draws a listed URI, one that a template may match, or one that does not
+// uri draws a URI that is listed, that a template may match, or that does not
 // exist.
 func (o *Offer) uri(t *rapid.T) string {
 	n := percent.Draw(t, "kind of URI")

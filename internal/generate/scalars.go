@@ -97,8 +97,8 @@ var integers = []json.Number{
 
 var finite = append([]json.Number{"0.5", "-1.5", "1.0", "1e2", "1e308", "-1.7976931348623157e308", "5e-324", "0.1", "-0.0"}, integers...)
 
-// bound returns the limit that two keywords set together. beside is the
-// distance from an exclusive limit to the next valid number.
+// bound returns the limit that two keywords set together. The argument beside
+// is the distance from an exclusive limit to the next valid number.
 func bound(o map[string]any, inclusive, exclusive string, none, beside float64) float64 {
 	out := none
 	if x, ok := real(o[inclusive]); ok {

@@ -42,7 +42,7 @@ func decode(raw []byte) any {
 	return v
 }
 
-// Refuses reports whether the value does not conform to the schema.
+// Refuses reports whether the validator rejects the value.
 func (s *Schema) Refuses(v any) bool {
 	return len(s.validator.Structured(s.raw, wire.JSON(v))) > 0
 }
@@ -211,8 +211,8 @@ func kind(t *rapid.T, o map[string]any) string {
 	}
 }
 
-// merged returns the schema a with the members of b. Properties that both have
-// are combined.
+// merged returns schema a with the members of b added. Properties that both
+// schemas have are combined.
 func merged(a, b map[string]any, drop string) map[string]any {
 	out := without(a, drop)
 	for name, v := range b {

@@ -33,7 +33,7 @@ type Scripts struct {
 	// Operations and Conversations are the numbers of operations and of
 	// conversations in a script.
 	Operations, Conversations int
-	// Seeds are sequences that are varied now and then. Each group has the same
+	// Seeds are sequences that are occasionally varied. Each group has the same
 	// probability.
 	Seeds [][][]script.Operation
 	// Turn makes the script a part of a sweep, if it is set.
@@ -91,7 +91,7 @@ func newHeld() *held {
 	return &held{lists: map[string][]wire.ID{}, first: map[string][]wire.ID{}}
 }
 
-// deeds are the operations with their probabilities in percent.
+// deeds are the kinds of operations, with their probabilities in percent.
 var deeds = []struct {
 	often int
 	do    func(m *maker, on int)
@@ -110,7 +110,7 @@ var deeds = []struct {
 	{1, (*maker).close},
 }
 
-// next adds an operation, or a few that belong together.
+// next adds one operation, or several that belong together.
 func (m *maker) next() {
 	on := m.on()
 	switch {
@@ -219,7 +219,7 @@ func (m *maker) ofTask(on int, method string) {
 	m.take(from, "/result/task/taskId", "taskId")
 }
 
-// take makes the last message take a value from an earlier response.
+// take makes the last message copy a value from an earlier response.
 func (m *maker) take(id wire.ID, from, into string) {
 	last := &m.out[len(m.out)-1]
 	last.Take = append(last.Take, script.Take{ID: script.Bytes(id.Raw()), From: from, Into: into})
@@ -227,7 +227,7 @@ func (m *maker) take(id wire.ID, from, into string) {
 
 // subscription subscribes to a resource or cancels a subscription.
 func (m *maker) subscription(on int) {
-	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 {
+	if !m.offer.Has("resources.subscribe") || len(m.offer.Resources) == 0 || m.offer.isStateless() {
 		m.request(on)
 		return
 	}
@@ -246,7 +246,7 @@ func (m *maker) subscription(on int) {
 
 func (m *maker) cancel(on int) {
 	h := m.held[on]
-	if len(h.sent) == 0 {
+	if len(h.sent) == 0 || !m.offer.notifies() {
 		m.request(on)
 		return
 	}
@@ -271,7 +271,7 @@ func (m *maker) tell(on int, method string, p members) {
 // unknown uses names that no server has.
 func (m *maker) unknown(on int) {
 	name := "mcp-conform/" + text.Draw(m.t, "method")
-	if chance(m.t, 30) {
+	if m.offer.notifies() && chance(m.t, 30) {
 		m.tell(on, "notifications/"+name, nil)
 		return
 	}
@@ -282,7 +282,13 @@ func (m *maker) unknown(on int) {
 	m.ask(on, name, p)
 }
 
-func (m *maker) notify(on int) { m.tell(on, spec.MethodRootsChanged, nil) }
+func (m *maker) notify(on int) {
+	if m.offer.isStateless() {
+		m.request(on)
+		return
+	}
+	m.tell(on, spec.MethodRootsChanged, nil)
+}
 
 func (m *maker) walk(on int) {
 	if len(m.lists) == 0 {
@@ -329,8 +335,12 @@ func (m *maker) burst(on int) {
 	}
 }
 
-// answers changes the client's responses to the server's requests.
+// answers changes how the client responds to the server's requests.
 func (m *maker) answers(on int) {
+	if m.offer.isStateless() {
+		m.request(on)
+		return
+	}
 	o := script.Operation{Do: script.Answer, On: on, Method: rapid.SampledFrom([]string{
 		spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,
 	}).Draw(m.t, "method")}
@@ -373,7 +383,7 @@ func (m *maker) invalid(on int) {
 
 func (m *maker) invalidOf(on int, method string) {
 	i := m.offer.schemas[method].Invalid().Draw(m.t, "params")
-	if !i.OK || method == spec.MethodPing {
+	if !i.OK || method == spec.MethodPing || method == spec.MethodDiscover {
 		m.request(on)
 		return
 	}
@@ -387,7 +397,7 @@ func (m *maker) invalidOf(on int, method string) {
 func (m *maker) damaged(on int) {
 	id := m.held[on].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
-		m.add(script.Operation{Do: script.HTTP, On: on, Exchange: exchanges(id).Draw(m.t, "exchange")})
+		m.add(script.Operation{Do: script.HTTP, On: on, Exchange: exchanges(m.offer.harmless(id)).Draw(m.t, "exchange")})
 		return
 	}
 	if chance(m.t, 40) {
@@ -396,11 +406,11 @@ func (m *maker) damaged(on int) {
 		m.fence(on)
 		return
 	}
-	line := script.Message{ID: id, Method: spec.MethodPing}.Bytes()
+	line := m.offer.harmless(id)
 	d := Damages(line).Draw(m.t, "damage")
 	o := script.Operation{Do: script.Raw, On: on, Message: d.Bytes, Splits: d.Splits}
 	if d.Whole {
-		o.Method = spec.MethodPing
+		o.Method = wire.Parse(line).Messages[0].Method
 	} else {
 		o.Violates = d.Name
 	}

@@ -14,8 +14,8 @@ var frames = []int{
 	127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1023, 1024, 1025, 1460, 2047, 2048, 2049, 4095, 4096, 4097, 8191, 8192, 8193, 16384, 32768, 65535, 65536, 65537,
 }
 
-// These are the ways to make a message longer: spaces around it, or a string in
-// it, of characters with one or two bytes.
+// These are the ways to make a message longer: spaces around it, or a string of
+// one-byte or two-byte characters in it.
 const (
 	blanks = iota
 	narrowText

@@ -31,7 +31,7 @@ var (
 	percent     = rapid.IntRange(0, 99)
 )
 
-// chance reports true with a probability of n percent.
+// chance returns true with a probability of n percent.
 func chance(t *rapid.T, n int) bool { return percent.Draw(t, "percent") < n }
 
 // always draws a value that is not used, because rapid does not allow a

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// numbers are at all common limits and in all spellings.
+// numbers include the limits of all common types, and all spellings.
 var numbers = []string{
 	"0", "-0", "1", "-1", "2", "7", "10", "100", "127", "128", "255", "256", "32767", "32768", "65535", "65536",
 	"2147483647", "2147483648", "-2147483648", "-2147483649", "4294967295", "4294967296",

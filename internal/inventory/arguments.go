@@ -9,7 +9,7 @@ import (
 
 // Arguments returns arguments for the tool: those that its schema requires,
 // each as plain as possible. The error says why that is not possible: the
-// schema asks for more than this package understands. If good arguments are
+// schema requires more than this package understands. If good arguments are
 // known, it returns the first of those.
 func (t Tool) Arguments() (map[string]any, error) {
 	if len(t.given) > 0 {

@@ -18,7 +18,7 @@ import (
 func TestArguments(t *testing.T) {
 	for _, c := range []struct {
 		name, property string // the schema of the one required property
-		want           string // its value; empty where none can be made
+		want           string // its value; empty if none can be made
 	}{
 		{"a text", `{"type":"string"}`, `"text"`},
 		{"a short text", `{"type":"string","maxLength":2}`, `"te"`},
@@ -114,8 +114,8 @@ func TestArgumentsOfOddSchemas(t *testing.T) {
 	}
 }
 
-// schemas are those of values, of the keywords that are understood and some
-// that are not.
+// schemas returns a generator of schemas of values, with keywords that are
+// understood and some that are not.
 func schemas(depth int) *rapid.Generator[map[string]any] {
 	return rapid.Custom(func(t *rapid.T) map[string]any {
 		kinds := []string{"string", "integer", "number", "boolean", "null"}
@@ -135,7 +135,7 @@ func schemas(depth int) *rapid.Generator[map[string]any] {
 			maybe("maxLength", rapid.IntRange(0, 12).AsAny())
 			maybe("format", rapid.SampledFrom([]string{"date", "uri", "email", "ipv6", "other"}).AsAny())
 			maybe("pattern", rapid.Just("^a+$").AsAny())
-			if rapid.IntRange(0, 4).Draw(t, "has enum") == 0 { // an author's own values are trusted
+			if rapid.IntRange(0, 4).Draw(t, "has enum") == 0 { // values that the schema lists are used unchecked
 				s = map[string]any{"type": kind, "enum": []any{"one", "two"}}
 			}
 		case "integer", "number":
@@ -173,7 +173,8 @@ func properties(t *rapid.T, depth int) map[string]any {
 	return map[string]any{"type": "object", "properties": members, "required": required, "additionalProperties": rapid.Bool().Draw(t, "more")}
 }
 
-// What is made fits the schema, and what is damaged does not.
+// TestArgumentsFit checks that generated arguments match the schema, and that
+// wrong arguments do not.
 func TestArgumentsFit(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		input := jsontext.Value(wire.JSON(properties(t, 2)))

@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// telling are words in names and descriptions of tools that send requests to
-// the client. A wrong guess costs one call.
+// telling matches words in the names and descriptions of tools that send
+// requests to the client. A wrong guess costs one call.
 var telling = map[Role]*regexp.Regexp{
 	AsksSampling:    regexp.MustCompile(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
 	AsksElicitation: regexp.MustCompile(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),

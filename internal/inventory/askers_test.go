@@ -20,7 +20,7 @@ func TestAskers(t *testing.T) {
 	for topic, want := range map[Role][]string{
 		AsksSampling:    {"sampleLLM", "test_sampling", "trigger-sampling-request", "summarize"},
 		AsksElicitation: {"test_elicitation", "startElicitation", "confirm", "connect"},
-		AsksRoots:       {"get-roots-list", "where", "add"}, // the last is a mistake that does no harm
+		AsksRoots:       {"get-roots-list", "where", "add"}, // the last is a harmless false match
 	} {
 		var got []string
 		for _, tool := range v.Askers(topic) {

@@ -12,23 +12,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// fixtureCall is a call of a fixture in one conversation.
+// A fixtureCall is a call of a fixture in one conversation.
 type fixtureCall struct {
 	outcome *fixtureOutcome
 	request *transcript.Request
 	open    bool
-	tells   bool // its effects show whether the fixture does what its role says
-	// before is the list or resource that the call should change, as it was
-	// before, if known.
+	tells   bool // its effects show whether the fixture plays its role
+	// before is the content of the list or resource that the call should
+	// change, as it was before the call; known is set if it was read.
 	before string
 	known  bool
 }
 
-// callHistory is what is known about one conversation so far.
+// A callHistory is what is known about one conversation so far.
 type callHistory struct {
 	declared jsontext.Value    // capabilities of the client
 	level    string            // the level of log messages that was set last
-	held     map[string]string // what lists and resources hold, as they were read last
+	held     map[string]string // contents of lists and resources, as they were read last
 	calls    []*fixtureCall
 }
 
@@ -52,7 +52,7 @@ func (d FixtureOutcomes) Observe(rev spec.Revision, events []*transcript.Event, 
 	}
 }
 
-// called notes a request of the client.
+// called records a request of the client.
 func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript.Request) {
 	switch m := r.Message; m.Method {
 	case spec.MethodInitialize:
@@ -74,7 +74,7 @@ func (s *callHistory) called(d FixtureOutcomes, rev spec.Revision, r *transcript
 	}
 }
 
-// forget drops what a list or a resource held before.
+// forget drops the recorded content of a list or a resource.
 func (s *callHistory) forget(what string) {
 	delete(s.held, what)
 	for _, w := range s.calls {
@@ -82,7 +82,8 @@ func (s *callHistory) forget(what string) {
 	}
 }
 
-// tells reports whether a call now can show that its tool plays the role.
+// tells reports whether a call at this point can show that its tool plays the
+// role.
 func (s *callHistory) tells(role Role, rev spec.Revision, token bool) bool {
 	switch role {
 	case Slow:

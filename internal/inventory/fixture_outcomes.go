@@ -19,20 +19,20 @@ import (
 // success is enough, because a tool may skip its request to a client without
 // the capability.
 
-// leastSlow is how long the slowest call of a slow tool must take at least.
+// leastSlow is the shortest time that the slowest call of a slow tool may take.
 const leastSlow = 40 * time.Millisecond
 
-// fixtureOutcome is what was observed of one configured fixture.
+// A fixtureOutcome is what was observed of one configured fixture.
 type fixtureOutcome struct {
 	Fixture
 
-	calls   int // that were made, and tell something
+	calls   int // calls that could show the role
 	done    bool
-	refused string        // the last failure, where all calls failed
-	worked  bool          // one had a result without isError
-	longest time.Duration // that a call was under way
-	asked   bool          // one gave a progress token
-	moved   bool          // one reported progress
+	refused string        // the last failure; it counts only if no call worked
+	worked  bool          // a call had a result without isError
+	longest time.Duration // the longest time that a call took
+	asked   bool          // a call had a progress token
+	moved   bool          // a call reported progress
 }
 
 // FixtureOutcomes is what was observed of all configured fixtures.
@@ -133,7 +133,7 @@ func (o *fixtureOutcome) shortcoming() string {
 	}
 }
 
-// undone describes what the role promises and did not happen.
+// undone describes, for each role, what did not happen.
 var undone = map[Role]string{
 	Progress:         "reported no progress",
 	Logging:          "sent no log message, though the level debug was set",

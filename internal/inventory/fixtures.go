@@ -2,7 +2,7 @@ package inventory
 
 import "slices"
 
-// Fixture is a call of a tool that is known to do something.
+// A Fixture is a call of a tool that is known to do something.
 //
 // The placeholders {milliseconds}, {seconds}, {steps} and {count} in its
 // arguments are replaced: alone by numbers, in a longer string by digits. They
@@ -16,7 +16,7 @@ type Fixture struct {
 	Resource string
 	// Levels are the levels of the log messages that each call sends, if known.
 	Levels []string
-	// Exact: the result depends only on the arguments.
+	// Exact reports whether the result depends only on the arguments.
 	Exact bool
 	// Where is the place in the configuration: file:line:column.
 	Where string
@@ -26,10 +26,10 @@ type arguments = map[string]any
 
 var everyLevel = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
-// fixtures are the calls known by the names of their tools: of the reference
-// server, of server-everything (in its versions), and of servers made for the
-// official conformance suite. For each role the first that a server offers is
-// used.
+// fixtures are the calls that are known by the names of their tools: of the
+// reference server, of server-everything (in its versions), and of servers made
+// for the official conformance suite. For each role, the first one that a
+// server offers is used.
 var fixtures = slices.Concat(referenceFixtures(), everythingFixtures(), officialFixtures())
 
 func referenceFixtures() []Fixture {
@@ -55,8 +55,9 @@ func referenceFixtures() []Fixture {
 	}
 }
 
-// everythingFixtures have names with dashes in newer versions. The tool that
-// requests roots does so once per session, so it is left out.
+// everythingFixtures returns the calls of server-everything. Newer versions use
+// names with dashes. The tool that requests roots does so once per session, so
+// it is left out.
 func everythingFixtures() []Fixture {
 	seconds := arguments{"duration": "{seconds}", "steps": "{steps}"}
 	soon := arguments{"duration": 0.06, "steps": 3}
@@ -82,8 +83,8 @@ func everythingFixtures() []Fixture {
 	}
 }
 
-// officialFixtures: the tool that reports progress takes about a tenth of a
-// second.
+// officialFixtures returns the calls of servers made for the official suite.
+// The tool that reports progress takes about a tenth of a second.
 func officialFixtures() []Fixture {
 	return []Fixture{
 		{Role: Slow, Tool: "test_tool_with_progress"},
@@ -108,8 +109,8 @@ func officialFixtures() []Fixture {
 
 // officialTools are the tools that the official suite calls by name in the
 // handshake revisions, and the two for roots that it calls only in 2026-07-28:
-// no other tool requests roots, and SDKs send roots/list there in older
-// revisions.
+// no other tool requests roots, and in older revisions SDKs send roots/list
+// from these.
 var officialTools = []string{
 	"test_simple_text", "test_image_content", "test_audio_content", "test_embedded_resource", "test_multiple_content_types",
 	"test_tool_with_logging", "test_tool_with_progress", "test_error_handling", "test_reconnection",
@@ -118,19 +119,19 @@ var officialTools = []string{
 	"test_input_required_result_list_roots", "test_input_required_result_multiple_inputs",
 }
 
-// officialEnough is how many of them a server must offer to be taken for one
-// made for the suite.
+// officialEnough is how many officialTools a server must offer to count as made
+// for the suite.
 const officialEnough = 3
 
 // ordinaryWords are names that do not identify a tool: a tool called log may
 // show the log of a repository.
 var ordinaryWords = []string{"log", "fail", "content", "add", "distance"}
 
-// ordinaryEnough is how many of them a server must offer for them to count as
-// known.
+// ordinaryEnough is how many tools named by ordinaryWords a server must offer
+// for them to count as known.
 const ordinaryEnough = 3
 
-// knownArguments are good arguments of tools whose schemas would give none, or
+// knownArguments are good arguments of tools whose schemas would yield none, or
 // worse ones.
 var knownArguments = map[string]map[string]any{
 	"json_schema_2020_12_tool": {"name": "Ada", "contactMethod": "email", "email": "ada@example.com"},

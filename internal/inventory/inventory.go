@@ -19,29 +19,30 @@ import (
 
 // Limits for endless lists.
 const (
-	maxPages = 200    // a list
-	maxItems = 20_000 // a list
+	maxPages = 200    // of one list
+	maxItems = 20_000 // of one list
 )
 
 // NoResult is the reason if a list was refused or got no response.
 const NoResult = "the list was not answered with a result"
 
-// EmptyCursor is the reason if the next cursor of a list is "".
+// EmptyCursor is the reason if the next cursor of a list is "", where that is no cursor like any
+// other.
 const EmptyCursor = "the next cursor is an empty text, so the walk was ended"
 
-// Tool is one entry of tools/list.
+// A Tool is one entry of tools/list.
 type Tool struct {
 	Name     string
 	ReadOnly bool // annotations.readOnlyHint is true
 	Raw      jsontext.Value
-	given    []map[string]any // arguments that are known to be good, in place of any that would be made
-	// plain makes the plainest arguments, once, because a schema may be
-	// megabytes long. Nil if they are not kept.
+	given    []map[string]any // arguments that are known to be good, used instead of generated ones
+	// plain generates the plainest arguments, once, because a schema may be
+	// megabytes long. It is nil if they are not kept.
 	plain func() (map[string]any, error)
 }
 
-// Inventory is what a server offers in one revision, without list entries that
-// have no name or URI.
+// An Inventory is what a server offers in one revision, without list entries
+// that have no name or URI.
 type Inventory struct {
 	Server    client.Server
 	Tools     []Tool
@@ -56,8 +57,8 @@ type Inventory struct {
 	// end.
 	Incomplete map[string]string
 	config     Config
-	silent     bool             // a list had no answer
-	learned    func() []Learned // see LearnBy; nil where nothing is learned
+	silent     bool             // a list request got no response
+	learned    func() []Learned // see LearnBy; nil if nothing is learned
 	unknownOf  struct {         // see unknown
 		sync.Once
 		tools []Tool
@@ -128,7 +129,7 @@ func Walk(ctx context.Context, c *client.Conversation, method, member string, pa
 }
 
 // walk follows a list page by page. It follows neither an empty cursor, which
-// many servers mean as the end, nor a cursor that came before.
+// many servers use for the end, nor a cursor that was returned before.
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, pages int, each func(jsontext.Value)) {
 	if v.silent {
 		var cancel context.CancelFunc
@@ -161,7 +162,7 @@ func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, me
 			return
 		case !more:
 			return
-		case cursor == "":
+		case cursor == "" && !c.Revision().EmptyCursors():
 			v.Incomplete[method] = EmptyCursor
 			return
 		case seen[cursor]:

@@ -17,13 +17,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// pages is what a server answers to a list request with the given cursor,
-// which is "(none)" on the first page: a raw result, or an error where it is
-// empty.
+// pages returns the raw result for a list request with the given cursor, which
+// is "(none)" for the first page. An empty result means an error response.
 type pages func(method, cursor string) string
 
-// take takes stock of a server with these capabilities and pages.
+// take takes the inventory of a server with these capabilities and pages, and
+// returns the requests that the server received.
 func take(t *testing.T, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
+	t.Helper()
+	return takeIn(t, spec.V20251125, config, capabilities, p)
+}
+
+func takeIn(t *testing.T, r spec.Revision, config Config, capabilities string, p pages) (v *Inventory, asked []string) {
 	t.Helper()
 	serve := func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
@@ -32,7 +37,11 @@ func take(t *testing.T, config Config, capabilities string, p pages) (v *Invento
 				continue
 			}
 			result := `{"protocolVersion":"2025-11-25","capabilities":` + capabilities + `,"serverInfo":{"name":"listed"}}`
-			if m.Method != spec.MethodInitialize {
+			switch m.Method {
+			case spec.MethodInitialize:
+			case spec.MethodDiscover:
+				result = `{"supportedVersions":["2026-07-28"],"capabilities":` + capabilities + `}`
+			default:
 				cursor, ok := wire.Text(wire.At(m.Params(), "/cursor"))
 				if !ok {
 					cursor = "(none)"
@@ -48,7 +57,7 @@ func take(t *testing.T, config Config, capabilities string, p pages) (v *Invento
 		}
 		return 0
 	}
-	c, err := client.Open(t.Context(), stdio.InProcess("listed", serve), client.Options{Revision: spec.V20251125})
+	c, err := client.Open(t.Context(), stdio.InProcess("listed", serve), client.Options{Revision: r})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,8 +65,21 @@ func take(t *testing.T, config Config, capabilities string, p pages) (v *Invento
 		t.Fatal(err)
 	}
 	v = Take(t.Context(), c, config)
-	c.Close() // so that the server writes asked no more
+	c.Close() // so that the server no longer appends to asked
 	return v, asked
+}
+
+// TestEmptyCursorIsFollowed checks that an empty cursor is one like any other since 2026-07-28.
+func TestEmptyCursorIsFollowed(t *testing.T) {
+	v, asked := takeIn(t, spec.V20260728, Config{Policy: CallNone}, `{"tools":{}}`, func(_, cursor string) string {
+		if cursor == "" {
+			return `{"tools":[{"name":"b"}]}`
+		}
+		return `{"tools":[{"name":"a"}],"nextCursor":""}`
+	})
+	if diff := cmp.Diff([]string{"a", "b"}, names(v.Tools)); diff != "" || len(v.Incomplete) > 0 {
+		t.Errorf("asked %v, incomplete %v, tools (-want +got):\n%s", asked, v.Incomplete, diff)
+	}
 }
 
 func names(tools []Tool) []string {

@@ -9,22 +9,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Known is a call that is known to play a role, by its tool's name or by the
+// A Known is a call that is known to play a role, by its tool's name or by the
 // configuration.
 type Known struct {
 	Tool      string
 	Arguments map[string]any
 	// Levels are the levels of the log messages that it sends, if known.
 	Levels []string
-	// Exact: the result depends only on the arguments.
+	// Exact reports whether the result depends only on the arguments.
 	Exact bool
-	// Own: it is configured. Others are known only by name, and may be
-	// something else.
+	// Own reports whether it is configured. Others are known only by name, and
+	// may do something else.
 	Own bool
 	// Takes is how long the call took when its role was learned, otherwise 0.
 	Takes time.Duration
-	// Promised: the author of the server states the role, in the configuration
-	// or by making the server for the official suite.
+	// Promised reports whether the author of the server states the role, in the
+	// configuration or by making the server for the official suite.
 	Promised bool
 }
 
@@ -49,12 +49,12 @@ func (v *Inventory) Known(role Role) []Known {
 // shortly is the default duration of a slow call.
 const shortly = 100 * time.Millisecond
 
-// Has reports whether such a call is known.
+// Has reports whether Known returns a call for the role.
 func (v *Inventory) Has(role Role) bool { return len(v.Known(role)) > 0 }
 
-// Slow returns a call that reports progress while it runs. If the tool has
-// placeholders for them, the call takes the duration and reports after each of
-// the steps.
+// Slow returns a call that reports progress while it runs. If its arguments
+// have placeholders for them, the call takes the duration and reports progress
+// after each of the steps.
 func (v *Inventory) Slow(duration time.Duration, steps int) (Known, bool) {
 	return first(v.known(Slow, filling{duration: duration, steps: steps, count: 1}))
 }
@@ -76,8 +76,8 @@ func (v *Inventory) ChangingList(method string) (Known, bool) { return first(v.K
 // Changing returns a call that changes a resource, and the resource's URI.
 func (v *Inventory) Changing() (k Known, uri string, ok bool) { return v.ChangingTo(1) }
 
-// ChangingTo is like Changing. With a placeholder, different numbers make
-// different changes.
+// ChangingTo is like Changing. If the arguments have a placeholder, different
+// numbers make different changes.
 func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
 	for _, f := range v.usable(ChangesResource) {
 		if f.own || slices.Contains(v.Resources, f.Resource) {
@@ -87,8 +87,8 @@ func (v *Inventory) ChangingTo(n int) (k Known, uri string, ok bool) {
 	return Known{}, "", false
 }
 
-// Numbered returns the first call known to play the role; there must be one.
-// With a placeholder, different numbers make different calls.
+// Numbered returns the first call known to play the role; there must be one. If
+// its arguments have a placeholder, different numbers make different calls.
 func (v *Inventory) Numbered(role Role, n int) Known {
 	return v.known(role, filling{duration: shortly, steps: 3, count: n})[0]
 }
@@ -112,13 +112,13 @@ func (v *Inventory) known(role Role, with filling) []Known {
 	return out
 }
 
-// usableFixture is a fixture whose tool may be called.
+// A usableFixture is a fixture whose tool may be called.
 type usableFixture struct {
 	Fixture
 
-	own     bool          // the user named it
+	own     bool          // the user configured it
 	learned bool          // a call has shown its role
-	takes   time.Duration // what that call took
+	takes   time.Duration // how long that call took
 }
 
 // usable returns the fixtures of the role whose tools may be called, configured
@@ -143,7 +143,7 @@ func (v *Inventory) usable(role Role) []usableFixture {
 	return out
 }
 
-// Barred returns the tools that are known to play the role and may not be
+// Barred returns the tools that are known to play the role but may not be
 // called, without those that the user excluded.
 func (v *Inventory) Barred(role Role) []string {
 	var out []string
@@ -159,9 +159,9 @@ func (v *Inventory) Barred(role Role) []string {
 	return out
 }
 
-// meant reports whether a tool is the one known by this name: it takes the
-// fixture's arguments, and for an ordinary word the server offers other tools
-// of the reference server.
+// meant reports whether a tool is the one that is known by this name: it takes
+// the fixture's arguments, and if the name is an ordinary word, the server
+// offers other tools of the reference server.
 func (v *Inventory) meant(f Fixture, t Tool) bool {
 	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
 		_, properties := wire.Members(wire.At(schema, "/properties"))

@@ -49,7 +49,7 @@ func TestKnownTools(t *testing.T) {
 	}
 }
 
-// tool returns one that may be called under the safe policy.
+// tool returns a tool that may be called under the safe policy.
 func tool(name string) Tool { return Tool{Name: name, ReadOnly: true} }
 
 func TestFixturesByRole(t *testing.T) {

@@ -18,31 +18,31 @@ import (
 
 // Limits on the calls by which roles are learned.
 const (
-	learnTools     = 40                      // that are called
-	learnResources = 10                      // that are subscribed to
-	learnCall      = 1500 * time.Millisecond // a call
-	learnTime      = 5 * time.Second         // all calls
+	learnTools     = 40                      // tools to call
+	learnResources = 10                      // resources to subscribe to
+	learnCall      = 1500 * time.Millisecond // for one call
+	learnTime      = 5 * time.Second         // for all calls
 )
 
-// How long a slow tool takes at least, and how many progress notifications it
-// sends.
+// slowTime is how long a slow tool takes at least, and slowProgress how many
+// progress notifications it sends.
 const (
 	slowTime     = 80 * time.Millisecond
 	slowProgress = 2
 )
 
-// learnable are the roles that a call shows.
+// learnable are the roles that a call can show.
 var learnable = []Role{
 	Slow, Progress, Logging, AsksSampling, AsksElicitation, AsksRoots,
 	ChangesTools, ChangesResources, ChangesPrompts, ChangesResource,
 }
 
-// Learned is a fixture whose role a call has shown.
+// A Learned is a fixture whose role a call has shown.
 type Learned struct {
 	Fixture
 
 	schema jsontext.Value // of the tool's arguments
-	takes  time.Duration  // what the call took
+	takes  time.Duration  // how long the call took
 }
 
 // shows reports whether a call can show the role: the revision has, and the
@@ -75,8 +75,8 @@ var changing = []Role{ChangesTools, ChangesResources, ChangesPrompts, ChangesRes
 func (v *Inventory) LearnBy(learned func() []Learned) { v.learned = learned }
 
 // learnedFixtures returns the learned fixtures of the role whose tools are the
-// same here. It returns none unless an unknown tool may be called, and no tool
-// is known for the role that may not.
+// same here. It returns none if no unknown tool can play the role, or if a tool
+// that is known to play it may not be called.
 func (v *Inventory) learnedFixtures(role Role) []usableFixture {
 	mayPlay := func(t Tool) bool { return !t.ReadOnly || !slices.Contains(changing, role) }
 	if v.learned == nil || !v.shows(role) || !slices.ContainsFunc(v.unknown(), mayPlay) || len(v.Barred(role)) > 0 {
@@ -145,15 +145,15 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	return l.found
 }
 
-// learner observes what calls do.
+// A learner observes what calls do.
 type learner struct {
 	c       *client.Conversation
 	found   []Learned
 	updates map[string][]string // by URI: the tools during whose calls it was updated
 }
 
-// call calls a tool, keeps its roles, and reports whether further tools can be
-// called.
+// call calls a tool, records its roles, and reports whether further tools can
+// be called.
 func (l *learner) call(ctx context.Context, t Tool) bool {
 	arguments, err := t.Arguments()
 	if err != nil {
@@ -169,9 +169,9 @@ func (l *learner) call(ctx context.Context, t Tool) bool {
 	return s.alive
 }
 
-// changesResource keeps the tools that change a resource: it was updated during
-// calls of one tool only, since other resources change by themselves, and again
-// with other arguments.
+// changesResource records the tools that change a resource. The resource was
+// updated during calls of one tool only, since other resources change by
+// themselves, and is updated again by a call with other arguments.
 func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	for _, uri := range slices.Sorted(maps.Keys(l.updates)) {
 		tools := l.updates[uri]
@@ -194,8 +194,8 @@ func (l *learner) changesResource(ctx context.Context, v *Inventory) {
 	}
 }
 
-// counted returns the arguments with a number in each string that may be any
-// string, so that several calls make different changes.
+// counted returns the arguments with a number in each string that may have any
+// value, so that several calls make different changes.
 func counted(t Tool, arguments map[string]any) map[string]any {
 	_, properties := wire.Members(wire.At(t.Raw, "/inputSchema/properties"))
 	out := maps.Clone(arguments)
@@ -214,13 +214,13 @@ func roomFor(maxLength jsontext.Value) bool {
 	return !bounded || most >= 16
 }
 
-// sight is what a call did.
+// A sight is what a call did.
 type sight struct {
-	took     time.Duration // 0 where it had no result
+	took     time.Duration // 0 if it had no result
 	progress int
 	methods  []string // of the server's requests and notifications during the call
 	updated  []string // URIs
-	alive    bool     // the server answers something behind it
+	alive    bool     // the server responds to a later request
 }
 
 func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
@@ -233,6 +233,9 @@ func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) si
 	}
 	for _, m := range transcript.Messages(l.c.Record.From(from), transcript.Received) {
 		if m.Kind == wire.Response {
+			for _, in := range transcript.InputRequests(m) {
+				s.methods = append(s.methods, in.Method)
+			}
 			continue
 		}
 		s.methods = append(s.methods, m.Method)

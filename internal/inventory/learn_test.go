@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// oddTools are tools whose names say nothing.
+// oddTools are tools whose names do not reveal their roles.
 const oddTools = `{"tools":[
 	{"name":"t1","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
 	{"name":"t2","annotations":{"readOnlyHint":true},"inputSchema":{"type":"object"}},
@@ -27,9 +27,9 @@ const oddTools = `{"tools":[
 	{"name":"t6","inputSchema":{"type":"object"}}
 ]}`
 
-// oddServer serves them: t1 is slow and reports progress, t2 logs, t3 asks for
-// roots, t4 changes a resource, t5 can't be called, and t6 never answers. One
-// resource changes by itself.
+// oddServer serves oddTools: t1 is slow and reports progress, t2 logs, t3
+// requests roots, t4 changes a resource, t5 cannot be called, and t6 never
+// responds. One resource changes by itself.
 func oddServer(called *[]string) stdio.Serve {
 	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		send := func(text string, args ...any) { _, _ = fmt.Fprintf(out, text+"\n", args...) }

@@ -46,7 +46,7 @@ func TestMoreArguments(t *testing.T) {
 	}
 }
 
-// deep returns objects in each other.
+// deep returns n nested objects.
 func deep(n int) map[string]any {
 	if n == 0 {
 		return map[string]any{}

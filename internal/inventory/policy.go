@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Policy says which tools may be called.
+// A Policy selects the tools that may be called.
 type Policy string
 
 // The policies.
@@ -40,7 +40,7 @@ type Config struct {
 	Templates map[string]map[string]string
 	// Fixtures are calls that play a role. Their tools may be called.
 	Fixtures []Fixture
-	// Mentions are the names in all this, and their places.
+	// Mentions are the names in these fields, with their places.
 	Mentions []Mention
 }
 
@@ -135,7 +135,7 @@ func (c Config) values(prompt string) map[string]any {
 	return knownValues[prompt]
 }
 
-// MentionKind is the kind of a name in the configuration.
+// A MentionKind is the kind of a name in the configuration.
 type MentionKind string
 
 // The kinds of names in the configuration.
@@ -145,7 +145,7 @@ const (
 	MentionsTemplate MentionKind = "template"
 )
 
-// Mention is a name in the configuration, and its place.
+// A Mention is a name in the configuration, with its place.
 type Mention struct {
 	Kind  MentionKind
 	Name  string

@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Prompt is one entry of prompts/list.
+// A Prompt is one entry of prompts/list.
 type Prompt struct {
 	Name        string
 	Description string
@@ -14,15 +14,15 @@ type Prompt struct {
 	given       map[string]any   // values that are known to be good
 }
 
-// PromptArgument is one argument of a prompt.
+// A PromptArgument is one argument of a prompt.
 type PromptArgument struct {
 	Name        string
 	Description string
 	Required    bool
 }
 
-// Values returns a string for each required argument, or with every for all of
-// them: a known good one, if there is one.
+// Values returns a string for each required argument, or for all arguments if
+// every is set. It uses known good values if there are any.
 func (p Prompt) Values(every bool) map[string]any {
 	out := map[string]any{}
 	for _, a := range p.Arguments {
@@ -47,8 +47,8 @@ func (p Prompt) Required() []string {
 	return out
 }
 
-// promptsOf returns the prompt in an item of the list, or none if it has no
-// name.
+// promptsOf returns the prompt in an entry of prompts/list, or none if it has
+// no name.
 func promptsOf(item jsontext.Value, config Config) []Prompt {
 	name, ok := wire.Text(wire.At(item, "/name"))
 	if !ok {

@@ -9,19 +9,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Role is what a call of a tool is known to do. Cases find the calls that they
-// need by role.
+// A Role is what a call of a tool is known to do. Cases find the calls that
+// they need by role.
 type Role string
 
 // The roles.
 const (
-	Slow     Role = "slow"     // takes a while, and reports progress meanwhile
+	Slow     Role = "slow"     // takes a while, and reports progress as it runs
 	Progress Role = "progress" // reports progress
 	Logging  Role = "logging"  // sends log messages
 
-	AsksSampling    Role = "sampling"    // asks the client's model
-	AsksElicitation Role = "elicitation" // asks the client's user
-	AsksRoots       Role = "roots"       // asks for the client's roots
+	AsksSampling    Role = "sampling"    // requests sampling from the client
+	AsksElicitation Role = "elicitation" // requests elicitation from the client
+	AsksRoots       Role = "roots"       // requests the client's roots
 
 	ChangesResource  Role = "changes-resource"  // changes the content of a resource
 	ChangesTools     Role = "changes-tools"     // changes the list of tools

@@ -25,8 +25,8 @@ type Plan struct {
 	Revision spec.Revision
 	// Sessions is the number of concurrent sessions.
 	Sessions int
-	// Requests is the number of requests in a session. Then the session is
-	// judged and replaced by another one, so that no transcript grows without
+	// Requests is the number of requests in a session. After them, the session
+	// is judged and replaced by another one, so that no transcript grows without
 	// limit.
 	Requests int
 	// Rate is the number of requests per second of all sessions together; zero
@@ -34,8 +34,8 @@ type Plan struct {
 	Rate float64
 	// Time is how long new sessions begin. Sessions in progress are completed.
 	// The first session in each place has a smaller, different number of
-	// requests, so that the sessions do not all end, and are judged, at the
-	// same moment. Zero means one session in each place.
+	// requests, so that the sessions do not all end, and are judged, at the same
+	// moment. Zero means one session in each place.
 	Time time.Duration
 }
 
@@ -43,8 +43,8 @@ type Plan struct {
 type Report struct {
 	Sessions, Requests int64
 	// InTime is the number of requests that were answered within the plan's
-	// time, or of all requests if it has none. Later requests do not count,
-	// because fewer and fewer sessions are left.
+	// time, or of all requests if the plan has none. Later requests do not
+	// count, because fewer and fewer sessions remain.
 	InTime  int64
 	Time    time.Duration // the time that InTime refers to
 	Took    time.Duration
@@ -54,7 +54,7 @@ type Report struct {
 	Wrong map[string]int
 }
 
-// Rate returns the number of requests per second that were answered; see
+// Rate returns the number of requests per second that were answered. See
 // InTime.
 func (r *Report) Rate() float64 { return float64(r.InTime) / r.Time.Seconds() }
 
@@ -125,7 +125,7 @@ func (r *run) session(ctx context.Context, sign string, requests int, pace *pace
 	r.judge(c, sign)
 }
 
-// work makes the requests of a session.
+// work sends the requests of a session.
 func (r *run) work(ctx context.Context, c *client.Conversation, sign string, requests int, pace *pace) {
 	for i, made := 0, 0; made < requests; i++ {
 		task := tasks[i%len(tasks)]
@@ -181,8 +181,8 @@ func (r *Report) Complaints() []string {
 
 // pace distributes the requests of one session over time. It is not a token
 // bucket like that of x/time/rate: the sessions start one after another, and
-// they catch up on delays. A bucket large enough for that would allow a burst
-// at the start.
+// they catch up on delays. A token bucket large enough for that would allow a
+// burst at the start.
 type pace struct {
 	next  time.Time
 	every time.Duration
@@ -197,11 +197,12 @@ func newPace(from time.Time, rate float64, places, place int) *pace {
 	return &pace{next: from.Add(every * time.Duration(place) / time.Duration(places)), every: every}
 }
 
-// mostLate limits the delay that is caught up on. That covers a handshake or
-// the judging of a session, but not a machine that is too slow for the rate.
+// mostLate limits the delay that a session catches up on. That covers a
+// handshake or the judging of a session, but not a machine that is too slow for
+// the rate.
 const mostLate = 5 * time.Second
 
-// wait waits until the next group of requests is due. Late requests are made
+// wait waits until the next group of requests is due. Late requests are sent
 // immediately.
 func (p *pace) wait(ctx context.Context, requests int) {
 	if p.every == 0 {

@@ -50,7 +50,7 @@ func TestSideBySide(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(300))
 	for over, revision := range transports {
 		t.Run(string(over), func(t *testing.T) {
-			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute}) // a client that waits for a core is not unresponsive
+			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute}) // a client that waits for a core must not look unresponsive
 			defer stop()
 			keepConnections(dialer)
 			memory := watch(time.Duration(seconds) * time.Second)

@@ -11,7 +11,7 @@ func TestPace(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		late time.Duration
-		want int // requests that are made immediately
+		want int // requests that are sent immediately
 	}{
 		{"in time", 0, 1},
 		{"a little late", time.Second, 11},
@@ -19,7 +19,7 @@ func TestPace(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPace(time.Now(), 100, 10, 0) // ten a second
+				p := newPace(time.Now(), 100, 10, 0) // ten requests per second
 				time.Sleep(c.late)
 				from, at := time.Now(), 0
 				for ; time.Since(from) == 0; at++ {
@@ -36,7 +36,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPlaces checks that the places make their requests one after another.
+// TestPlaces checks that the places send their requests one after another.
 func TestPlaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from := time.Now()

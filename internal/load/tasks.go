@@ -11,16 +11,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// task is one kind of request, or a few that belong together. do returns a
-// complaint, or "".
+// task is one kind of request, or several that belong together. Its do returns
+// a complaint, or "".
 type task struct {
 	name     string
-	requests int // number of requests that the client makes
+	requests int // number of requests that the client sends
 	do       func(ctx context.Context, c *client.Conversation, sign string) string
 }
 
-// tasks are what each session does in turn. Where possible, results contain the
-// sign of their session, so that a result in the wrong session is noticed.
+// tasks are the operations that each session performs in turn. Where possible,
+// results contain the sign of their session, so that a result in the wrong
+// session is detected.
 var tasks = []task{
 	asks(spec.MethodPing, nil),
 	asks(spec.MethodToolsList, nil),

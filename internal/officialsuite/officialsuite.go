@@ -17,8 +17,11 @@ import (
 	"time"
 )
 
-// Revision is the revision for which the suite is run.
-const Revision = "2025-11-25"
+// These are the revisions for which the suite is run.
+const (
+	Revision = "2025-11-25" // the newest with a handshake, for the comparison
+	Current  = "2026-07-28"
+)
 
 // Suite is an installed suite.
 type Suite struct{ node, script, server string }
@@ -57,9 +60,9 @@ func (s *Suite) Command(ctx context.Context, url, results string, more ...string
 }
 
 // Server returns the command that starts the conformance server of the Go SDK,
-// with sessions, at an address.
-func (s *Suite) Server(ctx context.Context, address string) *exec.Cmd {
-	return exec.CommandContext(ctx, s.server, "-http="+address, "-stateless=false")
+// with sessions or without, at an address.
+func (s *Suite) Server(ctx context.Context, address string, sessions bool) *exec.Cmd {
+	return exec.CommandContext(ctx, s.server, "-http="+address, fmt.Sprintf("-stateless=%t", !sessions))
 }
 
 // A Check is the suite's verdict on one check of a scenario.

@@ -27,7 +27,7 @@ func TestReferenceServerPassesTheOfficialSuite(t *testing.T) {
 	suite := find(t)
 	program := build(t)
 	t.Run("the scenarios that need no fixtures", func(t *testing.T) {
-		checks := run(t, suite, serve(t, program))
+		checks := run(t, suite, serve(t, program), officialsuite.Revision)
 		got := map[string]bool{}
 		for _, c := range checks {
 			if slices.Contains(fixtureFree, c.Scenario) {
@@ -42,7 +42,7 @@ func TestReferenceServerPassesTheOfficialSuite(t *testing.T) {
 		}
 	})
 	t.Run("all scenarios", func(t *testing.T) {
-		checks := run(t, suite, serve(t, program, "--fixtures"))
+		checks := run(t, suite, serve(t, program, "--fixtures"), officialsuite.Revision)
 		scenarios := map[string]bool{}
 		for _, c := range checks {
 			scenarios[c.Scenario] = true
@@ -52,6 +52,32 @@ func TestReferenceServerPassesTheOfficialSuite(t *testing.T) {
 			t.Errorf("%d scenarios were run", len(scenarios))
 		}
 	})
+}
+
+// withoutState is a check whose client repeats a request without the requestState that the
+// server gave it, which a client must not do. The reference server then asks again, and the
+// check warns.
+const withoutState = "sep-2322-ignore-unexpected-params"
+
+// TestReferenceServerPassesTheOfficialSuiteIn20260728 leaves out tasks, an extension that
+// the reference server does not have in this revision.
+func TestReferenceServerPassesTheOfficialSuiteIn20260728(t *testing.T) {
+	suite := find(t)
+	checks := run(t, suite, serve(t, build(t), "--fixtures"), officialsuite.Current)
+	scenarios := map[string]bool{}
+	for _, c := range checks {
+		if strings.HasPrefix(c.Scenario, "tasks-") {
+			continue
+		}
+		scenarios[c.Scenario] = true
+		if c.ID == withoutState && c.Status == "WARNING" {
+			continue
+		}
+		passes(t, c)
+	}
+	if len(scenarios) < 40 {
+		t.Errorf("%d scenarios were run", len(scenarios))
+	}
 }
 
 func passes(t *testing.T, c officialsuite.Check) {
@@ -113,12 +139,12 @@ func serve(t *testing.T, program string, more ...string) string {
 	return "http://" + address
 }
 
-func run(t *testing.T, suite *officialsuite.Suite, url string) []officialsuite.Check {
+func run(t *testing.T, suite *officialsuite.Suite, url, revision string) []officialsuite.Check {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	results := t.TempDir()
-	out, err := suite.Command(ctx, url, results, "--requirements", officialsuite.Revision).CombinedOutput()
+	out, err := suite.Command(ctx, url, results, "--requirements", revision).CombinedOutput()
 	checks, failed := officialsuite.Checks(results)
 	if failed != nil {
 		t.Fatal(fmt.Errorf("%w (%w)\n%s", failed, err, out))

@@ -10,6 +10,10 @@ import (
 	"time"
 )
 
+// handshake are the revisions that the server offers: a client of both eras would
+// choose 2026-07-28, in which it has no sessions to use.
+const handshake = "2024-11-05,2025-03-26,2025-06-18,2025-11-25"
+
 // TestClientsUseEverything lets each client use every feature once, over each
 // transport, and over a connection that is cut in the middle of a call.
 func TestClientsUseEverything(t *testing.T) {
@@ -45,9 +49,9 @@ func TestClientsUseEverything(t *testing.T) {
 				var env []string
 				var cuts func() int
 				if mode.flags == nil {
-					command = append(command, mode.over, built(t), "serve")
+					command = append(command, mode.over, built(t), "serve", "--revision", handshake)
 				} else {
-					at := serve(t, append(slices.Clone(mode.flags), "127.0.0.1:0")...)
+					at := serve(t, slices.Concat([]string{"--revision", handshake}, mode.flags, []string{"127.0.0.1:0"})...)
 					if mode.cut {
 						u, err := url.Parse(at)
 						if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// figures makes the tests write the cost of every run into a page. They then
-// run one after another. Lines of servers that did not run are kept:
+// figures is the page to which the tests write the cost of every run. If it is
+// set, they run one after another. Lines of servers that did not run are kept:
 //
 //	go test ./internal/realservers -count=1 -timeout 30m -figures ../../docs/field-notes.md
 var figures = flag.String("figures", "", "write what the runs cost into this page, between its two marks")

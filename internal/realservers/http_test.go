@@ -48,7 +48,8 @@ func (s httpServer) dialer(t *testing.T) *started.Dialer {
 	})
 }
 
-// TestVerdictsOverHTTP judges servers concurrently, because they mostly wait.
+// TestVerdictsOverHTTP judges servers concurrently, because the runs mostly
+// wait.
 func TestVerdictsOverHTTP(t *testing.T) {
 	for _, s := range httpServers() {
 		t.Run(s.name, func(t *testing.T) {

@@ -6,7 +6,6 @@ package realservers
 import (
 	order "cmp"
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -84,9 +83,10 @@ func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Repor
 }
 
 // raced reports whether the verdict on a requirement depends on a race in the
-// server, or on one with a cancellation, so that it differs between runs.
+// server, or on one with a cancellation, so that it differs between runs. Over HTTP
+// mcp-go ends a subscription to nothing at once, sometimes before it acknowledges it.
 func raced(requirement string) bool {
-	return slices.Contains([]string{"stdio.responses-before-exit", "stdio.exit-on-sigterm", "progress.stops-after-cancel", "cancellation.stop-processing"}, requirement)
+	return slices.Contains([]string{"stdio.responses-before-exit", "stdio.exit-on-sigterm", "progress.stops-after-cancel", "cancellation.stop-processing", "subscriptions.acknowledged"}, requirement)
 }
 
 // ending reports whether a note on a requirement may result from the end of a
@@ -193,25 +193,23 @@ func TestVerdictsOnRealServers(t *testing.T) {
 }
 
 // leastKept is well below the number of requirements that each server keeps in
-// a revision.
-const leastKept = 50
+// a handshake revision, leastKeptStateless below that in 2026-07-28, of which
+// fewer are judged.
+const (
+	leastKept          = 50
+	leastKeptStateless = 30
+)
 
 // keeps checks that the report reaches leastKept in every revision.
 func keeps(t *testing.T, p *verdict.Report) {
 	t.Helper()
 	for _, r := range p.Revisions {
-		if n := p.Count(r, verdict.Kept); n < leastKept {
+		least := leastKept
+		if r.Era() == spec.Stateless {
+			least = leastKeptStateless
+		}
+		if n := p.Count(r, verdict.Kept); n < least {
 			t.Errorf("only %d requirements were seen kept in %s", n, r)
 		}
-	}
-}
-
-// TestStatelessServerIsRecognised checks that a server of the stateless era is
-// not reported as broken.
-func TestStatelessServerIsRecognised(t *testing.T) {
-	s := server{argv: []string{"node", "./stateless.mjs"}}
-	_, err := s.judge(t, stdio.NewDialer(s.command(t)), measure())
-	if !errors.Is(err, engine.ErrStatelessOnly) {
-		t.Errorf("got %v; want %v", err, engine.ErrStatelessOnly)
 	}
 }

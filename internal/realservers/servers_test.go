@@ -22,9 +22,10 @@ const (
 )
 
 const (
-	first  = spec.V20250326 // the first revision of Streamable HTTP, and the only one with batches over it
-	last   = spec.V20251125
-	legacy = spec.V20241105
+	first   = spec.V20250326 // the first revision of Streamable HTTP, and the only one with batches over it
+	last    = spec.V20251125
+	legacy  = spec.V20241105
+	current = spec.V20260728
 )
 
 const (
@@ -50,7 +51,8 @@ func servers() []server {
 		{name: "server-sequential-thinking", argv: []string{"node", example("server-sequential-thinking")}, revisions: in(last)},
 		{name: "typescript-sdk-1.10", argv: []string{"node", sdk, "sdk-1.10"}},
 		{name: "typescript-sdk-1.32", argv: []string{"node", sdk, "."}, revisions: in(last)},
-		{name: "typescript-sdk-2.4", argv: []string{"node", sdk2}, revisions: in(first, last)},
+		{name: "typescript-sdk-2.4", argv: []string{"node", sdk2}, revisions: in(first, last, current)},
+		{name: "typescript-sdk-2.4-stateless", argv: []string{"node", "./stateless.mjs"}},
 		{name: "go-sdk", argv: []string{goSDK}},
 		{name: "go-sdk-1.1", argv: []string{oldGoSDK}, revisions: in(first, spec.V20250618)},
 		{name: "mcp-go", argv: []string{mcpGo}},
@@ -58,9 +60,9 @@ func servers() []server {
 	}, usedServers()...)
 }
 
-// usedServers returns servers that people use. They get fake tokens, no network
-// if they would send telemetry, and no call of a tool that uses the network,
-// because its result is not known in advance.
+// usedServers returns servers that people use. They get fake tokens, and no
+// network access if they would send telemetry. Tools that use the network are
+// not called, because their results are not known in advance.
 func usedServers() []server {
 	at := func(path string, more ...string) []string {
 		return append([]string{"node", "./node_modules/" + path}, more...)
@@ -105,15 +107,15 @@ func httpServers() []httpServer {
 		at("typescript-sdk-1.25-stateless", node(sdk, "sdk-1.25", "stateless"), spec.StreamableHTTP, "/mcp", first),
 		at("typescript-sdk-1.32-http", node(sdk, ".", "http"), spec.StreamableHTTP, "/mcp", first, last),
 		at("typescript-sdk-1.32-stateless", node(sdk, ".", "stateless"), spec.StreamableHTTP, "/mcp", last),
-		at("typescript-sdk-2.4-http", node(sdk2, "http"), spec.StreamableHTTP, "/mcp", first, last),
+		at("typescript-sdk-2.4-http", node(sdk2, "http"), spec.StreamableHTTP, "/mcp", first, last, current),
 		at("go-sdk-http", listening(goSDK), spec.StreamableHTTP, "/mcp", last),
 		at("go-sdk-http-resumable", listening(goSDK), spec.StreamableHTTP, "/resumable", last),
-		at("go-sdk-http-stateless", listening(goSDK), spec.StreamableHTTP, "/stateless", first, last),
+		at("go-sdk-http-stateless", listening(goSDK), spec.StreamableHTTP, "/stateless", first, last, current),
 		at("go-sdk-sse", listening(goSDK), spec.SSE, "/sse", legacy),
 		at("go-sdk-1.1-http", listening(oldGoSDK), spec.StreamableHTTP, "/mcp", spec.V20250618),
 		at("go-sdk-1.1-http-stateless", listening(oldGoSDK), spec.StreamableHTTP, "/stateless", first),
 		at("go-sdk-1.1-sse", listening(oldGoSDK), spec.SSE, "/sse", legacy),
-		at("mcp-go-http", listening(mcpGo), spec.StreamableHTTP, "/mcp", first, last),
+		at("mcp-go-http", listening(mcpGo), spec.StreamableHTTP, "/mcp", first, last, current),
 		at("mcp-go-http-default", listening(mcpGo), spec.StreamableHTTP, "/default", last),
 		at("mcp-go-sse", listening(mcpGo), spec.SSE, "/sse", legacy),
 		at("mcp-go-0.32-http", listening(oldMCPGo), spec.StreamableHTTP, "/default", first),

@@ -11,7 +11,7 @@ type pattern struct {
 	text  string
 	least int  // the length of the shortest part that counts as a match
 	plain bool // it is a word or a number
-	coded bool // it is in base64 or hexadecimal
+	coded bool // it is encoded in base64 or hexadecimal
 }
 
 // gram is the number of bytes that a finder's index is keyed by.
@@ -27,13 +27,14 @@ type finder struct {
 	overlap  int                  // of two consecutive windows, in bytes
 }
 
-// A place is an occurrence of four bytes in a pattern.
+// A place is the position of four bytes in a pattern.
 type place struct{ pattern, at int }
 
 func newFinder(patterns []pattern) *finder {
 	f := &finder{patterns: patterns, index: map[uint32][]place{}}
 	for n, p := range patterns {
-		// Any part of the least length contains the four bytes at one of these.
+		// Any part of at least the least length contains the four bytes at one of these
+		// offsets.
 		for at := 0; at+gram <= len(p.text); at += p.least - gram + 1 {
 			key := binary.LittleEndian.Uint32([]byte(p.text[at : at+gram]))
 			f.index[key] = append(f.index[key], place{n, at})
@@ -48,15 +49,15 @@ func newFinder(patterns []pattern) *finder {
 
 func hash(key uint32) uint32 { return key * 2654435761 >> 16 }
 
-// longestEscape is how many bytes an escape of one byte has in most texts.
+// longestEscape is the maximum length, in most texts, of the escape of one byte.
 const longestEscape = 12
 
-// window is how many bytes of a text are searched at a time: undoing escapes
-// needs several times as much memory.
+// window is how many bytes of a text are searched at a time: decoding escapes needs several
+// times as much memory.
 const window = 64 << 10
 
-// mostLevels bounds how many nested levels of escapes are undone: JSON in a JSON
-// string in HTML has three.
+// mostLevels is the maximum number of nested levels of escapes that are decoded: JSON in a
+// JSON string in HTML has three.
 const mostLevels = 4
 
 // spans returns where the patterns are in text, in order and without overlap.
@@ -107,7 +108,7 @@ func (f *finder) within(out []Span, text []byte, base int) []Span {
 	return out
 }
 
-// search calls hit for each place in text that matches enough of a pattern.
+// search calls hit for each span of text that matches enough of a pattern.
 func (f *finder) search(text []byte, hit func(from, to int)) {
 	if len(text) < gram {
 		return
@@ -166,9 +167,9 @@ func clear(text []byte, from, to int) (int, int) {
 	return from, to
 }
 
-// unmarked narrows a span so that it neither begins nor ends with an unescaped
-// quote or an angle bracket: these may be the delimiters of a string or an
-// element whose whole content is the rest of the secret.
+// unmarked narrows a span so that it neither begins nor ends with an unescaped quote or an
+// angle bracket: these may delimit a string or an element that contains only the rest of
+// the secret.
 func unmarked(text []byte, from, to int) (int, int) {
 	bare := func(at int) bool {
 		return text[at] == '<' || text[at] == '>' || text[at] == '"' && slashes(text, at)%2 == 0

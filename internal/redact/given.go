@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// AddGiven adds the value that the user set for a variable or header. The value
-// counts as a secret whatever the name, unless it is an ordinary setting, see
-// Ordinary. Of a URL it adds only the parts that look like secrets.
+// AddGiven adds the value that the user set for a variable or header. The value counts as a
+// secret under any name, unless it is an ordinary setting, see Ordinary. Of a URL, only the
+// parts that look like secrets are added.
 func (s *Secrets) AddGiven(name, value string) {
 	if _, inURL := userinfo(value); !Setting(name) && !Ordinary(value) && Arg(value) == value && !inURL {
 		s.Add(value)
@@ -19,8 +19,8 @@ func (s *Secrets) AddGiven(name, value string) {
 	s.AddNamed(name, value)
 }
 
-// AddNamed adds the value of a variable or header if its name or its form shows
-// that it is a secret.
+// AddNamed adds the value of a variable or header if its name or its form indicates a
+// secret.
 func (s *Secrets) AddNamed(name, value string) {
 	value = strings.TrimSpace(value)
 	switch {

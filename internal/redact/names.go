@@ -8,9 +8,9 @@ import (
 
 var wordEdge = regexp.MustCompile(`([a-z0-9])([A-Z])`)
 
-// These are the last words of names whose values are secrets. Settings have more
-// of them than members of messages: programs take `--key` and `PASS`, whereas a
-// message may have a key of any kind.
+// The last words of names whose values are secrets. There are more words for settings than
+// for members of messages: programs take `--key` and `PASS`, whereas a message may have a
+// key of any kind.
 var (
 	memberWords = []string{
 		"token", "tokens", "secret", "secrets", "password", "passwords", "passwd", "passphrase", "pwd", "credential", "credentials",

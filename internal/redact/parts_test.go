@@ -8,8 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestPartsAreInAllThatMatches draws texts that match a shape. Each must contain
-// one of the shape's parts, or the secret would be missed.
+// TestPartsAreInAllThatMatches draws texts that match a shape, and checks that each
+// contains one of the shape's parts: otherwise the secret would be missed.
 func TestPartsAreInAllThatMatches(t *testing.T) {
 	shapes := append(slices.Clone(pairShapes), tokenShape, jwtShape, schemeShape, userShape, headerShape, bearerShape)
 	rapid.Check(t, func(t *rapid.T) {

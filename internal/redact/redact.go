@@ -1,13 +1,13 @@
 // Package redact removes secrets from everything that the program outputs.
 //
-// A Secrets contains the secrets that the user gave us. It finds them in any
-// spelling: percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or
-// hexadecimal, and split in two. Everything that the program prints or writes
-// passes through its Writer. A server's output passes through Text before that,
-// while it is still in one piece, because reports shorten and wrap it later.
+// A Secrets contains the secrets that the user gave us. It finds them in any spelling:
+// percent-encoded, escaped as in JSON, Go, HTML or XML, in base64 or hexadecimal, and split
+// in two. Everything that the program prints or writes passes through its Writer. A
+// server's output passes through Text first, while it is still in one piece, because
+// reports shorten and wrap it later.
 //
-// Shapes, Member and Setting recognize secrets that the user did not declare, by
-// their form and by the names in front of them.
+// Shapes, Member and Setting recognize secrets that the user did not declare, by their form
+// and by the names in front of them.
 package redact
 
 import (
@@ -29,10 +29,10 @@ import (
 const Mark = "REDACTED"
 
 const (
-	// leastSecret is the minimum length, in bytes, of a word or number that
-	// counts as a secret: replacing every "1" and "dev" would ruin a report.
+	// leastSecret is the minimum length, in bytes, of a word or number that counts as a
+	// secret: replacing every "1" and "dev" would make a report unreadable.
 	leastSecret = 6
-	// leastMixed is that minimum for a value that is neither a word nor a number.
+	// leastMixed is the minimum length of a secret that is neither a word nor a number.
 	leastMixed = 4
 	// leastPart is the minimum length of a part of a secret that counts as a
 	// match; the part must also be at least half of the secret.
@@ -45,10 +45,10 @@ type Secrets struct {
 	mu       sync.Mutex
 	values   map[string]bool
 	compiled atomic.Pointer[finders] // nil if values changed, or if there are none
-	known    atomic.Bool             // there are values
+	known    atomic.Bool             // whether there are values
 }
 
-// finders search for the secrets.
+// finders holds the finders for a set of secrets.
 type finders struct {
 	// all finds every secret. distinct omits plain words and numbers, which may
 	// be our own words, such as "warning" in a report.
@@ -72,7 +72,7 @@ func (s *Secrets) Add(values ...string) {
 		s.add(strings.TrimSpace(value))
 		if strings.ContainsAny(value, "\r\n") {
 			for line := range strings.Lines(value) {
-				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") { // the first and last line of a key in PEM
+				if line = strings.TrimSpace(line); !strings.HasPrefix(line, "-----") { // not the PEM marker lines
 					s.add(line)
 				}
 			}
@@ -187,10 +187,10 @@ func replace(text []byte, spans []Span) []byte {
 	return append(out, text[done:]...)
 }
 
-// Writer returns a writer that replaces secrets by Mark, except secrets that are
-// plain words or numbers: only Text replaces those, in a server's output. JSON,
-// HTML and XML stay well-formed. Each Write is forwarded immediately. If a
-// secret is split over two writes, its longer part is replaced.
+// Writer returns a writer that replaces secrets by Mark, except secrets that are plain
+// words or numbers: only Text replaces those, in a server's output. JSON, HTML and XML stay
+// well-formed. Each Write is forwarded immediately. If a secret is split over two writes,
+// its longer part is replaced.
 func (s *Secrets) Writer(w io.Writer) io.Writer { return &writer{s, w} }
 
 type writer struct {

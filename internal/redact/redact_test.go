@@ -18,7 +18,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// percentAll formats every byte, such as %XX.
+// percentAll formats every byte of s, for example as %XX.
 func percentAll(s, format string) string {
 	var b strings.Builder
 	for i := range len(s) {
@@ -120,7 +120,7 @@ func TestEverySpelling(t *testing.T) {
 		before := rapid.SampledFrom([]string{"", " ", "a", "=", `\`, `\\`, "%", "&", "&am", strings.Repeat("x", window-10)}).Draw(t, "before")
 		for name, text := range spelled(secret) {
 			if strings.HasPrefix(name, "base64") && before != "" && before != " " && before != "=" {
-				continue // the base64 alphabet would run on into it
+				continue // the text before it would be part of the base64
 			}
 			clean := s.Text(before + text)
 			if clean == before+text || held(clean, secret) || strings.HasPrefix(name, "base64") && !strings.Contains(clean, Mark) {

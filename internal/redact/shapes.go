@@ -51,8 +51,8 @@ func (s shape) possible(lower []byte) bool {
 	return slices.ContainsFunc(s.parts, func(part []byte) bool { return bytes.Contains(lower, part) })
 }
 
-// Shapes returns free text with everything replaced that looks like a secret by
-// its form, or by the name in front of it.
+// Shapes returns free text in which everything is replaced that looks like a secret by its
+// form, or by the name in front of it.
 func Shapes(b []byte) []byte {
 	if len(b) == 0 {
 		return b
@@ -92,7 +92,7 @@ func replaceValue(shape shape, b []byte, secret func(name, value string) bool) [
 	})
 }
 
-// issuedMark returns Mark for a token. It returns hyphenated words unchanged.
+// issuedMark returns Mark for text that is an issued token, and hyphenated words unchanged.
 func issuedMark(found string) string {
 	if issued(found) {
 		return Mark
@@ -105,7 +105,7 @@ func issued(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
 // Arg returns a command line argument without anything that looks like a secret.
 func Arg(arg string) string {
-	// The whole value after a telling name is one secret, whatever it contains.
+	// After the name of a secret, the whole value is one secret, whatever it contains.
 	if name, value, ok := strings.Cut(arg, "="); ok && value != "" && !strings.ContainsAny(name, "/?&:; ") && Setting(name) {
 		return name + "=" + Mark
 	}
@@ -119,8 +119,8 @@ func Arg(arg string) string {
 	return tokenShape.ReplaceAllStringFunc(arg, issuedMark)
 }
 
-// pairs replaces the values after telling names inside an argument: in query
-// strings, connection strings, headers and JSON.
+// pairs replaces the values after names of secrets inside an argument: in query strings,
+// connection strings, headers and JSON.
 func pairs(arg string) string {
 	var out strings.Builder
 	for i := 0; i < len(arg); i++ {

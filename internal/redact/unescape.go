@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// unescape undoes one level of the escapes that occur in outputs: percent-
-// encoding, backslashes as in JSON, Go and Markdown, and entities as in HTML and
-// XML. It returns nil if there are none. starts maps each byte of the result,
-// and its end, to its offset in text.
+// unescape decodes one level of the escapes that occur in outputs: percent-encoding,
+// backslashes as in JSON, Go and Markdown, and entities as in HTML and XML. It returns nil
+// if there are none. starts maps each byte of the result, and its end, to its offset in
+// text.
 func unescape(text []byte) (out []byte, starts []int32) {
 	if !bytes.ContainsAny(text, `%\&`) {
 		return nil, nil
@@ -51,9 +51,8 @@ func unescape(text []byte) (out []byte, starts []int32) {
 	return out, append(starts, int32(len(text))) //nolint:gosec // here too
 }
 
-// percent appends the byte that %XX at the start of text encodes. It returns the
-// length of the escape, 0 if there is none. backslash and entity do the same for
-// their escapes.
+// percent appends the byte that %XX at the start of text encodes. It returns the length of
+// the escape, or 0 if there is none. backslash and entity do the same for their escapes.
 func percent(out, text []byte) ([]byte, int) {
 	if len(text) < 3 {
 		return out, 0
@@ -110,7 +109,7 @@ func backslash(out, text []byte) ([]byte, int) {
 	return out, 0
 }
 
-// digits parses count digits of text in the given base.
+// digits parses count digits at offset from of text in the given base.
 func digits(text []byte, from, count, base int) (rune, bool) {
 	if from+count > len(text) || count > 8 {
 		return 0, false

@@ -5,8 +5,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// factsOf returns what is known of a request without a response, at the end of
-// the conversation.
+// factsOf returns the facts about a request without a response, as known at the end of the
+// conversation.
 func (s *Session) factsOf(req *Request) discount.RequestFacts {
 	late := req.overdue != nil
 	f := discount.RequestFacts{
@@ -18,7 +18,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		Mistaken:   req.misidentified != nil,
 		Unreadable: s.buried(req),
 	}
-	if !late { // the wait was for nothing that a server has to do
+	if !late { // the client did not wait, or waited for something that the server need not do
 		f.Disordered = s.brokeOrder
 		f.Stopped = s.Signalled || s.InputClosed || s.sessionEnded
 		f.ServerEnded = s.OutputEnded
@@ -31,18 +31,18 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 	return f
 }
 
-// Account says what became of one JSON-RPC request of the client.
+// An Account is the outcome of one JSON-RPC request of the client.
 type Account struct {
 	Request  *Request
-	Discount *discount.Discount // why a missing response does not count; nil where it came, or counts
+	Discount *discount.Discount // why a missing response does not count; nil if a response came, or if its absence counts
 }
 
-// Open reports whether the request has neither a response nor a discount: it is
-// then a deviation from base.request-answered.
+// Open reports whether the request has neither a response nor a discount. It is then a deviation
+// from base.request-answered.
 func (a Account) Open() bool { return len(a.Request.Responses) == 0 && a.Discount == nil }
 
-// Accounts returns what became of each request, in the order in which they were
-// sent. It is complete once the conversation is over.
+// Accounts returns the outcome of each request, in the order in which they were sent. It is
+// complete once the conversation is over.
 func (s *Session) Accounts() []Account {
 	s.attributedStrays()
 	out := make([]Account, 0, len(s.requests))

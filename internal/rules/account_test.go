@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestRequestsAfterTheEnd: what a client sends to a server that has ended, and
-// waits for, is explained by that end, and is no deviation of its own.
+// TestRequestsAfterTheEnd checks that requests sent to a server that has already ended are
+// explained by that end, and are not deviations of their own.
 func TestRequestsAfterTheEnd(t *testing.T) {
 	rec, err := transcript.ParseScript(`revision: 2025-11-25
 transport: stdio

@@ -45,8 +45,7 @@ func responseRules() []Rule {
 	}
 }
 
-// reportUnanswered judges at the end, because a response that comes late comes after
-// all.
+// reportUnanswered judges at the end, because a late response still counts as a response.
 func reportUnanswered(s *Session, out *Reporter) {
 	s.attributedStrays()
 	for _, req := range s.ClientRequests() {
@@ -82,7 +81,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 	}
 }
 
-// isSilent reports whether an answer to a was owed and did not come, in no form.
+// isSilent reports whether the request expected a response and none came in any form.
 func isSilent(s *Session, req *Request) bool {
 	return req.overdue != nil && !req.Cancelled && req.misidentified == nil && !s.buried(req)
 }
@@ -106,7 +105,7 @@ func reportRepeated(s *Session, out *Reporter) {
 		out.CameUp(responseOnce)
 		for i := 1; i < len(req.Responses); i++ {
 			if s.garbledMentions(req.Message.ID) {
-				break // some of them may answer what could not be read
+				break // some of them may respond to a message that could not be read
 			}
 			out.Deviates(verdict.Deviation{
 				Requirement: responseOnce,
@@ -133,7 +132,7 @@ func responseIDs(s *Session, out *Reporter) {
 	for _, req := range s.ClientRequests() {
 		for _, m := range req.Responses {
 			if !m.Has("result") && !m.IsError() {
-				continue // no response to speak of
+				continue // not a well-formed response
 			}
 			out.CameUp(responseUnsolicited)
 			if isSpelledAlike(req.Message.ID, m.ID) {
@@ -158,7 +157,7 @@ func responseIDs(s *Session, out *Reporter) {
 		if d, ok := strayDeviation(r); ok {
 			out.Deviates(d)
 			if d.Requirement == errorResponseID {
-				d.Requirement = errorResponseIDAlways // the sentence of the older revisions
+				d.Requirement = errorResponseIDAlways // the requirement of the older revisions
 				out.Deviates(d)
 			}
 		}
@@ -166,7 +165,7 @@ func responseIDs(s *Session, out *Reporter) {
 	s.notified(out)
 }
 
-// isSpelledAlike reports whether an id that was sent as plain digits came back so.
+// isSpelledAlike reports whether an id that was sent as plain digits came back unchanged.
 func isSpelledAlike(sent, got wire.ID) bool {
 	return sent == got || !sent.IsInteger() || sent.Raw() != sent.Key()
 }
@@ -197,7 +196,7 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "The server answers a notification.", "no answer"
 		d.At = at(r.notification.Event, r.event)
 		d.Seen = fmt.Sprintf("after %s: %s", excerpt(r.notification.Method), excerpt(r.message.Raw))
-	case toResponse: // no client may send such a one
+	case toResponse: // no client may send such a response
 		d.Requirement, d.Summary, d.Permitted = responseUnsolicited, "The server answers a response to no request with an error.", "no answer"
 		d.Weight = verdict.AtMostWarning
 	case unsolicited:
@@ -208,8 +207,8 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	return d, true
 }
 
-// notified counts the notifications that had their chance to be answered: a
-// later request was.
+// notified counts the notifications that the server had the chance to answer: it answered a later
+// request.
 func (s *Session) notified(out *Reporter) {
 	last := -1
 	for _, req := range s.ClientRequests() {

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// A hostile server must not make judging expensive. The bound is generous;
-// work that grows with the square of the lines takes minutes. What takes longer
-// on a busy machine does so for a quarter of the lines, too.
+// A hostile server must not make judging expensive. The bound is generous: quadratic work in the
+// number of lines takes minutes. To exclude a slow machine, the time is then compared with that
+// for a quarter of the lines.
 func TestJudgingIsBounded(t *testing.T) {
 	const lines = 5_000
 	ask := new(strings.Builder)

@@ -22,20 +22,30 @@ const (
 	topicClientRequest
 	topicClientNotification
 	topicClientReply
+	topicInputRequired
+	topicOtherResult
 )
 
-// Topics of the server's messages. An empty method stands for all methods.
+// Topics of the server's messages. An empty method means all methods.
 
-// ResultOf is a result for a request of the client with this method.
+// ResultOf is a result of a client request with this method. In the stateless era it is a
+// complete result; a result without a type counts as complete.
 func ResultOf(method string) Topic { return Topic{topicResult, method} }
 
-// ErrorTo is an error for a request of the client with this method.
+// InputRequired is a result of the stateless era that requires input from the client.
+func InputRequired(method string) Topic { return Topic{topicInputRequired, method} }
+
+// OtherResult is a result of the stateless era of any other type.
+func OtherResult(method string) Topic { return Topic{topicOtherResult, method} }
+
+// ErrorTo is an error in response to a client request with this method.
 func ErrorTo(method string) Topic { return Topic{topicError, method} }
 
 // Notification is a notification of the server.
 func Notification(method string) Topic { return Topic{topicNotification, method} }
 
-// ServerRequest is a request of the server.
+// ServerRequest is a request of the server: either a message of its own, or an entry in the
+// inputRequests of a result that requires input.
 func ServerRequest(method string) Topic { return Topic{topicServerRequest, method} }
 
 // Topics of the client's messages that are valid JSON-RPC.
@@ -46,25 +56,60 @@ func ClientRequest(method string) Topic { return Topic{topicClientRequest, metho
 // ClientNotification is a notification of the client.
 func ClientNotification(method string) Topic { return Topic{topicClientNotification, method} }
 
-// ClientReply is the client's response, result or error, to a request of the
-// server with this method.
+// ClientReply is the client's response, result or error, to a server request with this method.
+// For an entry of inputRequests it is the entry in inputResponses.
 func ClientReply(method string) Topic { return Topic{topicClientReply, method} }
 
-// An Observation is a message, and the request that it is or responds to.
+// An Observation is a message together with the request that it is or responds to.
 type Observation struct {
 	Event   *transcript.Event
 	Message *wire.Message
-	// Request is the client's request, if the message is it or the response to
-	// it; else nil.
+	// Request is the client's request, if the message is that request, the response to it, or a
+	// part of either; otherwise nil.
 	Request *Request
-	// ServerRequest is the server's request, if the message is it or the
-	// response to it; else nil.
+	// ServerRequest is the server's request, if the message is that request or the response to
+	// it; otherwise nil.
 	ServerRequest *transcript.Request
+	// InputKey is the key under which the message is in inputRequests or
+	// inputResponses; "" for a message of its own.
+	InputKey string
 }
 
-// Handlers are the functions that handle the messages of each topic. The session
-// has noted the message before they are called.
+// Handlers are the functions that handle the messages of each topic. The session has recorded the
+// message before they are called.
 type Handlers map[Topic]func(s *Session, obs *Observation, out *Reporter)
+
+// MergeHandlers merges handlers. Those for the same topic are called in order.
+func MergeHandlers(several ...Handlers) Handlers {
+	all := Handlers{}
+	for _, handlers := range several {
+		for topic, handle := range handlers {
+			before := all[topic]
+			if before == nil {
+				all[topic] = handle
+				continue
+			}
+			all[topic] = func(s *Session, obs *Observation, out *Reporter) {
+				before(s, obs, out)
+				handle(s, obs, out)
+			}
+		}
+	}
+	return all
+}
+
+// OnResult returns the handlers of results of every type for requests with this
+// method.
+func OnResult(method string, handle func(s *Session, obs *Observation, out *Reporter)) Handlers {
+	return Handlers{ResultOf(method): handle, InputRequired(method): handle, OtherResult(method): handle}
+}
+
+// OnResponse returns the handlers of errors and of results of every type.
+func OnResponse(method string, handle func(s *Session, obs *Observation, out *Reporter)) Handlers {
+	h := OnResult(method, handle)
+	h[ErrorTo(method)] = handle
+	return h
+}
 
 // A handler is one function of one rule.
 type handler struct {
@@ -97,8 +142,8 @@ func (d *dispatcher) add(f Fold, out *Reporter) {
 	add(d.rules, f.OnMessage, out)
 }
 
-// dispatchEvent calls the handlers of each message of an event, until ended is
-// closed: for each handler one message may be megabytes of work.
+// dispatchEvent calls the handlers of each message of an event until ended is closed. It checks
+// before each handler, because one message may be megabytes of work.
 func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 	s := d.session
 	switch e.Kind {
@@ -106,6 +151,11 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 		for _, m := range received(s, e) {
 			if topic, obs, ok := s.topicOfReceived(e, m); ok {
 				d.dispatch(topic, obs, ended)
+				if topic.kind == topicInputRequired {
+					for _, asked := range s.noteInputRequests(obs) {
+						d.dispatch(ServerRequest(asked.Message.Method), asked, ended)
+					}
+				}
 			}
 		}
 	case transcript.Sent:
@@ -115,6 +165,9 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 		for i := range s.sent.Messages {
 			if topic, obs, ok := s.topicOfSent(e, &s.sent.Messages[i]); ok {
 				d.dispatch(topic, obs, ended)
+				for _, reply := range s.inputReplies(obs) {
+					d.dispatch(ClientReply(reply.ServerRequest.Message.Method), reply, ended)
+				}
 			}
 		}
 	}
@@ -133,8 +186,8 @@ func (d *dispatcher) dispatch(topic Topic, obs *Observation, ended <-chan struct
 	}
 }
 
-// topicOfReceived says what a message of the server is. Answers that belong to no
-// request are no topic: what they are is known at the end only.
+// topicOfReceived returns the topic of a message of the server. Responses that match no request
+// have no topic: they can be classified only at the end.
 func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
 	obs := &Observation{Event: e, Message: m}
 	switch {
@@ -144,13 +197,13 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 		case obs.Request == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
 		case len(s.dialogue.WithID(m.ID)) > 1, m.IsOverloadError():
-			// Which of two requests with one id is answered nobody knows, and a
-			// server that has no time says nothing of the request.
+			// With two requests of the same id it is unknown which one got the
+			// response, and an overload error says nothing about the request.
 			return Topic{}, nil, false
 		case m.IsError():
 			return ErrorTo(obs.Request.Message.Method), obs, true
 		default:
-			return ResultOf(obs.Request.Message.Method), obs, m.Has("result")
+			return s.topicOfResult(obs), obs, m.Has("result")
 		}
 	case m.Kind == wire.Request:
 		obs.ServerRequest = s.dialogue.Of(m)
@@ -162,7 +215,23 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 	}
 }
 
-// topicOfSent says what a message of the client is.
+// topicOfResult returns the topic of a result by its type.
+func (s *Session) topicOfResult(obs *Observation) Topic {
+	method := obs.Request.Message.Method
+	if s.Era() == spec.Handshake {
+		return ResultOf(method)
+	}
+	switch kind, named := wire.Text(wire.At(obs.Message.Result(), "/resultType")); {
+	case !named || kind == spec.ResultComplete:
+		return ResultOf(method)
+	case kind == spec.ResultInputRequired:
+		return InputRequired(method)
+	default:
+		return OtherResult(method)
+	}
+}
+
+// topicOfSent returns the topic of a message of the client.
 func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
 	obs := &Observation{Event: e, Message: m}
 	switch m.Kind {
@@ -186,8 +255,8 @@ func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Obs
 // including those with ids that the client can't respond to.
 func (s *Session) ServerRequests() []*transcript.Request { return s.dialogue.ServerRequests() }
 
-// noteReply notes a response of the client. It reports whether a request of the
-// server with its id was pending.
+// noteReply records a response of the client. It reports whether a server request with its id was
+// pending.
 func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
 	s.dialogue.NoteResponse(e, m)
 	if s.repliesTo(m) != nil {
@@ -199,8 +268,7 @@ func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
 	return false
 }
 
-// repliesTo returns the server's request to which m is the client's first
-// response, or nil.
+// repliesTo returns the server request to which m is the client's first response, or nil.
 func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
 	if r := s.dialogue.Of(m); r != nil && r.Response() != nil && r.Response().Message == m {
 		return r
@@ -208,29 +276,28 @@ func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
 	return nil
 }
 
-// ServerDeclared reports whether the server declared the capability: it is
-// present, and neither false nor null. A dot separates members, as in
-// resources.subscribe. Before the response to initialize nothing is declared.
+// ServerDeclared reports whether the server declared the capability: it is present, and neither
+// false nor null. A dot separates members, as in resources.subscribe. Before the result of
+// initialize or server/discover no capability is declared.
 func (s *Session) ServerDeclared(capability string) bool {
 	return hasCapability(s.ServerCapabilities, capability)
 }
 
-// ClientDeclared reports the same for the client.
+// ClientDeclared is like ServerDeclared for the client of a handshake.
 func (s *Session) ClientDeclared(capability string) bool {
 	return hasCapability(s.ClientCapabilities, capability)
 }
 
-// Began reports whether the handshake was seen. Only then the declared
-// capabilities are known.
-func (s *Session) Began() bool { return s.Initialize != nil && s.ServerCapabilities != nil }
+// Began reports whether the handshake was seen, or in the stateless era a result of
+// server/discover. Before that, the server's capabilities are unknown.
+func (s *Session) Began() bool { return s.Declaration != nil }
 
 // Era returns the era of the session's revision.
 func (s *Session) Era() spec.Era { return s.Revision().Era() }
 
-// Memo returns the value of produce, which is called once for a key in this
-// session, so that rules share the work. The value must not be changed, nor
-// depend on later messages. The type of the key belongs to the calling package,
-// so that keys of different packages differ.
+// Memo returns the value of produce, which is called once for each key in a session, so that
+// rules share the work. The value must not be changed, and must not depend on later messages. The
+// key's type should belong to the calling package, so that keys of different packages differ.
 func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
 	if v, ok := s.memo[key]; ok {
 		return v.(V)

@@ -1,10 +1,9 @@
-// Package rules holds the passive judges. A rule is a fold over a transcript,
-// without clock or I/O, so that it judges a live conversation, a fuzzed one
-// and a recorded one alike. It counts how often each requirement came up, so
-// that "kept" and "never came up" differ.
+// Package rules holds the passive judges. A rule is a fold over a transcript, without clock or
+// I/O, so that it judges live, fuzzed and recorded conversations alike. It counts how often each
+// requirement came up, so that "kept" and "never came up" differ.
 //
-// A rule is written as a value. Its Start returns a fresh Fold, which handles
-// messages by topic, or every event, or the whole session at its end:
+// A rule is a value. Its Start returns a fresh Fold, which handles messages by topic, or every
+// event, or the whole session at its end:
 //
 //	rules.Rule{
 //		ID:           "rule.tools-listed",
@@ -15,18 +14,16 @@
 //		}}),
 //	}
 //
-// Prefer topics: messages of other topics then cost nothing. The Session keeps
-// what all rules need to know of the conversation (which requests are pending,
-// what was declared, which revision was negotiated). A Shared keeps what
-// several rules need and what may be large. What only one rule needs, it keeps
-// itself, in the closure of Start.
+// Prefer topics: messages of other topics then cost nothing. The Session keeps the state that all
+// rules need (pending requests, declared capabilities, the negotiated revision). A Shared keeps
+// state that several rules need and that may be large. State of a single rule is in the closure
+// of its Start.
 //
-// Over HTTP, Session.Exchanges returns each request with its response. A message
-// that was delivered before is left out, and so is an error whose status refuses
-// the request: package streamablehttp judges both.
+// Over HTTP, Session.Exchanges returns each request with its response. Rules on messages do not
+// see a message that was delivered before, nor an error whose status refuses the request: package
+// streamablehttp judges both.
 //
-// This package has the rules of messages, handshake, stdio and ping, which
-// need the internals of Session. The rules of features are in the packages below,
-// which are named as the specification groups its pages, in files named after
-// areas. Package ruleset lists all rules.
+// This package has the rules of messages, handshake, stdio and ping, which need the internals of
+// Session. The rules of features are in subpackages, which are named like the specification's
+// groups of pages, in files named after areas. Package ruleset lists all rules.
 package rules

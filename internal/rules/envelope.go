@@ -61,8 +61,9 @@ func envelope(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// malformed says what is wrong with the envelope of m. A message with an id
-// and nothing else of a response is a matter of base.response-result-or-error.
+// malformed reports whether the envelope of m is malformed, and describes the fault in d. A
+// message with an id that otherwise lacks the members of a response is judged by
+// base.response-result-or-error.
 func malformed(m *wire.Message, d *verdict.Deviation) bool {
 	switch {
 	case m.Members == nil:
@@ -76,7 +77,7 @@ func malformed(m *wire.Message, d *verdict.Deviation) bool {
 	case m.Has("method") && m.Member("method").Kind() != '"':
 		d.Summary, d.Permitted = "The server's message has a method that is not a string.", "a string as method"
 	case string(m.Member("method")) == `""`:
-		d.Weight = verdict.AtMostWarning // a string it is
+		d.Weight = verdict.AtMostWarning // it is a string at least
 		d.Summary, d.Permitted = "The server's message has an empty method.", "the name of a method"
 	case m.Has("method") && m.Has("params") && m.Params().Kind() != '{' && m.Params().Kind() != '[':
 		d.Summary, d.Permitted = "The server's message has params that are not an object or array.", "params that are an object, or none"
@@ -98,8 +99,8 @@ func problem(f *wire.Frame, fault wire.ProblemKind) string {
 	return string(fault)
 }
 
-// encoding judges the bytes of messages. Where the revision says nothing of
-// them, JSON itself demands UTF-8 of JSON-RPC messages, which may be warned of.
+// encoding judges the bytes of messages. If the revision says nothing about encoding, JSON itself
+// requires UTF-8; a violation is then at most a warning.
 func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	if len(received(s, e)) == 0 {
 		return
@@ -107,7 +108,7 @@ func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
 	if !out.Judges(messageUTF8) {
 		if e.Stream != nil && s.Transport == spec.SSE {
-			return // sse.utf8 has the better words
+			return // sse.utf8 describes it better
 		}
 		d.Requirement, d.Weight = jsonrpc20, verdict.AtMostWarning
 	}
@@ -138,9 +139,9 @@ func rawOf(got *reading) [][]byte {
 
 func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
 
-// arrays judges arrays of messages. One that answers a batch of ours, which
-// was not for us to send, may be warned of. 2024-11-05 says nothing of batches,
-// and that messages follow JSON-RPC 2.0, which has them.
+// arrays judges arrays of messages. A batch in response to the client's own batch, which the
+// client was not permitted to send, is at most a warning. Revision 2024-11-05 does not mention
+// batches, but says that messages follow JSON-RPC 2.0, which permits them.
 func arrays(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return

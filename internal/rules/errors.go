@@ -19,7 +19,7 @@ const (
 	errorConcise        = "base.error-message-concise"
 )
 
-// conciseLimit is how many characters a short sentence may have.
+// conciseLimit is the maximum length of a concise message, in characters.
 const conciseLimit = 200
 
 func errorRules() []Rule {
@@ -67,10 +67,10 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Report
 	out.CameUp(resultIsObject)
 }
 
-// hasError reports whether m has an error, be it well formed or not; null is none.
+// hasError reports whether m has an error, well formed or not; null does not count.
 func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Kind() != 'n' }
 
-// shownBy returns the positions of a response and of its request, if any.
+// shownBy returns the positions of a response and of its request, if there is one.
 func shownBy(s *Session, e *transcript.Event, m *wire.Message) []int {
 	if req := s.RequestAnsweredBy(m); req != nil {
 		return at(req.Event, e)
@@ -104,7 +104,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 	}
 }
 
-// concise can only guess at what is concise, so that it notes and no more.
+// concise can only guess whether a message is concise, so it only notes.
 func concise(text string, d verdict.Deviation, out *Reporter) {
 	n := utf8.RuneCountInString(text)
 	if n <= conciseLimit && !strings.Contains(text, "\n") {

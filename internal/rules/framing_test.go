@@ -11,8 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A fault in the framing has one finding, and keeps neither of the
-// requirements that it offends.
+// A framing fault yields one finding, and counts as keeping neither of the framing requirements.
 func TestFramingKeepsNothing(t *testing.T) {
 	const answer = `{"jsonrpc":"2.0","id":1,"result":{}}`
 	for _, c := range []struct{ name, lines, kept, found string }{
@@ -29,8 +28,8 @@ func TestFramingKeepsNothing(t *testing.T) {
 	}
 }
 
-// Values that are deeper than what is read are judged by their bounds; what no
-// reader can bear is no message.
+// Values deeper than the reader's limit are judged by their brackets. Values too deep for any
+// reader are not messages.
 func TestDepth(t *testing.T) {
 	call := func(id string, levels int) string {
 		return `> {"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"a"}}` + "\n" +

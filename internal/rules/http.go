@@ -13,11 +13,24 @@ import (
 // Exchanges returns the HTTP exchanges so far.
 func (s *Session) Exchanges() *transcript.Exchanges { return s.dialogue.Exchanges() }
 
-// sessionless reports whether the server assigned no session to the exchange of
-// the event, so that nobody can say which messages belong together.
+// sessionless reports whether the server assigned no session to the exchange of the event, so
+// that it is unknown which messages belong together.
 func (s *Session) sessionless(e *transcript.Event) bool {
 	x := s.Exchanges().Of(e)
 	return x != nil && s.Transport == spec.StreamableHTTP && !x.RequestHead().Has("Mcp-Session-Id") && !x.ResponseHead().Has("Mcp-Session-Id")
+}
+
+// StreamOf returns the only request of the HTTP exchange in which an event came, or nil. In the
+// stateless era the server's messages in that exchange belong to it.
+func (s *Session) StreamOf(e *transcript.Event) *Request {
+	x := s.Exchanges().Of(e)
+	if x == nil {
+		return nil
+	}
+	if posted := s.Posted(x); len(posted) == 1 {
+		return posted[0]
+	}
+	return nil
 }
 
 // Posted returns the client's requests in the body of an exchange.
@@ -35,25 +48,29 @@ func (s *Session) Posted(x *transcript.Exchange) []*Request {
 	return out
 }
 
-// noteExchange takes note of what befalls an HTTP exchange.
+// noteExchange records the events of an HTTP exchange.
 func (s *Session) noteExchange(e *transcript.Event) {
 	s.dialogue.NoteExchange(e)
 	x := s.Exchanges().Of(e)
 	switch {
 	case x == nil:
 	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
-		for _, req := range s.Posted(x) { // the status is the answer
+		for _, req := range s.Posted(x) { // the HTTP status is the response
 			req.refused, req.due = true, false
 		}
 	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
 		s.sessionEnded = true
+	case e.Kind == transcript.Over && e.How == transcript.Complete && s.Era() == spec.Stateless && x.Succeeded() && x.IsStream():
+		for _, req := range s.Posted(x) { // there is no other stream on which the response could come
+			s.overdue(req, e)
+		}
 	}
 }
 
-// over reports whether nothing more can happen in the exchange in which a was
-// posted, so that what is missing is a matter of that exchange. Where answers
-// come on another stream, or we gave up on this one, it is not; but a POST that
-// broke before its response may never have come to the server.
+// over reports whether the exchange in which the request was posted has ended, so that a missing
+// response is judged for that exchange. It returns false if responses come on another stream, or
+// if the client gave up on this one. A POST that broke before its response may never have reached
+// the server.
 func (s *Session) over(req *Request) bool {
 	x := s.Exchanges().Of(req.Event)
 	if x == nil || x.End == nil || x.End.How == transcript.Dropped {
@@ -62,17 +79,17 @@ func (s *Session) over(req *Request) bool {
 	return s.Transport == spec.StreamableHTTP || x.Status() == 0
 }
 
-// refusal reports whether m is the body of a response that refuses by its status
-// what was posted over HTTP, and so says nothing of the request itself: the
-// session may be over, the page on another host. In the handshake era no error
-// of a request has such a status by order. Or the body that was posted has no
-// request at all; what is wrong with the answer is judged with the status.
+// refusal reports whether m is the body of an HTTP response whose status refuses the POST, so
+// that it says nothing about the request itself: the session may be over, or the origin not
+// allowed. In the handshake era no JSON-RPC error requires such a status; in the stateless era
+// the statuses about access have no such errors. It also returns true if the posted body has no
+// request at all: the response is then judged together with its status.
 func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {
 		return false
 	}
-	if x.Refused() && s.Era() == spec.Handshake {
+	if x.Refused() && (s.Era() == spec.Handshake || isAccessStatus(x)) {
 		return true
 	}
 	posted := s.Posted(x)
@@ -82,11 +99,16 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 	return x.Refused() || len(posted) == 0
 }
 
-// copies returns the messages that came before over HTTP, on another stream:
-// those that a server delivers again when a stream is resumed, and those that
-// it sends on several streams. Rules on messages pass over them; that they may
-// not be sent is a matter of the transport. So they do over the words of a
-// refusal, which may well repeat what was posted.
+// isAccessStatus reports whether a status is about access, or may come from a proxy in front of
+// the server.
+func isAccessStatus(x *transcript.Exchange) bool {
+	return x.Status() == 401 || x.Status() == 403 || x.Status() == 421 || x.Intercepted()
+}
+
+// copies returns the messages over HTTP that repeat an earlier one on another stream: those that
+// a server delivers again when a stream is resumed, and those that it sends on several streams.
+// Rules on messages skip them; the rules of the transport judge them. Bodies of refusals that are
+// not JSON are skipped too, because they may quote what was posted.
 func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]bool {
 	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
 	for _, e := range events {
@@ -105,7 +127,7 @@ type copyFinder struct {
 	out       map[*transcript.Event]bool
 }
 
-// words reports whether e is the body of a refusal that is no JSON.
+// words reports whether e is the body of a refusal that is not JSON.
 func (c *copyFinder) words(e *transcript.Event) bool {
 	x := c.exchanges.Of(e)
 	return x != nil && x.Refused() && e.Stream == nil && x.ResponseHead().MediaType() != "application/json"
@@ -139,15 +161,15 @@ func (c *copyFinder) broadcast(e *transcript.Event) bool {
 		c.byText[key] = e
 		return false
 	}
-	// On a stream that was not there when the message came first, it is not
-	// the same one again, unless the stream goes on with another.
+	// On a stream that did not exist when the first message came, this one is
+	// not a copy, unless the stream resumes another.
 	x := c.exchanges.Of(e)
 	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
 	return there && first.Exchange != e.Exchange && !c.answersItsOwn(e, m)
 }
 
-// answersItsOwn reports whether the message is the answer to a request in the
-// exchange in which it came, where it belongs.
+// answersItsOwn reports whether the message is the response to a request of the exchange in which
+// it came, where it belongs.
 func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
 	x := c.exchanges.Of(e)
 	if m.Kind != wire.Response || x.Sent == nil {

@@ -46,7 +46,7 @@ func asksClient(m *wire.Message) bool {
 
 func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if !asksClient(m) || s.Reinitialized {
-		return // what a second initialize begins is not regulated
+		return // what follows a second initialize is not regulated
 	}
 	d := verdict.Deviation{At: at(e), Seen: excerpt(m.Raw)}
 	switch {

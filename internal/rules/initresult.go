@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// refusedOutright reports whether an initialize without anything odd was refused
-// for another reason than its version, or that there is no initialize here.
+// refusedOutright reports whether a flawless initialize was refused for another reason than its
+// version or an unknown method.
 func refusedOutright(req *Request) bool {
 	m := req.Responses[0].Message
 	if !hasError(m) || m.Has("result") || !req.SoundInitialize() {
@@ -26,7 +26,7 @@ func refusedOutright(req *Request) bool {
 	return !bytes.Contains(bytes.ToLower(m.Member("error")), []byte("version"))
 }
 
-// SoundInitialize reports whether a is an initialize without anything odd.
+// SoundInitialize reports whether the request is a flawless initialize.
 func (req *Request) SoundInitialize() bool {
 	params := req.Message.Params()
 	if req.Message.Method != spec.MethodInitialize || !req.WellFormed || req.batched {
@@ -42,7 +42,7 @@ func (req *Request) SoundInitialize() bool {
 		}
 	}
 	names, _ := wire.Members(wire.At(params, "/capabilities"))
-	// What an unknown capability is refused for is judged where it is sent.
+	// Other rules judge the refusal of an unknown capability.
 	return wire.At(params, "/capabilities").Kind() == '{' && !slices.ContainsFunc(names, isUnknownCapability)
 }
 
@@ -50,13 +50,12 @@ func isUnknownCapability(name string) bool {
 	return !slices.Contains([]string{"roots", "sampling", "elicitation"}, name)
 }
 
-// demanded are the members that an answer to initialize has to have.
+// demanded are the members that a result of initialize must have.
 var demanded = []string{"/protocolVersion", "/capabilities", "/serverInfo", "/serverInfo/name", "/serverInfo/version"}
 
-// initializeShape returns the first of the members demanded that is not there,
-// and the first violation of the schema beside; a member of the wrong type is
-// there. The capability of tasks and the themes of icons have requirements of
-// their own.
+// initializeShape returns the first demanded member that is missing, and the first other
+// violation of the schema; a member of the wrong type is not missing. The tasks capability and
+// the themes of icons have requirements of their own.
 func initializeShape(result jsontext.Value, r spec.Revision) (missing string, wrong *schema.Violation) {
 	if r.Era() != spec.Handshake {
 		r = spec.V20251125 // the last that has initialize

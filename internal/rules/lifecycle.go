@@ -38,8 +38,8 @@ func lifecycleRules() []Rule {
 	}
 }
 
-// beforeInitialize judges what the server says unasked. A client that sent
-// anything but pings before initialize has itself to blame for what comes.
+// beforeInitialize judges messages that the server sends unprompted. It skips conversations in
+// which the client sent anything but pings before initialize.
 func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
@@ -64,17 +64,17 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 			At:          at(e),
 		}
 		if m.Method == spec.MethodPing || m.Method == spec.MethodMessage {
-			if len(s.ClientRequests()) > 0 { // the client's ping came first, and this may belong to serving it
+			if len(s.ClientRequests()) > 0 { // the client's ping came first, and this message may belong to serving it
 				continue
 			}
 			d.Summary = "The server sends a ping or a log message before initialize."
-			d.Weight = verdict.AtMostWarning // later on, both are exempt
+			d.Weight = verdict.AtMostWarning // between initialize and initialized, both are exempt
 		}
 		out.Deviates(d)
 	}
 }
 
-// onlyPingsBefore reports whether a and all requests before it are pings.
+// onlyPingsBefore reports whether the request and all requests before it are pings.
 func onlyPingsBefore(s *Session, req *Request) bool {
 	for _, b := range s.ClientRequests() {
 		if !isPing(b) {
@@ -102,7 +102,7 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 			})
 		}
 		if req := s.RequestAnsweredBy(m); req != nil && req.beforeInitialized {
-			out.CameUp(noEarlyRequests) // the answer to a ping shows that initialized was held back
+			out.CameUp(noEarlyRequests) // the response to a ping shows that initialized was held back
 		}
 	}
 }

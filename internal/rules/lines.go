@@ -10,9 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// shape says how a message stands in the lines of the server's output. Each
-// malformed line has one shape, and so belongs to one requirement: a banner is
-// a banner, and not also a line that fails to parse.
+// shape describes the malformation of a line of the server's output. Each malformed line has one
+// shape, so that it belongs to one requirement: a banner is not also a line that fails to parse.
 type shape int
 
 const (
@@ -22,23 +21,23 @@ const (
 	truncated              // the output ends inside a message
 	spread                 // one message over several lines
 	joined                 // several messages on one line
-	headed                 // headers in front of, or behind, a message
+	headed                 // headers before or after a message
 	unread                 // too long or too deep to be read
 )
 
-// reading is what one line holds, or several that belong together.
+// A reading is the content of one line, or of several lines that belong together.
 type reading struct {
 	shape  shape
 	events []*transcript.Event // the lines, at least one
 	batch  bool
-	// messages are those that could be found, also in malformed lines: an
-	// answer that was hard to read was given all the same.
+	// messages are those that could be found, also in malformed lines: a response in a malformed
+	// line is still a response.
 	messages []*wire.Message
 }
 
 func (r *reading) last() *transcript.Event { return r.events[len(r.events)-1] }
 
-// positions returns where the lines stand in the transcript.
+// positions returns the positions of the lines in the transcript.
 func (r *reading) positions() []int {
 	at := make([]int, 0, len(r.events))
 	for _, e := range r.events {
@@ -47,18 +46,18 @@ func (r *reading) positions() []int {
 	return at
 }
 
-// Bounds on the search for messages in what is none.
+// Bounds on the search for messages in malformed output.
 const (
 	maxSpread     = 4 << 20 // bytes of a message over several lines
 	maxSearch     = 1 << 20 // bytes of a line that is searched for a message
-	maxCandidates = 8       // places in it at which one may begin
+	maxCandidates = 8       // places in it at which a message may begin
 )
 
 var headerLine = regexp.MustCompile(`(?i)^\s*content-(length|type)\s*:`)
 
-// readLines reads the server's output. Each reading is found by its last
-// event; lines in the midst of a message have none, nor have messages that
-// HTTP brought before.
+// readLines reads the server's output. Each reading is keyed by its last event. Earlier lines of
+// a multi-line message have no entry, and neither have messages that were already delivered over
+// HTTP.
 func readLines(events []*transcript.Event, t spec.Transport) map[*transcript.Event]*reading {
 	r := lineReader{readings: map[*transcript.Event]*reading{}}
 	var again map[*transcript.Event]bool
@@ -93,13 +92,13 @@ func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
 func (r *lineReader) line(e *transcript.Event) {
 	got := readLine(e)
 	if got.shape == blank && e.Unterminated {
-		return // the server ended before it wrote a message: this is no line
+		return // the server ended in the middle of a write: this is not a line
 	}
 	header := r.afterHeader
 	r.afterHeader = got.shape == headed
 	switch {
 	case len(r.open) > 0 && (got.shape == plain && len(got.messages) > 0 || got.shape == unread):
-		r.giveUp() // what looked like the beginning of a message was none
+		r.giveUp() // what looked like the beginning of a message was not
 		r.keep(got)
 	case len(r.open) > 0:
 		r.add(e)
@@ -128,12 +127,11 @@ func opens(line []byte) bool {
 	return len(rest) == 0 || rest[0] == '"'
 }
 
-// nesting follows the brackets and the strings of JSON text, which may come in
-// chunks, may not be well-formed, and may have newlines in its strings: nothing that
-// a JSON reader goes on with.
+// nesting tracks the brackets and strings of JSON text that may come in chunks, may be malformed,
+// and may have newlines in its strings. A JSON reader does not accept such input.
 type nesting struct {
-	depth      int    // of brackets of any kind; below zero where more were closed than opened
-	closers    []byte // what closes the brackets that are open
+	depth      int    // of brackets of any kind; negative if more were closed than opened
+	closers    []byte // what closes the open brackets
 	inString   bool
 	mismatched bool // a bracket was closed by another kind, or was not open
 }
@@ -160,15 +158,15 @@ func (n *nesting) read(text []byte) {
 	}
 }
 
-// open reports whether the text goes on.
+// open reports whether the value continues after the text.
 func (n *nesting) open() bool { return n.depth > 0 || n.inString }
 
-// balanced reports whether each bracket outside of strings was closed by its own
-// kind, and no string is left open.
+// balanced reports whether each bracket outside strings was closed by its own kind, and no string
+// is left open.
 func (n *nesting) balanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }
 
-// add adds a line to the open value. A newline within a string is put as the
-// escape that it should have been.
+// add adds a line to the open value. A newline within a string is replaced by the escape that it
+// should have been.
 func (r *lineReader) add(e *transcript.Event) {
 	if len(r.open) > 0 {
 		if r.nesting.inString {
@@ -203,7 +201,7 @@ func (r *lineReader) complete() {
 	}
 }
 
-// giveUp takes the lines of the open value for what each of them is alone.
+// giveUp reads each line of the open value as a line of its own.
 func (r *lineReader) giveUp() {
 	for i, e := range r.open {
 		got := readLine(e)
@@ -219,7 +217,7 @@ func (r *lineReader) reset() {
 	r.open, r.text, r.nesting = nil, nil, nesting{}
 }
 
-// readLine reads one line by itself.
+// readLine reads a single line.
 func readLine(e *transcript.Event) *reading {
 	got := &reading{events: []*transcript.Event{e}}
 	f := e.Frame
@@ -250,8 +248,8 @@ func readLine(e *transcript.Event) *reading {
 	return got
 }
 
-// mayBeMessage reports whether a line that nests too deep to be read may hold a
-// message: it begins and names itself as one, and all its brackets match.
+// mayBeMessage reports whether a line that is nested too deeply to be read may hold a message: it
+// begins like one, and all its brackets match.
 func mayBeMessage(line []byte) bool {
 	line = bytes.TrimSpace(line)
 	first := bytes.TrimLeft(bytes.TrimPrefix(line, []byte("[")), " \t\r")
@@ -263,7 +261,7 @@ func mayBeMessage(line []byte) bool {
 	return n.balanced()
 }
 
-// trailing says what to make of a line that goes on behind its message.
+// trailing sets the shape of a line that continues after its message.
 func (r *reading) trailing(f *wire.Frame) {
 	for _, p := range f.Problems {
 		if p.Kind != wire.TrailingText || p.Offset < 0 || p.Offset > int64(len(f.Raw)) {
@@ -283,7 +281,7 @@ func (r *reading) trailing(f *wire.Frame) {
 	}
 }
 
-// search finds the messages in a text that holds something else, too.
+// search finds the messages in a text that also has other content.
 func search(text []byte) []*wire.Message {
 	var out []*wire.Message
 	for range maxCandidates {
@@ -309,8 +307,8 @@ func search(text []byte) []*wire.Message {
 	return out
 }
 
-// messagesIn returns the members of a frame, if any of them means to be a
-// JSON-RPC message; JSON that does not is something else on stdout.
+// messagesIn returns the members of a frame if any of them is meant to be a JSON-RPC message.
+// Other JSON on stdout is not a message.
 func messagesIn(f *wire.Frame) []*wire.Message {
 	var out []*wire.Message
 	meant := false
@@ -325,10 +323,10 @@ func messagesIn(f *wire.Frame) []*wire.Message {
 	return out
 }
 
-// isMessage reports whether a value means to be a JSON-RPC message, well done or
-// not: a log record may well have a member named error or method.
+// isMessage reports whether a value is meant to be a JSON-RPC message, valid or not. A log record
+// may have a member named error or method.
 func isMessage(m *wire.Message) bool {
-	if m.Members == nil { // no object, or one of which only the head was kept
+	if m.Members == nil { // not an object, or only the head of one was kept
 		return m.Kind != wire.Invalid
 	}
 	switch {
@@ -345,13 +343,13 @@ func isMessage(m *wire.Message) bool {
 	return false
 }
 
-// onlyMembers reports whether m has no member but those named.
+// onlyMembers reports whether m has no members other than names.
 func onlyMembers(m *wire.Message, names ...string) bool {
 	return !slices.ContainsFunc(m.Names, func(name string) bool { return !slices.Contains(names, name) })
 }
 
-// isServerRequest reports whether method is one that a server may ask of its
-// client in a handshake revision.
+// isServerRequest reports whether method is one that a server may send to its client in a
+// handshake revision.
 func isServerRequest(method string) bool {
 	switch method {
 	case spec.MethodPing, spec.MethodRootsList, spec.MethodSampling, spec.MethodElicit,

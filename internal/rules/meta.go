@@ -34,15 +34,15 @@ func metaRules() []Rule {
 	}}
 }
 
-// opaque are members whose value is not the protocol's but the server's own,
-// so that a member named _meta inside means nothing.
+// opaque are members whose value is defined by the server, not by the protocol, so that a nested
+// member named _meta has no special meaning.
 var opaque = []string{
 	"_meta", "structuredContent", "inputSchema", "outputSchema", "requestedSchema",
 	"arguments", "data", "experimental", "extensions", "metadata", "input",
 }
 
-// metaDepth is how deep messages are searched: no revision has a _meta object
-// that stands deeper, and each level costs another reading of all below it.
+// metaDepth bounds the depth at which messages are searched. No revision has a deeper _meta
+// object, and each level costs another parse of everything below it.
 const metaDepth = 12
 
 // walkMeta calls see with each key of each _meta object in v.
@@ -100,9 +100,15 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 	out.Deviates(d)
 }
 
+// IsPrefixedKey reports whether a key is valid in _meta and has a prefix.
+func IsPrefixedKey(key string) bool {
+	prefix, name, hasPrefix := strings.Cut(key, "/")
+	return hasPrefix && metaNamePart.MatchString(name) && !slices.ContainsFunc(strings.Split(prefix, "."), isNoLabel)
+}
+
 func isNoLabel(label string) bool { return !metaLabel.MatchString(label) }
 
-// origin judges whose name a well-formed prefix is.
+// origin judges who owns a well-formed prefix.
 func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Reporter) {
 	if reserved(labels, s.Revision()) && !definedKey(key) {
 		d.Summary, d.Permitted = "The server uses a _meta prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
@@ -111,7 +117,7 @@ func origin(s *Session, d verdict.Deviation, labels []string, key string, out *R
 			d.Requirement = metaReserved2506
 		}
 		out.Deviates(d)
-		return // and in whatever order, it is not the server's to use
+		return // reserved, so the order of its labels does not matter
 	}
 	out.CameUp(metaReserved2506)
 	out.CameUp(metaReserved2511)
@@ -127,9 +133,8 @@ func origin(s *Session, d verdict.Deviation, labels []string, key string, out *R
 	out.CameUp(metaReverseDNS)
 }
 
-// reserved reports whether the prefix is kept for MCP: by the older wording
-// where one of its names is followed by a further label, by the newer where it
-// is the second label.
+// reserved reports whether the prefix is reserved for MCP. In 2025-06-18 it is if an MCP label is
+// followed by another label; in later revisions, if the second label is an MCP label.
 func reserved(labels []string, r spec.Revision) bool {
 	if r == spec.V20250618 {
 		return len(labels) > 1 && slices.ContainsFunc(labels[:len(labels)-1], isMCP)
@@ -139,8 +144,8 @@ func reserved(labels []string, r spec.Revision) bool {
 
 func isMCP(label string) bool { return label == "modelcontextprotocol" || label == "mcp" }
 
-// definedKey reports whether a revision or an official extension defines the
-// key. One of another revision is no key of the server's own.
+// definedKey reports whether any revision or official extension defines the key. A key of another
+// revision is not the server's own either.
 func definedKey(key string) bool {
 	name, ok := strings.CutPrefix(key, "io.modelcontextprotocol/")
 	return ok && slices.Contains([]string{

@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// noteGaveUp takes note of the end of a wait, unless the client itself left the
-// server no way to answer.
+// noteGaveUp records the end of a wait, unless the client itself left the server no way to
+// respond.
 func (s *Session) noteGaveUp(e *transcript.Event) {
 	if s.abandoned == nil {
 		s.abandoned = map[int]bool{}
@@ -25,8 +25,8 @@ func (s *Session) noteGaveUp(e *transcript.Event) {
 	}
 }
 
-// noteEnd takes note of what the server left undone when it ended by itself.
-// That it ended before the handshake is the handshake's own matter.
+// noteEnd records the requests that the server left unanswered when it ended by itself. A missing
+// response to initialize is judged by the rules on the handshake.
 func (s *Session) noteEnd(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded {
 		return
@@ -38,8 +38,7 @@ func (s *Session) noteEnd(e *transcript.Event) {
 	}
 }
 
-// overdue holds it against the server that a has no answer by e, where that is
-// owed.
+// overdue marks the request as unanswered at e, if a response was due.
 func (s *Session) overdue(req *Request, e *transcript.Event) {
 	if !req.due || len(req.Responses) > 0 || req.overdue != nil || s.brokeOrder || s.Signalled {
 		return
@@ -52,13 +51,12 @@ func (s *Session) overdue(req *Request, e *transcript.Event) {
 	req.excusable = s.sentIllegal && !s.outgrown(req)
 }
 
-// enough is how many requests a server has answered that was not brought down
-// by what it was sent before them.
+// enough is how many responses show that the server survived the illegal messages before them.
 const enough = 3
 
-// outgrown reports whether what was sent that is illegal has nothing to do with
-// the fate of a: all of it was sent before a, what is a request was answered
-// if it could be, and so were several legal requests behind the last of it.
+// outgrown reports whether earlier illegal messages cannot be the reason for the missing
+// response: all of them came before the request, each illegal request with a legal id was
+// answered, and so were several legal requests after the last illegal message.
 func (s *Session) outgrown(req *Request) bool {
 	last := s.illegal[len(s.illegal)-1]
 	if last > req.Event.Seq {
@@ -68,7 +66,7 @@ func (s *Session) outgrown(req *Request) bool {
 	for _, b := range s.requests {
 		switch {
 		case len(b.Responses) == 0 && !b.WellFormed && b.HasLegalID():
-			return false // it may be at work still
+			return false // it may still be in progress
 		case b.due && b.Event.Seq > last && len(b.Responses) > 0:
 			answered++
 		}
@@ -76,15 +74,15 @@ func (s *Session) outgrown(req *Request) bool {
 	return answered >= enough
 }
 
-// outlived reports whether a later request was answered: the server had not
-// fallen silent when it passed over this one.
+// outlived reports whether a later request was answered, so that the server was still responsive
+// when it skipped this one.
 func (s *Session) outlived(req *Request) bool {
 	return slices.ContainsFunc(s.requests, func(b *Request) bool {
 		return b.Event.Seq > req.Event.Seq && len(b.Responses) > 0 && b.due
 	})
 }
 
-// buried reports whether the answer to a may stand in a line that can't be read.
+// buried reports whether the response to the request may be in a line that can't be read.
 func (s *Session) buried(req *Request) bool {
 	for _, r := range s.unreadableLines {
 		for _, e := range r.events {
@@ -101,10 +99,10 @@ func mentions(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
 }
 
-// GaveUpOn reports whether the client waited for the response to what was sent
-// at e as long as one may take, and none came.
+// GaveUpOn reports whether the client waited for the response to the message sent at e until the
+// timeout, and none came.
 func (s *Session) GaveUpOn(e *transcript.Event) bool { return e != nil && s.abandoned[e.Seq] }
 
-// Unanswered reports whether a response was due to the request and none came:
-// that is judged as base.request-answered.
+// Unanswered reports whether a response to the request was due and none came.
+// base.request-answered judges that.
 func (req *Request) Unanswered() bool { return req.overdue != nil }

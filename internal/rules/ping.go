@@ -37,8 +37,8 @@ func pingRules() []Rule {
 	}
 }
 
-// lacksPing reports whether the server does not know ping at all, rather than
-// that it failed to answer this or that request: it answers others.
+// lacksPing reports whether the server does not support ping at all: it answers other requests,
+// but never a ping.
 func lacksPing(s *Session) bool {
 	for _, req := range s.ClientRequests() {
 		switch {
@@ -72,7 +72,7 @@ func pingAnswers(s *Session, out *Reporter) {
 	}
 }
 
-// phase returns the requirement that an answer to the ping falls under.
+// phase returns the requirement that judges the response to the ping.
 func phase(req *Request) string {
 	if req.beforeInitialized {
 		return pingEarly
@@ -85,11 +85,11 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	d := verdict.Deviation{Requirement: phase(req), At: at(req.Event, req.Responses[0].Event), Seen: excerpt(m.Raw)}
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
-		return // no response to speak of
+		return // not a usable response
 	case m.IsError() && req.Cancelled:
-		return // which may be why
+		return // the cancellation may be the reason
 	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
-		out.Elsewhere(phase(req)) // it may have had no time, in whatever words it says so
+		out.Elsewhere(phase(req)) // it may be an overload error in other words
 		return
 	case m.IsError():
 		d.Summary, d.Permitted = "The server answers a ping with an error.", "a result"
@@ -111,15 +111,13 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	out.CameUp(pingEmpty)
 }
 
-// speaksOfRequest reports whether the code of an error says that the request is at
-// fault, and not what befell the server.
+// speaksOfRequest reports whether an error code blames the request, not the state of the server.
 func speaksOfRequest(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	return ok && code <= int64(spec.CodeInvalidRequest) && code >= int64(spec.CodeInvalidParams)
 }
 
-// anotherServed reports whether a ping of the same kind was answered with a result
-// at another time.
+// anotherServed reports whether an equal ping got a result at another time.
 func anotherServed(s *Session, req *Request) bool {
 	for _, o := range s.ClientRequests() {
 		if isPing(o) && o.Succeeded() && phase(o) == phase(req) && o.Message.ID.IsString() == req.Message.ID.IsString() && string(o.Message.Params()) == string(req.Message.Params()) {
@@ -129,14 +127,14 @@ func anotherServed(s *Session, req *Request) bool {
 	return false
 }
 
-// What counts as excessive: more than one ping a second, for three seconds'
-// worth of pings, while nothing else happens.
+// What counts as excessive: more than one ping a second, over three seconds, while nothing else
+// happens.
 const (
 	manyPings  = 4
 	pingWindow = 3 * time.Second
 )
 
-// pingRun follows the pings that come while the conversation is idle.
+// pingRun tracks the pings that come while the conversation is idle.
 type pingRun struct{ pings []*transcript.Event }
 
 func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
@@ -171,8 +169,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// busy reports whether a request of the client is pending, which may be the
-// reason for a ping.
+// busy reports whether a request of the client is pending, which may be the reason for a ping.
 func busy(s *Session) bool {
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) == 0 && !req.Cancelled && req.overdue == nil && req.due {

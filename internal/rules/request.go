@@ -8,49 +8,57 @@ import (
 // Request is a request of the client.
 type Request struct {
 	*transcript.Request
-	// WellFormed: a receiver has no reason in JSON-RPC, nor in JSON, to refuse it.
+	// WellFormed is set if neither JSON-RPC nor JSON gives a receiver a reason to refuse it.
 	WellFormed bool
-	// Cancelled: the client cancelled it, or its id before it was made; an
-	// answer may come, or not.
+	// Cancelled is set if the client cancelled it, or its id before it was sent; a response may
+	// come or not.
 	Cancelled bool
+	// Metadata is parsed from _meta; nil in the handshake era.
+	Metadata *Metadata
+	// HeaderFlaws are what is wrong with its HTTP headers in the stateless era.
+	HeaderFlaws []HeaderFlaw
+	// UnlistedTool is set if it calls a tool that no list contained before, so that the client could
+	// not know which headers the call must have.
+	UnlistedTool bool
 
-	isStrictJSON      bool // its frame is flawless JSON
+	isStrictJSON      bool // its frame is valid JSON
 	batched           bool
 	reused            bool // the id was used before
-	due               bool // it was sent at a time at which a server has to answer it
+	due               bool // the server has to respond to a request sent at this time
 	refused           bool // by an HTTP status, or there was no connection
-	beforeInitialized bool // a ping between the answer to initialize and initialized
-	whileOpen         bool // it was sent when the session was open for all requests
+	beforeInitialized bool // a ping between the response to initialize and initialized
+	whileOpen         bool // it was sent while the session was open for all requests
 	overdue           *transcript.Event
-	// excusable: the client had sent something illegal before it was overdue.
+	// excusable is set if the client had sent something illegal before it was overdue.
 	excusable bool
-	// disrupted: it was overdue after something that a server has to survive,
-	// which is judged instead.
+	// disrupted is set if it was overdue after something that a server has to survive, which is
+	// judged instead.
 	disrupted bool
-	// misidentified is the response that was meant for it and has not its id.
+	// misidentified is the response that was meant for it but has another id.
 	misidentified *stray
 }
 
-// Succeeded reports whether its first answer is a result.
+// Succeeded reports whether its first response is a result.
 func (req *Request) Succeeded() bool {
 	return len(req.Responses) > 0 && req.Responses[0].Has("result") && !req.Responses[0].IsError()
 }
 
-// IsOverloaded reports whether the answer to it is an error by which the server says
-// that it has no time now, which says nothing on the matter.
+// IsOverloaded reports whether its first response is an overload error, which says nothing about
+// the request itself.
 func (req *Request) IsOverloaded() bool {
 	return len(req.Responses) > 0 && req.Responses[0].IsError() && req.Responses[0].IsOverloadError()
 }
 
-// MayBeCancelled reports whether the client cancelled it and the answer is an error,
-// of which that may be the reason.
+// MayBeCancelled reports whether the client cancelled it and its first response is an error,
+// possibly because of that.
 func (req *Request) MayBeCancelled() bool {
 	return req.Cancelled && len(req.Responses) > 0 && req.Responses[0].IsError()
 }
 
-// IsRegular reports whether the request is well formed, has an id of its own, and
-// was sent when the handshake was done: so that the response depends on
-// nothing but the method. It may be part of a batch.
+// IsRegular reports whether the response depends only on the method and its params: the request
+// is well formed, has a unique id, and was sent after the handshake. In the stateless era it has
+// complete metadata for the session's revision instead, and headers that match it. It may be part
+// of a batch.
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
 
 // HasLegalID reports whether the id is of a type that a request may have.
@@ -58,13 +66,13 @@ func (req *Request) HasLegalID() bool { return isLegalID(req.Message.ID) }
 
 func isLegalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }
 
-// isWellFormed reports whether m is a request as JSON-RPC 2.0 and MCP write it.
+// isWellFormed reports whether m is a valid request in JSON-RPC 2.0 and MCP.
 func isWellFormed(m *wire.Message) bool {
 	return hasVersion(m) && m.Method != "" && isLegalID(m.ID) && hasStructuredParams(m) && !hasOtherMembers(m) && hasLegalMeta(m) && hasNumbersInRange(m)
 }
 
-// hasOtherMembers reports whether m has members that no request has. No sentence says
-// that a server ignores them, so it may refuse them.
+// hasOtherMembers reports whether m has members that no request has. The specification does not
+// say that a server ignores them, so it may refuse them.
 func hasOtherMembers(m *wire.Message) bool {
 	for name := range m.Members {
 		switch name {
@@ -76,8 +84,8 @@ func hasOtherMembers(m *wire.Message) bool {
 	return false
 }
 
-// hasNumbersInRange reports whether m holds no number that a reader of JSON may refuse for
-// its size. Ids have a rule of their own.
+// hasNumbersInRange reports whether m has no number that a JSON reader may refuse for its size.
+// Other rules judge ids.
 func hasNumbersInRange(m *wire.Message) bool {
 	for name, value := range m.Members {
 		if name != "id" && wire.OutOfRange(value) {

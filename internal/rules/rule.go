@@ -13,8 +13,8 @@ import (
 
 // Rule is one passive check.
 type Rule struct {
-	ID           string   // words, rule.what-is-checked
-	Title        string   // what is looked at, in one line
+	ID           string   // starts with "rule."
+	Title        string   // what is checked, in one line
 	Requirements []string // catalogue ids that the rule judges
 	// Start returns a fresh fold over one transcript.
 	Start func() Fold
@@ -24,54 +24,54 @@ type Rule struct {
 type Fold struct {
 	// Shared lists the shared states that the rule reads.
 	Shared []SharedState
-	// OnMessage is called for messages by their topic. It is preferred to See.
+	// OnMessage is called for messages by their topic. It is preferred to OnEvent.
 	OnMessage Handlers
-	// OnEvent is called for each event, after the session took note of it.
+	// OnEvent is called for each event, after the session has recorded it.
 	OnEvent func(s *Session, e *transcript.Event, out *Reporter)
 	// AtEnd is called once after the last event.
 	AtEnd func(s *Session, out *Reporter)
 }
 
-// Result is what one rule concludes on one requirement over one transcript.
+// Result is the outcome of one rule for one requirement over one transcript.
 type Result struct {
 	Rule        string
 	Requirement string
 	Revision    spec.Revision
 	CameUp      int // how often it came up
 	Deviations  []verdict.Deviation
-	// Unclear says why what came up shows nothing, such as a refusal that an
-	// ordinary request gets, too; "" where nothing of the kind came up.
+	// Unclear says why what came up shows nothing, for example because an ordinary request gets
+	// the same refusal; "" if nothing did.
 	Unclear string
 
 	elsewhere bool
 }
 
-// maxDeviations bounds the deviations kept a rule, requirement and summary:
-// a server that errs in every message errs once.
+// maxDeviations bounds the deviations that are kept for a rule, requirement and summary, so that
+// a server that errs in every message does not flood the report.
 const maxDeviations = 3
 
-// Reporter takes what a rule has to say.
+// Reporter collects the results of a rule.
 type Reporter struct {
 	rule    *Rule
 	session *Session
-	results map[string]*Result // by requirement; nil where that does not exist in the revision
+	results map[string]*Result // by requirement; nil if the requirement does not exist in the revision
 }
 
-// CameUp says that the requirement came up once.
+// CameUp records that the requirement came up once.
 func (o *Reporter) CameUp(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.CameUp++
 	}
 }
 
-// CameUpTimes says that the requirement came up n times.
+// CameUpTimes records that the requirement came up n times.
 func (o *Reporter) CameUpTimes(requirement string, n int) {
 	if r := o.result(requirement); r != nil {
 		r.CameUp += n
 	}
 }
 
-// Deviates says that the server deviates; the requirement came up, too.
+// Deviates records a deviation. The requirement came up, too.
 func (o *Reporter) Deviates(d verdict.Deviation) {
 	r := o.result(d.Requirement)
 	if r == nil {
@@ -89,26 +89,25 @@ func (o *Reporter) Deviates(d verdict.Deviation) {
 	}
 }
 
-// Elsewhere says that the requirement was not kept, and that the finding
-// stands under another one, which has the same cause. Of this conversation it
-// can't be said then that the requirement was kept.
+// Elsewhere records that the requirement was broken, but that another finding with the same cause
+// reports it. The requirement then does not count as kept in this conversation.
 func (o *Reporter) Elsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
 	}
 }
 
-// Unclear says that the requirement was provoked and why that showed nothing.
+// Unclear records why a test of the requirement showed nothing.
 func (o *Reporter) Unclear(requirement, why string) {
 	if r := o.result(requirement); r != nil && r.Unclear == "" {
 		r.Unclear = why
 	}
 }
 
-// result returns nil where the requirement does not exist in the revision.
+// result returns nil if the requirement does not exist in the revision.
 func (o *Reporter) result(requirement string) *Result {
 	r, known := o.results[requirement]
-	if !known { // one conversation is judged by one revision
+	if !known { // all of a conversation has one revision
 		if !slices.Contains(o.rule.Requirements, requirement) {
 			panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
 		}
@@ -121,17 +120,15 @@ func (o *Reporter) result(requirement string) *Result {
 	return r
 }
 
-// Judge folds all rules over the events of one conversation. The revision is
-// the one asked for; what the server negotiates overrides it, for all of the
-// conversation.
+// Judge folds all rules over the events of one conversation. The revision is the one requested;
+// the negotiated revision overrides it for the whole conversation.
 func Judge(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	out, _ := JudgeUntil(context.Background(), all, events, asked, t)
 	return out
 }
 
-// JudgeUntil is Judge, and returns an error in place of results, the cause of
-// the end of the context, when that ends before the rules are done: a rule that
-// has not heard everything may be wrong.
+// JudgeUntil is like Judge, but if the context ends first it returns no results and the cause:
+// rules that have not seen every event may be wrong.
 func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) ([]Result, error) {
 	s, runs := fold(ctx, all, events, asked, t)
 	for _, r := range runs {
@@ -148,20 +145,20 @@ func JudgeUntil(ctx context.Context, all []Rule, events []*transcript.Event, ask
 	return results(runs), nil
 }
 
-// SoFar is Judge for a conversation that goes on: it returns what the rules
-// have found by now, whatever follows, and nothing that they say at its end.
+// SoFar is like Judge but for an open conversation: it returns the deviations found so far,
+// without those that are judged at the end.
 func SoFar(all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []Result {
 	_, runs := fold(context.Background(), all, events, asked, t)
 	return results(runs)
 }
 
-// ruleRun is one rule over one conversation.
+// ruleRun is one rule applied to one conversation.
 type ruleRun struct {
 	fold Fold
 	out  *Reporter
 }
 
-// fold folds all rules over the events, until the context ends.
+// fold folds all rules over the events until the context ends.
 func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
@@ -214,12 +211,12 @@ func results(runs []ruleRun) []Result {
 	return out
 }
 
-// agreed returns the revision that the conversation comes to, or "".
+// agreed returns the revision that the conversation negotiates, or "".
 func agreed(events []*transcript.Event, like *Session) spec.Revision {
 	scout := NewSession(like.requestedRevision, like.Transport)
 	scout.lines = like.lines
 	for _, e := range events {
-		if scout.ServerCapabilities != nil { // the answer to initialize was read, which says it once for all
+		if scout.ServerCapabilities != nil { // the result of initialize was read, and is final
 			break
 		}
 		scout.noteEvent(e)
@@ -227,8 +224,8 @@ func agreed(events []*transcript.Event, like *Session) spec.Revision {
 	return scout.negotiatedRevision
 }
 
-// onMessage makes a fold that looks at each message from the server that could
-// be read, event being the last line that it stands on.
+// onMessage returns a fold that calls see for each readable message of the server. The event is
+// the last line of the message.
 func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)) Fold {
 	return Fold{OnEvent: func(s *Session, e *transcript.Event, out *Reporter) {
 		for _, m := range received(s, e) {
@@ -237,7 +234,7 @@ func onMessage(see func(s *Session, e *transcript.Event, m *wire.Message, out *R
 	}}
 }
 
-// received returns the messages that were read up to event e.
+// received returns the messages that end with event e.
 func received(s *Session, e *transcript.Event) []*wire.Message {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return nil
@@ -252,9 +249,9 @@ func received(s *Session, e *transcript.Event) []*wire.Message {
 // Stateless wraps a fold that keeps no state of its own.
 func Stateless(f Fold) func() Fold { return func() Fold { return f } }
 
-// Excerpt returns the beginning of what the server said, for Deviation.Seen.
+// Excerpt returns the beginning of a message of the server, for Deviation.Seen.
 func Excerpt[T ~string | ~[]byte](b T) string { return excerpt(b) }
 
-// At returns the positions of events for Deviation.At, in the order given,
-// without those that are nil or repeat the one before.
+// At returns the positions of events for Deviation.At, in the order given, without nil events and
+// without consecutive duplicates.
 func At(events ...*transcript.Event) []int { return at(events...) }

@@ -2,7 +2,7 @@ package rules
 
 import "slices"
 
-// Base returns the rules of messages, of the handshake, of stdio and of ping.
+// Base returns the rules on messages, the handshake, stdio and ping.
 func Base() []Rule {
 	return slices.Concat(
 		stdoutRules(),

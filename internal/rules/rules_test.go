@@ -29,7 +29,7 @@ func TestRulesAreWhole(t *testing.T) {
 	}
 }
 
-// What did not come up is not kept, and what came up is counted.
+// Requirements that came up are counted; those that did not come up are not kept.
 func TestSubjects(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -91,7 +91,7 @@ func TestSubjects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := subjects(rules.Judge(rules.Base(), read(t, c.script), c.revision, spec.Stdio))
-			for id := range got { // a rule that is new belongs to no such list
+			for id := range got { // ignore rules that are newer than the lists
 				if _, named := c.want[id]; !named && len(c.want) > 0 {
 					delete(got, id)
 				}
@@ -108,7 +108,7 @@ func TestSubjects(t *testing.T) {
 	}
 }
 
-// A server that errs in every message errs once, in few words.
+// A server that errs in every message yields few deviations.
 func TestRepeatedDeviationsAreBounded(t *testing.T) {
 	script := handshake(spec.V20251125) + strings.Repeat("< banner\n", 50)
 	for _, r := range rules.Judge(rules.Base(), read(t, script), spec.V20251125, spec.Stdio) {
@@ -121,8 +121,7 @@ func TestRepeatedDeviationsAreBounded(t *testing.T) {
 	}
 }
 
-// Whatever is on the wire, judging ends, says the same twice, and points at
-// events that exist.
+// For any events, judging ends, is deterministic, and refers only to existing events.
 func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 	pieces := []string{
 		`{"jsonrpc":"2.0",`, `"id":1,`, `"id":"1",`, `"id":null,`, `"id":1.5,`, `"id":{},`, `"id":9007199254740993,`,

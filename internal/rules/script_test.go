@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// read returns the events of a script, as docs/transcripts.md describes it, whose
-// lines may be indented by tabs.
+// read returns the events of a script in the format of docs/transcripts.md. Its lines may be
+// indented by tabs.
 func read(t *testing.T, script string) []*transcript.Event {
 	t.Helper()
 	lines := strings.Split(script, "\n")
@@ -26,7 +26,7 @@ func read(t *testing.T, script string) []*transcript.Event {
 	return r.Events
 }
 
-// handshake are the lines of a handshake in a revision.
+// handshake returns the script of a handshake in a revision.
 func handshake(r spec.Revision) string {
 	return hello(r) + welcome(r) + `> {"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 }
@@ -39,12 +39,12 @@ func welcome(r spec.Revision) string {
 	return fmt.Sprintf(`< {"jsonrpc":"2.0","id":"hello","result":{"protocolVersion":%q,"capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"s","version":"1"}}}`+"\n", r)
 }
 
-// pinged are the lines of a ping that is answered.
+// pinged returns the script of a ping with its result.
 func pinged(id string) string {
 	return `> {"jsonrpc":"2.0","id":` + id + `,"method":"ping"}` + "\n" + `< {"jsonrpc":"2.0","id":` + id + `,"result":{}}` + "\n"
 }
 
-// found returns the requirements that are not kept, with their outcomes.
+// found returns the requirements that are broken, with their outcomes.
 func found(results []rules.Result) []string {
 	var out []string
 	for _, r := range results {

@@ -6,12 +6,13 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Session is what the events of a conversation so far show. All rules share it.
+// A Session is the state of a conversation after the events so far. All rules share it.
 type Session struct {
 	Transport spec.Transport
 
@@ -19,8 +20,8 @@ type Session struct {
 	negotiatedRevision spec.Revision
 	lines              map[*transcript.Event]*reading
 
-	// dialogue pairs requests and responses, including ill-formed ones and those
-	// that span several lines.
+	// dialogue pairs requests and responses, including malformed ones and those that span several
+	// lines.
 	dialogue   transcript.Dialogue
 	requests   []*Request // of the client, in order
 	byDialogue map[*transcript.Request]*Request
@@ -30,69 +31,84 @@ type Session struct {
 	straysAttributed bool // the strays were attributed
 
 	notifications []*transcript.Message // of the client, those that are well formed
-	// illegal are the positions of the frames sent that a receiver may refuse
-	// without being able to tell their id.
+	// illegal are the positions of sent frames that a receiver may refuse without being able to
+	// read their id.
 	illegal []int
-	// garbled are the bytes of sent frames whose id can't be read with certainty.
+	// garbled are the sent frames whose id can't be read with certainty.
 	garbled [][]byte
-	// sentIncomplete: the record lacks some of what the client sent.
+	// sentIncomplete is set if the transcript lacks a part of what the client sent.
 	sentIncomplete bool
-	// unreadableLines are lines of the server in which an answer may be buried.
+	// unreadableLines are lines of the server that may contain a response.
 	unreadableLines []*reading
 	// batches counts the batches sent.
 	batches int
-	// brokeOrder: the client did what leaves a server free to fall silent.
+	// brokeOrder is set if the client did something after which a server may stop responding.
 	brokeOrder bool
-	// sentIllegal: it sent something illegal, after which a server may have fallen
-	// silent; where it answers what comes later, it has not.
+	// sentIllegal is set if the client sent something illegal, after which a server may have
+	// stopped responding. Responses to later requests show that it has not.
 	sentIllegal bool
-	// sentMoreThanPings: the client sent something else than pings.
+	// sentMoreThanPings is set if the client sent anything but pings.
 	sentMoreThanPings bool
 
-	// pointlessReplies are the first responses of the client that answer nothing, by
-	// the key of their id.
+	// pointlessReplies are the client's first responses that match no request, by the key of
+	// their id.
 	pointlessReplies map[string]*transcript.Event
-	sent             *wire.Frame // what the client sent last
+	sent             *wire.Frame // the last frame that the client sent
 	memo             map[any]any // see Memo
 	shared           map[SharedState]any
 	disruption       *Disruption
 
-	// abandoned are the positions of what the client stopped waiting for.
+	// In the stateless era: the versions that server/discover lists, the capabilities in the
+	// first complete request, the first request that the server served as one of an older
+	// revision, whether it refused an initialize without metadata, the arguments that headers
+	// mirror, by tool, and the Host of the first request.
+	supported         []string
+	usualCapabilities jsontext.Value
+	servedOlder       *Request
+	refusedInitialize bool
+	paramHeaders      headers.Tools
+	host              string
+	rounds            []*Round
+
+	// abandoned are the positions of the messages whose responses the client stopped waiting for.
 	abandoned map[int]bool
-	// sessionEnded: the client ended the session by DELETE.
+	// sessionEnded is set if the client ended the session by DELETE.
 	sessionEnded bool
 
-	// Initialize is the client's initialize request, nil before it; of
-	// several the first that was not refused.
+	// Initialize is the client's initialize request, nil before it. With several, it is the first
+	// that was not refused. In the stateless era it stays nil.
 	Initialize *Request
-	// Initialized: the client sent notifications/initialized.
+	// Declaration is the request whose result has the server's declaration: initialize, or the
+	// latest server/discover; nil before the result.
+	Declaration *Request
+	// Initialized is set if the client sent notifications/initialized.
 	Initialized bool
-	// Reinitialized: it sent initialize once more after that was accepted.
+	// Reinitialized is set if the client sent initialize again after it was accepted.
 	Reinitialized bool
-	// ClientCapabilities are those declared in initialize.
+	// ClientCapabilities are the capabilities in the initialize request.
 	ClientCapabilities jsontext.Value
-	// ServerCapabilities are those of the answer to initialize.
+	// ServerCapabilities are the capabilities in the result of the Declaration.
 	ServerCapabilities jsontext.Value
-	// InputClosed: nothing more is sent.
+	// InputClosed is set if the client can send nothing more.
 	InputClosed bool
-	// OutputEnded: nothing more can come.
+	// OutputEnded is set if the server can send nothing more.
 	OutputEnded bool
-	// Signalled: the client sent the server a signal.
+	// Signalled is set if the client sent the server a signal.
 	Signalled bool
-	// Exited is how the process ended, nil before that.
+	// Exited is the event of the process exit, nil before that.
 	Exited *transcript.Event
 }
 
-// NewSession returns the state of a conversation in which nothing was said.
+// NewSession returns the state of an empty conversation.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
 		requestedRevision: asked, Transport: t, byDialogue: map[*transcript.Request]*Request{}, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
 	}
 }
 
-// Revision returns the negotiated revision, or the one asked for where there
-// is none, or where the negotiated one is not published. Judge knows it from
-// the first event on, so that all of a conversation is judged by one revision.
+// Revision returns the negotiated revision, or the requested one if none was negotiated or the
+// negotiated one is not published. Judge determines it in advance, so that all of a conversation
+// is judged by one revision.
 func (s *Session) Revision() spec.Revision {
 	if s.negotiatedRevision != "" {
 		return s.negotiatedRevision
@@ -119,22 +135,21 @@ func (s *Session) requestsOf(all []*transcript.Request) []*Request {
 // ClientRequests returns the client's requests in the order in which they were sent.
 func (s *Session) ClientRequests() []*Request { return s.requests }
 
-// RequestAnsweredBy returns the request that a response of the server answers by its
-// id, or nil.
+// RequestAnsweredBy returns the client's request with the id of the response, or nil.
 func (s *Session) RequestAnsweredBy(m *wire.Message) *Request { return s.byDialogue[s.dialogue.Of(m)] }
 
 // SentUnreadableID reports whether the client sent anything whose id could not be read.
 func (s *Session) SentUnreadableID() bool { return len(s.illegal) > 0 }
 
-// MayBeRefused reports whether a receiver may refuse what was sent: a client must
-// not send it, or not every server can hold the number that is its id.
+// MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it,
+// or its id is a number that not every server can hold.
 func (s *Session) MayBeRefused(sent *transcript.Event) bool {
 	return slices.Contains(s.illegal, sent.Seq) ||
 		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return beyondSafe(m.ID) })
 }
 
-// reading returns what was read up to a Received event; nil for a line in the
-// midst of a message.
+// reading returns the reading that ends with a Received event; nil if the event is an earlier
+// line of a message.
 func (s *Session) reading(e *transcript.Event) *reading {
 	if s.lines == nil {
 		return readLine(e)
@@ -198,8 +213,7 @@ func (s *Session) noteSent(e *transcript.Event) {
 	}
 }
 
-// noteMessage takes note of one message of the client and reports whether a
-// receiver has to take it as it is.
+// noteMessage records a message of the client and reports whether a receiver has to accept it.
 func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
 	switch m.Kind {
 	case wire.Request:
@@ -236,13 +250,13 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 	}
 }
 
-// notePhase notes where in the course of the conversation a request stands.
+// notePhase records the phase of the conversation in which a request was sent.
 func (s *Session) notePhase(req *Request) {
 	accepted := s.Initialize != nil && s.Initialize.Succeeded()
-	req.whileOpen = accepted && s.Initialized || s.Revision().Era() == spec.Stateless
+	req.whileOpen = accepted && s.Initialized
 	switch {
 	case s.Revision().Era() == spec.Stateless:
-		req.due = req.Message.Method != "subscriptions/listen"
+		s.noteStateless(req)
 	case req.Message.Method == spec.MethodInitialize && req.isStrictJSON && !accepted:
 		if s.Initialize != nil && len(s.Initialize.Responses) == 0 && !s.Initialize.refused {
 			s.brokeOrder = true
@@ -261,10 +275,13 @@ func (s *Session) notePhase(req *Request) {
 	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !beyondSafe(req.Message.ID)
 }
 
-// noteRequest notes a request of the client, or what may be taken for one.
+// noteRequest records a request of the client, or a message that may be taken for one.
 func (s *Session) noteRequest(e *transcript.Event, m *wire.Message) *Request {
 	reused := len(s.dialogue.WithID(m.ID)) > 0
 	req := &Request{Request: s.dialogue.NoteRequest(e, m), reused: reused}
+	if s.Era() == spec.Stateless {
+		req.Metadata = metadataOf(m)
+	}
 	s.requests = append(s.requests, req)
 	s.byDialogue[req.Request] = req
 	return req
@@ -292,13 +309,20 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 			continue
 		}
 		s.borne(req)
-		if req == s.Initialize && m.Has("result") && s.ServerCapabilities == nil {
+		switch {
+		case !m.Has("result") && m.IsError() && s.Era() == spec.Stateless:
+			s.noteStatelessError(req, m)
+		case !m.Has("result"):
+		case req == s.Initialize && s.ServerCapabilities == nil:
 			s.noteInitializeResult(m)
+		case s.Era() == spec.Stateless:
+			s.noteStatelessResult(req, m)
 		}
 	}
 }
 
 func (s *Session) noteInitializeResult(m *wire.Message) {
+	s.Declaration = s.Initialize
 	s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
 	if s.ServerCapabilities == nil {
 		s.ServerCapabilities = jsontext.Value("{}")
@@ -309,12 +333,12 @@ func (s *Session) noteInitializeResult(m *wire.Message) {
 	}
 }
 
-// isResponse reports whether m means to answer a request, well done or not.
+// isResponse reports whether m is meant to be a response, valid or not.
 func isResponse(m *wire.Message) bool {
 	switch m.Kind {
 	case wire.Response:
 		return true
-	case wire.Request: // its method was copied into the answer
+	case wire.Request: // its method was copied into the response
 		return m.Has("result") || m.Has("error")
 	case wire.Invalid:
 		return m.ID.Present()
@@ -323,7 +347,7 @@ func isResponse(m *wire.Message) bool {
 	}
 }
 
-// hasCapability looks a capability up in those of one side.
+// hasCapability reports whether the capabilities of one side include a capability.
 func hasCapability(capabilities jsontext.Value, capability string) bool {
 	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
 	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'

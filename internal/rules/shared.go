@@ -1,19 +1,18 @@
 package rules
 
-// Shared is state that several rules read of one conversation, such as the
-// lists that the server gave. It is kept once for all of them: a list may be
-// megabytes.
+// Shared is state that several rules read, such as the server's lists. It is kept only once for
+// each conversation, because a list may be megabytes.
 type Shared[T any] struct {
-	// Start returns the state of a conversation in which nothing was said, and
-	// what keeps it. A message is heard by before, then by the rules, then by
-	// after; both are called without an Out, and may be nil.
+	// Start returns the state of an empty conversation, and the handlers that update it. The
+	// handlers in before see a message before the rules do, those in after see it after them.
+	// They are called without a Reporter, and may be nil.
 	Start func() (state T, before, after Handlers)
 }
 
 // SharedState is a Shared of any type.
 type SharedState interface {
-	// start begins to keep the state for a session. It returns nothing to hear
-	// where that was done before.
+	// start begins to keep the state for a session. It returns no handlers if that was done
+	// before.
 	start(s *Session) (before, after Handlers)
 }
 
@@ -29,6 +28,5 @@ func (k *Shared[T]) start(s *Session) (before, after Handlers) {
 	return before, after
 }
 
-// Of returns the state of a session. The rule that asks must list k under
-// Fold.Reads, or it panics.
+// Of returns the state of a session. It panics unless the calling rule lists k in Fold.Shared.
 func (k *Shared[T]) Of(s *Session) T { return s.shared[k].(T) }

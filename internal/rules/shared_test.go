@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestSharedState has two rules read one state: it is started once, and its
-// parts hear a message before and after both.
+// TestSharedState checks that a state which two rules read is started once, and that its handlers
+// see a message before and after both rules.
 func TestSharedState(t *testing.T) {
 	var order []string
 	hears := func(who string) Handlers {

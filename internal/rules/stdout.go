@@ -14,9 +14,8 @@ const (
 	noEmbeddedNewlines = "stdio.no-embedded-newlines"
 )
 
-// stdoutRules leave stdio.one-message-per-line to base.batch-not-emitted, which
-// has the better basis, and to stdio.newline-delimited: it has no breach of its
-// own.
+// stdoutRules judge stdio.one-message-per-line nowhere: base.batch-not-emitted, which has the
+// better basis, and stdio.newline-delimited cover all its violations.
 func stdoutRules() []Rule {
 	return []Rule{
 		{
@@ -65,7 +64,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		out.Deviates(d)
 	case truncated:
 		if s.InputClosed || s.Signalled {
-			return // we cut it off
+			return // the harness cut it off
 		}
 		d.Summary, d.Seen = "The server's output ends inside a message.", excerpt(got.last().Raw)
 		out.Deviates(d)
@@ -76,11 +75,11 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		d.Summary, d.Seen = "The server frames messages with headers, not newlines.", excerpt(e.Raw)
 		d.Permitted = "each message on its own line, and nothing else"
 		out.Deviates(d)
-	case joined: // as a line it is no message; line-framing has the better words
+	case joined: // the line as a whole is not a message; line-framing describes it better
 		out.Elsewhere(onlyMessages)
 	case unread:
 	case plain:
-		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch, where those are not known or were asked for
+		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch if the revision has none, or if the client sent one
 			if s.Revision().Batches() && s.batches == 0 {
 				d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
 				out.Deviates(d)
@@ -93,12 +92,12 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	}
 }
 
-// CutShort reports whether the line begins as a JSON-RPC message, or as a batch,
-// and ends before that does.
+// CutShort reports whether the line begins like a JSON-RPC message or batch and ends before that
+// does.
 func CutShort(line []byte) bool { return opens(line) && bytes.Contains(line, []byte(`"jsonrpc"`)) }
 
-// flood judges a line without end. A message may well be longer than what the
-// harness takes in, so that one that begins as a message passes.
+// flood judges an endless line. A message may be longer than the harness accepts, so a line that
+// begins like a message passes.
 func flood(e *transcript.Event, out *Reporter) {
 	if len(bytes.TrimSpace(e.Raw)) == 0 || wire.LooksLikeMessage(e.Raw) {
 		return
@@ -120,7 +119,7 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 	if got == nil {
 		return
 	}
-	if got.shape == headed { // the headers are text on stdout before all else
+	if got.shape == headed { // the rule on stdout reports the headers as text
 		out.Elsewhere(newlineDelimited)
 		return
 	}

@@ -13,37 +13,37 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// stray is a response whose id is that of no request.
+// A stray is a response whose id matches no request.
 type stray struct {
 	event   *transcript.Event
 	message *wire.Message
 
 	class        strayClass
 	request      *Request            // the request it was meant for, if any
-	notification *transcript.Message // toNotification: the notification it answers
+	notification *transcript.Message // for toNotification: the notification it answers
 }
 
-// strayClass says what a stray is, and so which one requirement it offends.
+// strayClass is the kind of a stray, which determines the one requirement that it breaks.
 type strayClass int
 
 const (
-	unsolicited    strayClass = iota // it answers nothing
-	excused                          // it answers what could not be read
+	unsolicited    strayClass = iota // it belongs to nothing that the client sent
+	excused                          // it may belong to a message that could not be read
 	respelled                        // the same id, written in another way
-	echoed                           // it answers a request, with the id changed
-	rounded                          // that, where the id was beyond 2^53-1
-	idless                           // an error without an id, though the request could be read
+	echoed                           // the response to a request, with a changed id
+	rounded                          // like echoed, but the id was beyond 2^53-1
+	idless                           // an error without an id, although the request could be read
 	toNotification                   // it answers a notification
-	toResponse                       // it answers a response that answered nothing
+	toResponse                       // it answers a response that matched no request
 )
 
-// maxStrays bounds the work for a server that sends nothing but strays; those
-// beyond it answer nothing.
+// maxStrays bounds the work for a server that sends nothing but strays. Those beyond it count as
+// unsolicited.
 const maxStrays = 1000
 
-// attributedStrays returns the responses whose id is that of no request, and says what
-// each of them is. That is known at the end only: what came while a request
-// was pending was not meant for it, if that was answered later.
+// attributedStrays returns the responses whose id matches no request, with their class. It can be
+// called only at the end: a stray that came while a request was pending was not meant for it if
+// that request got its response later.
 func (s *Session) attributedStrays() []*stray {
 	if !s.straysAttributed {
 		s.straysAttributed = true
@@ -91,8 +91,8 @@ func (s *Session) attribute(r *stray) {
 	}
 }
 
-// comesAlone reports whether no stray with another id came between the request
-// and the next one. Of several, nobody can tell which was meant for it.
+// comesAlone reports whether no stray with another id came between the request and the next one.
+// With several it is unclear which was meant for the request.
 func (s *Session) comesAlone(r *stray, req *Request) bool {
 	end := math.MaxInt
 	for _, next := range s.requests {
@@ -106,7 +106,7 @@ func (s *Session) comesAlone(r *stray, req *Request) bool {
 	})
 }
 
-// attributeIDless is for responses with no id, or with null.
+// attributeIDless attributes responses with no id or a null id.
 func (s *Session) attributeIDless(r *stray) {
 	isError := r.message.IsError()
 	switch {
@@ -114,7 +114,7 @@ func (s *Session) attributeIDless(r *stray) {
 		r.class = excused
 		return
 	case !r.message.Has("result") && !isError:
-		r.class = excused // that it is no response at all is said elsewhere
+		r.class = excused // another rule judges that it is not a response at all
 	}
 	if all := s.unanswered(r.event); len(all) > 0 {
 		r.request = all[0]
@@ -136,8 +136,8 @@ func (s *Session) attributeIDless(r *stray) {
 	}
 }
 
-// isTooEarly reports whether a request that expects no response yet, as initialize
-// has not succeeded, was sent before e and has none: e may be that.
+// isTooEarly reports whether a request without a response was sent before e while initialize had
+// not succeeded, so that no response was due: e may be the response to it.
 func (s *Session) isTooEarly(e *transcript.Event) bool {
 	if s.Initialize == nil || s.Initialize.Succeeded() {
 		return false
@@ -147,8 +147,8 @@ func (s *Session) isTooEarly(e *transcript.Event) bool {
 	})
 }
 
-// attributeExtras looks for second answers to one request that were meant for
-// another: an id may be changed into that of a request, too.
+// attributeExtras looks for second responses to a request that were meant for another one: a
+// server may change an id into that of another request.
 func (s *Session) attributeExtras() {
 	for _, req := range s.requests {
 		for i := min(len(req.Responses), maxStrays) - 1; i > 0; i-- {
@@ -166,24 +166,23 @@ func (s *Session) attributeExtras() {
 	}
 }
 
-// isMisread reports whether the client sent a request whose bytes nobody can read
-// for certain, and whose id may have been taken for that of the response.
+// isMisread reports whether the client sent a request whose bytes can't be read with certainty,
+// so that the server may have read the id of the response from it.
 func (s *Session) isMisread(r *stray) bool {
 	return slices.ContainsFunc(s.requests, func(req *Request) bool {
 		return !req.isStrictJSON && req.Event.Seq < r.event.Seq && len(req.Responses) == 0 && compareIDs(req.Message.ID, r.message.ID) != unsolicited
 	})
 }
 
-// answersPointless reports whether an error has the id of a response that the
-// client sent before, and that answered nothing.
+// answersPointless reports whether an error has the id of an earlier response of the client that
+// matched no request.
 func (s *Session) answersPointless(e *transcript.Event, m *wire.Message) bool {
 	sent := s.pointlessReplies[m.ID.Key()]
 	return sent != nil && sent.Seq < e.Seq && m.IsError()
 }
 
-// intendedRequest returns the request without an answer that a second answer to another
-// was meant for: one whose illegal id is like its own, or the only one that
-// misses its answer; nil for neither.
+// intendedRequest returns the unanswered request for which a second response to another request
+// was meant: one whose illegal id is similar, or else the only overdue one; otherwise nil.
 func (s *Session) intendedRequest(e *transcript.Event, m *wire.Message) *Request {
 	var missing []*Request
 	for _, b := range s.unanswered(e) {
@@ -200,24 +199,24 @@ func (s *Session) intendedRequest(e *transcript.Event, m *wire.Message) *Request
 	return nil
 }
 
-// isRefusable reports whether the client sent, before e, what a server may refuse
-// without knowing whose id to give back.
+// isRefusable reports whether the client sent, before e, something that a server may refuse
+// without knowing its id.
 func (s *Session) isRefusable(e *transcript.Event) bool {
 	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
 }
 
-// missesBatch reports whether a batch that the client sent before e was never
-// answered in full. One that is legal may be refused as a whole: that it should
-// have been served is said by the cases that send it.
+// missesBatch reports whether some request of a batch that the client sent before e has no
+// response. A legal batch may be refused as a whole: the cases that send batches judge whether
+// they are served.
 func (s *Session) missesBatch(e *transcript.Event) bool {
 	return slices.ContainsFunc(s.requests, func(req *Request) bool {
 		return req.batched && req.Event.Seq < e.Seq && len(req.Responses) == 0
 	})
 }
 
-// unanswered returns the requests sent before e that were never answered and
-// should have been; those with an illegal id count, as silence may be kept
-// about them, but no wrong answer given.
+// unanswered returns the requests sent before e that have no response and should have one. It
+// includes requests with an illegal id: a server may ignore them, but must not send a wrong
+// response.
 func (s *Session) unanswered(e *transcript.Event) []*Request {
 	var out []*Request
 	for _, req := range s.requests {
@@ -239,11 +238,11 @@ func (s *Session) lastNotification(e *transcript.Event) *transcript.Message {
 	return last
 }
 
-// isZero reports whether the id is what a program puts where it has none.
+// isZero reports whether the id is a common zero value for a missing id.
 func isZero(id wire.ID) bool { return id.Raw() == "0" || id.Raw() == "-1" || id.Raw() == `""` }
 
-// similarRequest returns the unanswered request whose id the response's id was made
-// from by a known mistake.
+// similarRequest returns the unanswered request whose id could have become the response's id by a
+// known mistake.
 func (s *Session) similarRequest(r *stray) (*Request, strayClass) {
 	for _, req := range s.requests {
 		if req.Event.Seq >= r.event.Seq || len(req.Responses) > 0 || req.misidentified != nil || !req.isStrictJSON {
@@ -256,7 +255,7 @@ func (s *Session) similarRequest(r *stray) (*Request, strayClass) {
 	return nil, unsolicited
 }
 
-// maxSafe is the largest integer that a double tells from its neighbours.
+// maxSafe is the largest integer that a double distinguishes from its neighbors.
 const maxSafe = 1<<53 - 1
 
 // beyondSafe reports whether the id is an integer that not every server can hold.
@@ -265,7 +264,7 @@ func beyondSafe(id wire.ID) bool {
 	return ok && id.IsInteger() && math.Abs(x) > maxSafe
 }
 
-// compareIDs says how got was made from sent; unsolicited means not at all.
+// compareIDs reports how got was made from sent; unsolicited means that it was not.
 func compareIDs(sent, got wire.ID) strayClass {
 	if sameJSON(sent, got) {
 		return respelled
@@ -288,20 +287,20 @@ func compareIDs(sent, got wire.ID) strayClass {
 	a, b := bare(sent), bare(got)
 	switch {
 	case a == b, strings.EqualFold(strings.TrimSpace(a), strings.TrimSpace(b)):
-		return echoed // another type, or another spelling
+		return echoed // another type or spelling
 	case sent.Raw() == "true" && b == "1", sent.Raw() == "false" && b == "0":
 		return echoed
 	case len(b) >= 8 && strings.HasPrefix(a, b):
 		return echoed // cut
 	}
 	if p, err := strconv.ParseFloat(a, 64); err == nil && gotNumber && (p == y || closeTo(p, y) && math.Abs(p) > maxSafe) {
-		return echoed // the text of a number became one
+		return echoed // a numeric string became a number
 	}
 	return unsolicited
 }
 
-// closeTo takes into account what doubles and 64-bit integers make of an
-// integer that they can't hold.
+// closeTo reports whether y is what doubles or 64-bit integers may make of the integer x, which
+// they can't hold.
 func closeTo(x, y float64) bool {
 	const limit = 1 << 63
 	return x == y || math.Abs(x-y) <= math.Abs(x)*1e-9 ||
@@ -324,7 +323,7 @@ func bare(id wire.ID) string {
 	return id.Raw()
 }
 
-// sameJSON reports whether both ids, of whatever type, are the same JSON value.
+// sameJSON reports whether both ids are the same JSON value, apart from integers.
 func sameJSON(a, b wire.ID) bool {
 	x, y := jsontext.Value(a.Raw()).Clone(), jsontext.Value(b.Raw()).Clone()
 	return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y) && !a.IsInteger()

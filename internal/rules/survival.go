@@ -8,30 +8,28 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Disruption is a message of the client that may name what the server does not
-// know (any more): a cancellation, progress, or an answer to a request that the
-// server has cancelled. It lasts until a ping behind it is answered, or the
-// client asks something else. If the server ends or falls silent meanwhile,
-// that falls on rules of their own, and not on those of requests.
+// A Disruption is a message of the client that may name something unknown to the server: a
+// cancellation, progress, or a response to a request that the server has cancelled. It lasts
+// until a later ping is answered or the client sends another request. If the server ends or stops
+// responding during a disruption, that is judged by rules of its own, not by those on requests.
 type Disruption struct {
 	Event   *transcript.Event
 	Message *wire.Message
-	// Cancelled is the client's newest request with the id that a cancellation
-	// names; nil where there is none.
+	// Cancelled is the client's newest request with the id that a cancellation names; nil if
+	// there is none.
 	Cancelled *Request
-	// Posed is the server's request that an answer came too late for; nil for
-	// notifications.
+	// Posed is the server's request for which the response came too late; nil for notifications.
 	Posed *transcript.Request
-	// Before is the disruption that still lasted when this one began, if any.
+	// Before is the disruption that still lasted when this one began, or nil.
 	Before *Disruption
-	// Mixed: another notification was sent behind it, which may be to blame.
+	// Mixed is set if another notification was sent after it, which may be the cause instead.
 	Mixed bool
 }
 
-// Disruption returns the one that lasts, if any.
+// Disruption returns the current disruption, or nil.
 func (s *Session) Disruption() *Disruption { return s.disruption }
 
-// noteDisruption takes note of a message of the client.
+// noteDisruption records a message of the client that may begin or end a disruption.
 func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
 	o := &Disruption{Event: e, Message: m, Before: s.disruption}
 	switch {
@@ -50,27 +48,27 @@ func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
 	case m.Kind == wire.Response:
 		o.Posed = s.repliesTo(m)
 		if o.Posed == nil || len(o.Posed.Cancellations) == 0 {
-			return // what the server waits for does it no harm
+			return // a response that the server waits for does no harm
 		}
 	default:
 		s.disruption = nil
 		return
 	}
-	if busy(s) { // whatever happens may be the work of another request
+	if busy(s) { // another request in progress may be the cause of anything that happens
 		o = nil
 	}
 	s.disruption = o
 }
 
-// borne ends the disruption when a request that was sent behind it is answered.
+// borne ends the disruption when a request that was sent after it is answered.
 func (s *Session) borne(req *Request) {
 	if s.disruption != nil && req.Event.Seq > s.disruption.Event.Seq {
 		s.disruption = nil
 	}
 }
 
-// tried reports whether a disruption may be the reason for which a was not answered
-// up to e: it is, where the server ended, and where a was sent behind it.
+// tried reports whether a disruption may be the reason that the request has no response up to e:
+// the server ended, or the request was sent after the disruption.
 func (s *Session) tried(req *Request, e *transcript.Event) bool {
 	return s.disruption != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > s.disruption.Event.Seq)
 }
@@ -80,8 +78,8 @@ func namedBy(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/requestId")
 }
 
-// Garbled reports whether text stands in a frame of the client that nobody can
-// read for certain, or may stand in one that was not kept to its end.
+// Garbled reports whether text is in a frame of the client that can't be read with certainty, or
+// may be in one that the transcript has only in part.
 func (s *Session) Garbled(text string) bool {
 	if s.sentIncomplete {
 		return true

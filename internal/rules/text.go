@@ -7,8 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// shown is how many bytes of the server's text a deviation quotes; the rest
-// stands in the evidence.
+// shown is how many bytes of the server's text a deviation quotes; the evidence has the rest.
 const shown = 160
 
 // excerpt returns the beginning of b, cut at a whole character.
@@ -23,6 +22,6 @@ func excerpt[T ~string | ~[]byte](b T) string {
 	return fmt.Sprintf("%s… (%d bytes)", string(b[:cut]), len(b))
 }
 
-// at returns the positions of events, in the order given, without those that
-// are nil or repeat the one before.
+// at returns the positions of events, in the order given, without nil events and without
+// consecutive duplicates.
 func at(events ...*transcript.Event) []int { return transcript.Positions(events...) }

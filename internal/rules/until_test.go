@@ -10,8 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Judging ends with its context, in the midst of a conversation and of a
-// message, and then says nothing.
+// Judging stops with its context, even in the middle of a message, and then returns no results.
 func TestJudgeUntil(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()

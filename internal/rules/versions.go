@@ -35,8 +35,8 @@ func versionRules() []Rule {
 	}
 }
 
-// known leaves alone a version that the client asked for, which is a matter of
-// versioning.initialize-other-version, and drafts, which have names of their own.
+// known skips a version that the client requested, which versioning.initialize-other-version
+// judges, and drafts, which have names of their own.
 func known(s *Session, out *Reporter) {
 	req := s.Initialize
 	if req == nil || !req.Succeeded() {
@@ -66,9 +66,8 @@ func known(s *Session, out *Reporter) {
 	}
 }
 
-// respected looks for what came with later revisions. Members of objects are
-// never of that kind: each revision lets a server add its own. Arrays are the
-// business of base.batch-not-emitted.
+// respected looks for constructs of later revisions. Extra members of objects are not among them:
+// each revision permits them. base.batch-not-emitted judges arrays.
 func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return
@@ -91,7 +90,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 		out.CameUp(respectedSince24)
 		out.CameUp(respectedSince25)
 		return
-	case c.content: // which types of content there are is a requirement of its own
+	case c.content: // another requirement covers the types of content
 		out.Elsewhere(respectedSince24)
 		out.Elsewhere(respectedSince25)
 		return
@@ -103,18 +102,18 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 		At:        shownBy(s, e, m),
 	}
 	for _, d.Requirement = range []string{respectedSince24, respectedSince25} {
-		out.Deviates(d) // the one that exists in the revision
+		out.Deviates(d) // only the requirement that exists in the revision has an effect
 	}
 }
 
-// construct is something on the wire and the revision that it came with.
+// construct is a part of a message, with the revision that introduced it.
 type construct struct {
 	name    string
 	since   spec.Revision
 	content bool // a type of content block
 }
 
-// newer returns the construct that came later.
+// newer returns the construct of the later revision.
 func newer(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
 		return b
@@ -122,8 +121,7 @@ func newer(a, b *construct) *construct {
 	return a
 }
 
-// newInMessage returns the newest construct in a request or notification of
-// the server.
+// newInMessage returns the newest construct in a request or notification of the server.
 func newInMessage(m *wire.Message) *construct {
 	switch m.Method {
 	case spec.MethodElicit:
@@ -150,7 +148,7 @@ func newInResult(method string, result jsontext.Value) *construct {
 	if result.Kind() != '{' {
 		return nil
 	}
-	if t, _ := wire.Text(wire.At(result, "/resultType")); t == "input_required" {
+	if t, _ := wire.Text(wire.At(result, "/resultType")); t == spec.ResultInputRequired {
 		return &construct{name: "a result of the type input_required", since: spec.V20260728}
 	}
 	var c *construct

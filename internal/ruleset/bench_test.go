@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// BenchmarkJudge judges whole recorded sessions by all rules, the schemas among
-// them. A message is one of either side; in the case "and read" its bytes are
-// read, too, which a run has done before.
+// BenchmarkJudge judges whole recorded sessions by all rules, including the schemas. It counts
+// the messages of both sides. The case "and read" also parses the bytes, which a run has done
+// before.
 func BenchmarkJudge(b *testing.B) {
 	for _, file := range []string{"everything-2025-11-25-shared.jsonl", "go-sdk-2025-11-25-shared.jsonl"} {
 		data, err := fixtures.Transcripts.ReadFile(path.Join("transcripts/recorded", file))

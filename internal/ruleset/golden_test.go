@@ -60,7 +60,7 @@ func (g golden) judge(events []*transcript.Event) []rules.Result {
 	return rules.Judge(ruleset.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
 }
 
-// told returns the findings in the form in which scripts announce them.
+// told returns the findings in the form in which transcripts announce them.
 func told(results []rules.Result) []transcript.Expectation {
 	var out []transcript.Expectation
 	for _, r := range results {
@@ -77,8 +77,8 @@ func told(results []rules.Result) []transcript.Expectation {
 	return out
 }
 
-// A broken transcript shows what it announces, and nothing else. Every rule
-// has one for each requirement that it judges.
+// A broken transcript has exactly the findings that it announces. Every rule has one for each of
+// its requirements.
 func TestBrokenTranscripts(t *testing.T) {
 	shown := map[string]bool{}
 	for _, g := range goldens(t, "broken") {
@@ -120,9 +120,8 @@ func TestBrokenTranscripts(t *testing.T) {
 	}
 }
 
-// rewordExpected replaces the summaries in a broken transcript by those that the
-// rules give now. It changes words alone: requirements, outcomes and their number
-// have to agree.
+// rewordExpected replaces the summaries in a broken transcript by the current ones. It changes
+// only words: requirements, outcomes and their number have to be equal.
 func rewordExpected(t *testing.T, file string, want, got []transcript.Expectation) {
 	t.Helper()
 	key := func(e transcript.Expectation) string { return e.Requirement + " " + e.Outcome }
@@ -134,7 +133,7 @@ func rewordExpected(t *testing.T, file string, want, got []transcript.Expectatio
 	if err != nil {
 		t.Fatal(err)
 	}
-	var was, is []transcript.Expectation // with other words
+	var was, is []transcript.Expectation // with different summaries
 	for _, e := range want {
 		if !slices.Contains(got, e) {
 			was = append(was, e)
@@ -174,14 +173,14 @@ func TestEveryRuleWasSeenKept(t *testing.T) {
 	}
 	for _, r := range ruleset.All() {
 		for _, id := range r.Requirements {
-			if !kept[r.ID+" "+id] && r.ID+" "+id != "rule.message-utf8 base.jsonrpc-2-0" { // which rule.jsonrpc-version counts
+			if !kept[r.ID+" "+id] && r.ID+" "+id != "rule.message-utf8 base.jsonrpc-2-0" { // rule.jsonrpc-version counts it
 				t.Errorf("in no transcript in fixtures/transcripts %s sees %s kept", r.ID, id)
 			}
 		}
 	}
 }
 
-// Rules are whole, and their ids are their own.
+// Rules are complete, and their ids are unique.
 func TestRulesAreWhole(t *testing.T) {
 	ids := map[string]bool{}
 	for _, r := range ruleset.All() {
@@ -197,8 +196,8 @@ func TestRulesAreWhole(t *testing.T) {
 	}
 }
 
-// What is legal, or was recorded with a real server and checked, shows no
-// finding but notes.
+// Legal transcripts, and those recorded with a real server and checked, have no findings but
+// notes.
 func TestKeptTranscripts(t *testing.T) {
 	for _, folder := range []string{"kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
@@ -213,8 +212,7 @@ func TestKeptTranscripts(t *testing.T) {
 	}
 }
 
-// That secrets are taken out of a transcript changes nothing of what is found
-// in it.
+// Redaction of a transcript does not change its findings.
 func TestRedactionChangesNoVerdict(t *testing.T) {
 	redactor := transcript.NewRedactor(redact.New("Method not found", "Parse error"))
 	for _, folder := range []string{"broken", "kept", "recorded"} {
@@ -222,9 +220,9 @@ func TestRedactionChangesNoVerdict(t *testing.T) {
 			before, after := g.judge(g.Events), g.judge(redactor.Events(g.Events))
 			for _, results := range [][]rules.Result{before, after} {
 				for i := range results {
-					results[i].Unclear = "" // quotes what was redacted, too
+					results[i].Unclear = "" // quotes redacted text too
 					for j := range results[i].Deviations {
-						results[i].Deviations[j].Seen = "" // quotes what was redacted
+						results[i].Deviations[j].Seen = "" // quotes redacted text
 					}
 				}
 			}

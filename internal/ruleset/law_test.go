@@ -16,11 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// line is one frame: "> " and what the client sends, or "< " and what the
-// server does.
+// line is one frame: "> " and what the client sends, or "< " and what the server sends.
 type line string
 
-// and puts several lines together between which nothing comes.
+// and joins lines that stay together.
 func and(lines ...line) line {
 	parts := make([]string, 0, len(lines))
 	for _, l := range lines {
@@ -29,9 +28,8 @@ func and(lines ...line) line {
 	return line(strings.Join(parts, "\n"))
 }
 
-// strand is what belongs together and keeps its order: a request and its
-// answer, with all that may come between. What stands in other strands may
-// come between any two of its lines.
+// strand is a sequence of lines that keeps its order: a request and its response, and what
+// belongs between them. Lines of other strands may come between any two of its lines.
 type strand []line
 
 // weaver draws strands of a session in one revision.
@@ -75,7 +73,7 @@ func notice(side, method, params string) line {
 	return line(fmt.Sprintf(`%s {"jsonrpc":"2.0","method":%q%s}`, side, method, params))
 }
 
-// exchange is a request and its answer.
+// exchange returns a request and its response.
 func (w *weaver) exchange(method, params, answer string) strand {
 	id := w.id()
 	return strand{w.ask(id, method, params), result(id, answer)}
@@ -94,7 +92,7 @@ const (
 	said         = `{"content":[{"type":"text","text":"done"}]}`
 )
 
-// plainly are exchanges in which nothing comes between.
+// plainly returns an exchange with nothing in between.
 func (w *weaver) plainly() strand {
 	all := []func() strand{
 		func() strand { return w.exchange("ping", "", `{}`) },
@@ -145,7 +143,7 @@ func (w *weaver) plainly() strand {
 	return rapid.SampledFrom(all).Draw(w.t, "exchange")()
 }
 
-// reporting is a call that reports its progress.
+// reporting returns a call that reports its progress.
 func (w *weaver) reporting() strand {
 	id, token := w.id(), w.id()
 	s := strand{w.ask(id, "tools/call", fmt.Sprintf(`{"name":"slow","_meta":{"progressToken":%s}}`, token))}
@@ -155,8 +153,8 @@ func (w *weaver) reporting() strand {
 	return append(s, result(id, said))
 }
 
-// cancelled is a call that is cancelled: an answer that was under way may still
-// come, but not after what the client asked later.
+// cancelled returns a call that is cancelled. A response in transit may still come, but not after
+// the response to a later request.
 func (w *weaver) cancelled() strand {
 	id, token := w.id(), w.id()
 	report := func(n int) line {
@@ -176,7 +174,7 @@ func (w *weaver) cancelled() strand {
 	return append(s, cancel)
 }
 
-// asking is a call during which the server asks the client.
+// asking returns a call during which the server sends a request to the client.
 func (w *weaver) asking() strand {
 	id := w.id()
 	w.serverID++
@@ -209,7 +207,7 @@ func (w *weaver) asking() strand {
 	return append(s, result(id, said))
 }
 
-// subscribing is a subscription with its updates; one may cross its end.
+// subscribing returns a subscription with its updates; an update may cross its end.
 func (w *weaver) subscribing() strand {
 	on, off := w.id(), w.id()
 	updated := notice("<", "notifications/resources/updated", `{"uri":"file:///a.txt"}`)
@@ -228,7 +226,7 @@ func (w *weaver) subscribing() strand {
 	return append(s, result(off, `{}`))
 }
 
-// logging are log messages around a change of the level.
+// logging returns log messages around a change of the level.
 func (w *weaver) logging() strand {
 	levels := []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 	say := func(from int) line {
@@ -246,7 +244,7 @@ func (w *weaver) logging() strand {
 	return s
 }
 
-// walking is a walk through a list of two pages.
+// walking returns a walk through a list of two pages.
 func (w *weaver) walking() strand {
 	first, second := w.id(), w.id()
 	return strand{
@@ -257,7 +255,7 @@ func (w *weaver) walking() strand {
 	}
 }
 
-// batched are two requests in a batch, where there are batches.
+// batched returns two requests in a batch, if the revision has batches.
 func (w *weaver) batched() strand {
 	a, b := w.id(), w.id()
 	answers := []string{
@@ -272,7 +270,7 @@ func (w *weaver) batched() strand {
 	}
 }
 
-// strands draws what is said after the handshake.
+// strands draws the strands after the handshake.
 func (w *weaver) strands() []strand {
 	var out []strand
 	for range rapid.IntRange(1, 12).Draw(w.t, "exchanges") {
@@ -289,7 +287,7 @@ func (w *weaver) strands() []strand {
 	return out
 }
 
-// woven draws an order in which the lines of all strands may be said.
+// woven draws an order of the lines of all strands.
 func (w *weaver) woven(strands []strand) []line {
 	var out []line
 	for len(strands) > 0 {
@@ -348,12 +346,12 @@ func record(t *rapid.T, woven []line) []*transcript.Event {
 	return events
 }
 
-// A valid session, in whatever order and at whatever times its parts come,
-// gives no finding but notes; nor does its beginning.
+// A valid session has no findings but notes, in whatever order and at whatever times its parts
+// come; nor has any prefix of it.
 func TestValidSessionsInAnyOrder(t *testing.T) {
 	all := ruleset.All()
 	rapid.Check(t, func(t *rapid.T) {
-		w := &weaver{t: t, revision: rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")}
+		w := &weaver{t: t, revision: rapid.SampledFrom(spec.Revisions()).Draw(t, "revision")}
 		lines := w.handshake()
 		if rapid.Bool().Draw(t, "one list in pages") {
 			lines = append(lines, w.walking()...)

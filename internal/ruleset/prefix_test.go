@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// heavy returns the first deviation that is more than a note, or nil.
+// heavy returns the first deviation that is more severe than a note, or nil.
 func heavy(results []rules.Result) (*rules.Result, *verdict.Deviation) {
 	for i := range results {
 		r := &results[i]
@@ -26,11 +26,11 @@ func heavy(results []rules.Result) (*rules.Result, *verdict.Deviation) {
 	return nil, nil
 }
 
-// prefixes are how many at most are judged of a transcript.
+// prefixes is the maximum number of prefixes judged of a transcript.
 const prefixes = 40
 
-// cuts returns where a conversation of n events is cut off; salt spreads the
-// cuts of equally long ones.
+// cuts returns the positions at which a conversation of n events is cut off; salt varies them for
+// transcripts of the same length.
 func cuts(n, salt int) []int {
 	if n <= prefixes || os.Getenv("MCP_CONFORM_EVERY_PREFIX") != "" {
 		out := make([]int, n)
@@ -46,8 +46,8 @@ func cuts(n, salt int) []int {
 	return out
 }
 
-// impatient reports whether the client had given up, n events into the
-// conversation, on what was answered later: then it had a finding.
+// impatient reports whether the client had given up after n events on a request that was answered
+// later. That prefix has a legitimate finding.
 func impatient(events []*transcript.Event, n int) bool {
 	for _, e := range events[:n] {
 		if e.Kind != transcript.GaveUp {
@@ -64,16 +64,16 @@ func impatient(events []*transcript.Event, n int) bool {
 	return false
 }
 
-// inResponse reports whether n events into the conversation the server is in the
-// middle of a response that is no event stream: its body is still to come.
+// inResponse reports whether after n events the server is in the middle of a response other than
+// an event stream, whose body is still to come.
 func inResponse(events []*transcript.Event, n int) bool {
 	last := events[max(0, n-1)]
 	return last.Kind == transcript.Responded && transcript.ParseHead(last.Raw).MediaType() != transcript.EventStream
 }
 
-// What is legal is legal at any time, so a conversation may be judged while it
-// goes on: what did not come yet is not counted as a failure.
-// MCP_CONFORM_EVERY_PREFIX=1 tries every prefix, which takes seconds more.
+// A legal conversation is legal at any time, so an open one may be judged: what has not come yet
+// is not counted as a failure. MCP_CONFORM_EVERY_PREFIX=1 tests every prefix, which takes a few
+// seconds more.
 func TestPrefixesOfKeptTranscripts(t *testing.T) {
 	salt := 0
 	for _, folder := range []string{"kept", "recorded"} {
@@ -94,9 +94,8 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 	}
 }
 
-// What was found while a conversation goes on is found in the whole of it, too.
-// It is judged where the client goes on: before, the server may be in the middle
-// of a message.
+// Findings on a prefix are also findings on the whole conversation. Prefixes end before a message
+// of the client, because the server may be in the middle of a message at other times.
 func TestWhatWasFoundStays(t *testing.T) {
 	found, all := 0, ruleset.All()
 	for _, g := range goldens(t, "broken") {

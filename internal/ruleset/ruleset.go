@@ -8,6 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules/clientfeatures"
 	"github.com/mcp-conform/mcp-conform/internal/rules/serverfeatures"
 	"github.com/mcp-conform/mcp-conform/internal/rules/shapes"
+	"github.com/mcp-conform/mcp-conform/internal/rules/stateless"
 	"github.com/mcp-conform/mcp-conform/internal/rules/streamablehttp"
 	"github.com/mcp-conform/mcp-conform/internal/rules/tasks"
 	"github.com/mcp-conform/mcp-conform/internal/rules/utilities"
@@ -23,5 +24,6 @@ func All() []rules.Rule {
 		clientfeatures.Rules(),
 		streamablehttp.Rules(),
 		tasks.Rules(),
+		stateless.Rules(),
 	)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// typicalMessages returns messages that servers often send, with the method of the
+// typicalMessages returns messages that servers often send. asked is the method of the
 // request.
 func typicalMessages() []struct{ name, asked, message string } {
 	var tools strings.Builder

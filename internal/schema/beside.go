@@ -11,7 +11,7 @@ import (
 // right JSON type.
 type extra func(c *checker, v []byte)
 
-// written returns an extra that checks the text of a string.
+// written returns an extra that requires fits to accept the text of a string.
 func written(k Kind, permitted string, fits func(text []byte) bool) extra {
 	return func(c *checker, v []byte) {
 		if !fits(inner(v)) {
@@ -53,8 +53,8 @@ func textOrBlob(c *checker, v []byte) {
 	}
 }
 
-// asksSomething requires an InputRequiredResult to have the requests, or a state
-// for the client to send back.
+// asksSomething requires an InputRequiredResult to have inputRequests, or a requestState
+// that the client sends back.
 func asksSomething(c *checker, v []byte) {
 	if valueOf(v, "inputRequests") == nil && valueOf(v, "requestState") == nil {
 		c.found(NoInputRequired, Beside, "inputRequests, requestState or both", "neither")
@@ -124,7 +124,7 @@ var base64Digit = func() (t [256]bool) {
 	return t
 }()
 
-// isNoBlank reports whether s contains more than whitespace.
+// isNoBlank reports whether s contains anything but whitespace.
 func isNoBlank(s []byte) bool { return len(bytes.Trim(s, " \t\r\n")) > 0 }
 
 // isMIME reports whether s is type/subtype. It does not check parameters.
@@ -143,9 +143,9 @@ func isToken(s []byte) bool {
 	return len(s) > 0
 }
 
-// mayBe returns a function that reports whether a MIME type may be of one of the
-// top-level types. It accepts generic types such as application, and anything
-// that is not a MIME type, which mediaType reports.
+// mayBe returns a function that reports whether a MIME type may be of one of the top-level
+// types. The function accepts generic types such as application, and anything that is not a
+// MIME type, which mediaType reports.
 func mayBe(tops ...string) func(s []byte) bool {
 	return func(s []byte) bool {
 		top, _, _ := bytes.Cut(bytes.ToLower(s), []byte("/"))

@@ -19,7 +19,7 @@ type checker struct {
 	base string // the JSON pointer of the value at which the walk began
 	path []step
 	in   string // the innermost named type
-	deep int    // the number of steps that lead to it
+	deep int    // the length of the path to it
 	met  Met
 	out  []Violation
 }
@@ -32,7 +32,7 @@ type step struct {
 	index int
 }
 
-// full reports whether the limit of violations has been reached.
+// full reports whether the maximum number of violations has been reached.
 func (c *checker) full() bool { return len(c.out) >= MaxViolations }
 
 // pointer returns the JSON pointer of the current value.
@@ -77,10 +77,10 @@ func (c *checker) found(k Kind, basis Basis, permitted, seen string) {
 	}
 }
 
-// asserted adds a violation that the official schema refuses too.
+// asserted adds a violation that the official schema also reports.
 func (c *checker) asserted(k Kind, permitted, seen string) { c.found(k, Schema, permitted, seen) }
 
-// at checks the value that the step leads to.
+// at checks v, the value to which s leads from the current value.
 func (c *checker) at(s step, v []byte, t *typ) {
 	c.path = append(c.path, s)
 	c.check(v, t)
@@ -133,7 +133,7 @@ func (c *checker) check(v []byte, t *typ) {
 	c.also(v, t)
 }
 
-// also makes the checks that the official schema does not make.
+// also applies the checks that the official schema does not make.
 func (c *checker) also(v []byte, t *typ) {
 	for _, e := range t.extras {
 		e(c, v)
@@ -144,7 +144,7 @@ func (c *checker) checkObject(v []byte, t *typ) {
 	if len(t.members) == 0 && t.rest == nil && t.shapes == nil {
 		return
 	}
-	// If a name occurs twice, the last value counts, as everywhere in this package.
+	// If a name occurs twice, the last value is used, as everywhere in this package.
 	var values [maxMembers][]byte
 	for cur := wire.NewWalker(v); ; {
 		name, value, ok := cur.Member()
@@ -234,8 +234,8 @@ func (t *typ) hasRequired(v []byte) bool {
 	return true
 }
 
-// valueOf returns the value of a member of object v, the last one if the name
-// occurs twice, nil if there is none.
+// valueOf returns the value of a member of object v: the last one if the name occurs twice,
+// nil if there is none.
 func valueOf(v []byte, wanted string) []byte {
 	if kindOf(v) != '{' {
 		return nil
@@ -291,7 +291,7 @@ func (c *checker) checkNumber(v []byte, t *typ) {
 	if t.min == nil && t.max == nil {
 		return
 	}
-	// ParseFloat returns infinity for numbers beyond float64, which compares right.
+	// ParseFloat returns infinity for numbers beyond float64, which compares as needed.
 	f, _ := strconv.ParseFloat(string(v), 64)
 	if t.min != nil && f < *t.min || t.max != nil && f > *t.max {
 		c.asserted(OutOfRange, t.permitted(), excerpt(v))

@@ -44,7 +44,7 @@ func compile(r spec.Revision) *Validator {
 // A choice is a type that a result may have, with its condition.
 type choice struct {
 	typ  *typ
-	when func(result []byte) bool // nil: always
+	when func(result []byte) bool // nil if it always applies
 }
 
 func byMethod(rows []row, r spec.Revision, done map[*typ]*typ) map[string]*typ {

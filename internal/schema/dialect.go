@@ -16,9 +16,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Servers send the schemas of their tools, so this package treats them as
-// untrusted: it loads nothing that they refer to, and does not judge by schemas
-// that are large, deep, expensive to evaluate or of an unknown dialect.
+// Servers send the schemas of their tools, so this package treats them as untrusted: it
+// loads nothing that they refer to, and does not judge by schemas that are large, deep,
+// expensive to evaluate, or of an unknown dialect.
 
 // maxSchema is the maximum size, in bytes, of schemas and of values that are
 // judged by one; larger ones are not examined.
@@ -48,9 +48,9 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 	return func(d *jsonschema.Draft) *jsonschema.Schema { return once[d]() }
 }()
 
-// draftsFor returns the dialects that a schema may have: the one that it names, or
-// none if that is unknown. A schema that names none is 2020-12 since 2025-11-25;
-// earlier revisions don't say.
+// draftsFor returns the dialects that a schema may have: the one that it names, or none if
+// that is unknown. The dialect of a schema that names none is 2020-12 since 2025-11-25;
+// earlier revisions do not define it.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
 		url := strings.TrimSuffix(string(inner(named)), "#")
@@ -78,8 +78,8 @@ const maxCached = 1024
 
 var seed = maphash.MakeSeed()
 
-// remember returns the stored result for key, or computes and stores it with find.
-// Concurrent callers may compute the same result twice.
+// remember returns the stored result for key. If there is none, it calls find and stores
+// the result. Concurrent callers may compute the same result twice.
 func remember[T any](mutex *sync.Mutex, kept *map[uint64]T, key []byte, find func() T) T {
 	sum := maphash.Bytes(seed, key)
 	mutex.Lock()
@@ -107,8 +107,8 @@ func jsonSchema(c *checker, v []byte) {
 	}
 }
 
-// schemaProblem returns what is wrong with a schema, "" if it is valid in one of
-// its possible dialects or can't be judged.
+// schemaProblem returns what is wrong with a schema, or "" if it is valid in one of its
+// possible dialects or can't be judged.
 func schemaProblem(v []byte, r spec.Revision) string {
 	value, ok := decoded(v)
 	if !ok {
@@ -215,8 +215,8 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not loaded: schemas from a server stand alone", url)
 }
 
-// guarded calls f, and reports false if f panicked: a server's schema or value
-// must not crash the program, even if it makes the library panic.
+// guarded calls f, and returns false if f panicked: a server's schema or value must not
+// crash the program, even if it makes the library panic.
 func guarded(f func() error) (judged bool, verdict error) {
 	defer func() {
 		if recover() != nil {
@@ -226,8 +226,8 @@ func guarded(f func() error) (judged bool, verdict error) {
 	return true, f()
 }
 
-// describe returns where and why a value was refused, "" if it was accepted, or
-// refused only because of formats, which are not asserted.
+// describe returns where and why a value was rejected. It returns "" if the value was
+// accepted, or rejected only because of formats, which are not asserted.
 func describe(err error) string {
 	var refused *jsonschema.ValidationError
 	if !errors.As(err, &refused) {
@@ -244,7 +244,8 @@ func describe(err error) string {
 	return excerpt([]byte(where)) + ": " + clip([]byte(leaf.BasicOutput().Error.String()), 2*maxExcerpt)
 }
 
-// deepest returns the first of the causes that are deepest in the value.
+// deepest returns the first of the causes that are deepest in the value. It ignores
+// formats.
 func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	if len(e.Causes) == 0 {
 		if _, format := e.ErrorKind.(*kind.Format); format {
@@ -261,8 +262,8 @@ func deepest(e *jsonschema.ValidationError) *jsonschema.ValidationError {
 	return best
 }
 
-// decoded returns the value in the form that the library needs. It reports false
-// for a value that must not be examined.
+// decoded returns the value in the form that the library needs. It returns false for a
+// value that must not be examined.
 func decoded(v []byte) (any, bool) {
 	if len(v) == 0 || len(v) > maxSchema {
 		return nil, false

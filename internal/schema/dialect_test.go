@@ -45,7 +45,7 @@ func TestDialects(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			tools := `{"tools":[{"name":"a","inputSchema":{` + c.members + `,"type":"object"}}]}`
-			for range 2 { // the second time it is remembered
+			for range 2 { // the second result comes from the cache
 				got := For(c.revision).Result(spec.MethodToolsList, []byte(tools))
 				if valid := len(got) == 0; valid != c.valid {
 					t.Errorf("%s gives %v", tools, got)

@@ -16,7 +16,7 @@ var oddValues = []any{
 	map[string]any{}, map[string]any{"a": nil}, map[string]any{"a": map[string]any{}}, map[string]any{"type": "object"},
 }
 
-// samples include strings that pass the checks that the schema cannot express.
+// samples include strings that pass the checks that the official schema cannot express.
 var samples = []string{"aGVsbG8=", "text/plain", "image/png", "file:///a", "file:///{a}", "2025-01-12T15:00:58Z", "any", "a", ""}
 
 // instance draws a value of type t.
@@ -133,10 +133,10 @@ func count(v any, n *int) {
 	}
 }
 
-// dropped stands for a member or an element to remove.
+// dropped marks a member or an element to remove.
 type dropped struct{}
 
-// replace copies v and changes the value that is at steps ahead in the walk.
+// replace copies v and changes the value that the walk reaches after at more steps.
 func replace(rt *rapid.T, v any, at *int, known []string) any {
 	here := *at == 0
 	*at--

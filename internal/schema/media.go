@@ -56,7 +56,8 @@ func essence(s []byte) []byte {
 	return bytes.TrimSpace(e)
 }
 
-// shownInIcons reports whether clients must or should support such an icon.
+// shownInIcons reports whether s is an image type that clients must or should support in
+// icons.
 func shownInIcons(s []byte) bool {
 	for _, t := range []string{"image/png", "image/jpeg", "image/jpg", "image/svg+xml", "image/webp"} {
 		if bytes.EqualFold(essence(s), []byte(t)) {

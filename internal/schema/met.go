@@ -2,15 +2,14 @@ package schema
 
 import "fmt"
 
-// A Place is the number of a named type, or of a member of one, in a validator.
+// A Place is the number that a validator assigns to a named type, or to a member of one.
 // The zero value is not a place.
 type Place uint16
 
 // maxPlaces is one more than the number of places that a revision may have.
 const maxPlaces = 384
 
-// Met is the set of places that occur in a message, and so of the places that the
-// message says something about.
+// Met is the set of places that occur in a message.
 type Met [maxPlaces / 64]uint64
 
 func (m *Met) add(p Place) { m[p/64] |= 1 << (p % 64) }

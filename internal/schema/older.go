@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// InDraft07 returns what Structured would return if the schema were of draft-07.
-// It reports false if the schema names its own dialect.
+// InDraft07 returns what Structured would return if the schema's dialect were draft-07. It
+// returns false if the schema names its own dialect.
 func (v *Validator) InDraft07(schema, value jsontext.Value) ([]Violation, bool) {
 	schema = trimmed(schema)
 	if kindOf(schema) != '{' || valueOf(schema, "$schema") != nil {
@@ -43,8 +43,7 @@ func (v *Validator) BreaksModern(schema, value jsontext.Value) bool {
 // on prefixItems, so strip removes both.
 var modern = []string{"prefixItems", "dependentRequired", "dependentSchemas", "minContains", "maxContains"}
 
-// strip removes the modern keywords from a schema, and reports whether there were
-// any.
+// strip removes the modern keywords from a schema, and reports whether there were any.
 func strip(schema any) bool {
 	s := membersOf(schema)
 	found := false

@@ -8,13 +8,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestOlderDialects checks which dialects a value fits if they differ.
+// TestOlderDialects checks to which dialects a value conforms, for schemas that mean
+// different things in them.
 func TestOlderDialects(t *testing.T) {
 	const point = `{"type":"object","properties":{"at":{"type":"array","prefixItems":[{"type":"number"}],"items":false}}}`
 	for _, c := range []struct {
 		name, schema, value string
-		modern              bool // breaks by new keywords alone
-		draft07             bool // fits draft-07
+		modern              bool // violates the schema only by new keywords
+		draft07             bool // conforms to draft-07
 	}{
 		{"it fits", point, `{"at":[1]}`, false, false},
 		{"of another type", point, `{"at":["1"]}`, true, false},

@@ -5,7 +5,7 @@
 //
 // The package also checks what the official schemas do not assert: base64, URIs
 // and so on. Such violations have the Basis Beside, and the checks are lenient:
-// anything that a standard can be read to permit is no violation.
+// anything that a standard can be read to permit is not a violation.
 package schema
 
 import (
@@ -20,15 +20,15 @@ import (
 // MaxViolations is the maximum number of violations reported for one message.
 const MaxViolations = 20
 
-// A Basis says what a violation violates.
+// A Basis is the source of the rule that a violation breaks.
 type Basis string
 
-// The bases.
+// The bases of a violation.
 const (
-	// Schema violations are refused by the official schema too.
+	// Schema violations are also violations of the official schema.
 	Schema Basis = "schema"
-	// Beside violations are accepted by the official schema, but violate its
-	// comments, a page of the specification or a standard that these refer to.
+	// Beside violations are accepted by the official schema, but violate its comments, a
+	// page of the specification, or a standard to which these refer.
 	Beside Basis = "beside"
 )
 
@@ -130,9 +130,9 @@ func For(r spec.Revision) *Validator {
 // Revision returns the revision whose types v uses.
 func (v *Validator) Revision() spec.Revision { return v.revision }
 
-// Result judges the result of a request for the method, also one that the client
-// sends to the server. Pointers begin at the result. If the revision does not
-// have the method, only the common members of results are judged.
+// Result judges the result of a request for the method, including results that the client
+// sends to the server. Pointers begin at the result. If the revision does not have the
+// method, only the common members of results are judged.
 func (v *Validator) Result(method string, result jsontext.Value) []Violation {
 	result = trimmed(result)
 	return violations(v.judge("", result, v.resultType(method, result)))
@@ -143,9 +143,9 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 	return violations(v.judge("", e, v.errorType(e)))
 }
 
-// Notification judges the params of a notification from the server, also if they
-// are absent; pointers begin at the message. If the revision does not have the
-// method, only the common members of notifications are judged.
+// Notification judges the params of a notification from the server, even if they are
+// absent; pointers begin at the message. If the revision does not have the method, only the
+// common members of notifications are judged.
 func (v *Validator) Notification(m *wire.Message) []Violation {
 	return violations(v.params(m, v.notifications, v.plain.notification))
 }
@@ -156,14 +156,14 @@ func (v *Validator) Request(m *wire.Message) []Violation {
 }
 
 // Message judges the params, the result or the error of a message from the server,
-// according to its kind. A result is judged by asked, the method of the request.
-// Pointers begin at the message. The envelope (jsonrpc, id, which members may
-// occur together) is not judged here.
+// according to its kind. asked is the method of the request to which a result belongs.
+// Pointers begin at the message. The envelope (jsonrpc, id, which members may occur
+// together) is not judged here.
 func (v *Validator) Message(m *wire.Message, asked string) []Violation {
 	return violations(v.Examine(m, asked))
 }
 
-// Examine judges as Message does, and also returns the places that occurred.
+// Examine is like Message, and also returns the places that occur in the message.
 func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
 	switch m.Kind {
 	case wire.Request:
@@ -190,7 +190,7 @@ func (v *Validator) Examine(m *wire.Message, asked string) (Met, []Violation) {
 
 func violations(_ Met, out []Violation) []Violation { return out }
 
-// checkers is a pool: without it, they would cause most of the allocations for a
+// checkers is a pool because checkers would otherwise cause most of the allocations for a
 // valid message.
 var checkers = sync.Pool{New: func() any { return new(checker) }}
 
@@ -212,8 +212,8 @@ func (v *Validator) judge(base string, value jsontext.Value, t *typ) (Met, []Vio
 	return v.walk(base, func(c *checker) { c.check(trimmed(value), t) })
 }
 
-// params judges the params as a member of the message, so that it reports missing
-// ones that are required.
+// params judges the params as a member of the message, and so reports missing params that
+// are required.
 func (v *Validator) params(m *wire.Message, types map[string]*typ, other *typ) (Met, []Violation) {
 	t, ok := types[m.Method]
 	if !ok {

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A spoken message is one that a real server sent, with the method of its request.
+// A spoken is a message that a real server sent, with the method of its request.
 type spoken struct {
 	message *wire.Message
 	asked   string
@@ -65,7 +65,7 @@ func spokenIn(events []*transcript.Event, file string) []spoken {
 	return out
 }
 
-// payload returns the part of a message to compare, and what to compare it with.
+// payload returns the part of a message to compare, and the subject to compare it with.
 func (o *official) payload(v *Validator, s spoken) (raw []byte, x subject) {
 	m := s.message
 	switch suffix := "Notification"; {

@@ -18,10 +18,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// These tests compare the types with the official schemas, which are in the folder
-// that MCP_SPEC_SCHEMAS names, as <revision>.json or <revision>/schema.json. They
-// draw instances of each type that a server sends, and mutate each in one place.
-// Both schemas must accept an instance, or both must refuse it.
+// These tests compare the types with the official schemas, which are in the folder that
+// MCP_SPEC_SCHEMAS names, as <revision>.json or <revision>/schema.json. They draw instances
+// of each type that a server sends, and mutate each in one place. Both schemas must accept
+// an instance, or both must reject it.
 
 // comparisonsWanted is the minimum number of comparisons for each revision.
 const comparisonsWanted = 20_000
@@ -29,8 +29,8 @@ const comparisonsWanted = 20_000
 // mutationsEach is how many mutations of each instance are compared.
 const mutationsEach = 15
 
-// exemptions are the accepted differences: values that the official schema refuses
-// and this package accepts.
+// exemptions are the accepted differences: values that the official schema rejects and this
+// package accepts.
 var exemptions = []struct {
 	reason    string
 	revisions []spec.Revision
@@ -219,7 +219,7 @@ func (o *official) both(a, b string) *jsonschema.Schema {
 	return o.compiled[url]
 }
 
-// withMethod returns the name of the definition of the method's message.
+// withMethod returns the name of the definition of the message with this method.
 func (o *official) withMethod(method, suffix string) string {
 	for name, d := range o.all {
 		properties, _ := d.(map[string]any)["properties"].(map[string]any)
@@ -265,8 +265,8 @@ func resultTyped(name string) func(any) any {
 	}
 }
 
-// messages returns subjects for messages: they are compared with their envelope,
-// but only the params are mutated.
+// messages returns subjects for messages: these are compared with their envelope, but only
+// the params are mutated.
 func (o *official) messages(t *testing.T, types map[string]*typ, suffix string) []subject {
 	var out []subject
 	for _, method := range sorted(types) {
@@ -364,8 +364,8 @@ func (o *official) parts() []subject {
 	return out
 }
 
-// allCompared checks that every message which the official schema lists for
-// servers was a subject.
+// allCompared checks that every message that the official schema lists for servers was a
+// subject.
 func (o *official) allCompared(t *testing.T) {
 	for _, union := range []string{"ServerResult", "ServerNotification", "ServerRequest"} {
 		u, _ := o.all[union].(map[string]any)

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// says returns the violations as text, one on each line.
+// says returns the violations as text, one per line.
 func says(all []Violation) string {
 	var lines []string
 	for _, v := range all {

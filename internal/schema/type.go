@@ -20,7 +20,7 @@ const (
 	isBoolean
 	isNull
 	oneOfForms // the alternative that accepts the value's JSON type
-	oneOfTags  // the case that a member of the object names
+	oneOfTags  // the case that a member of the object selects
 )
 
 // A typ is a type of the specification. In the source, marks on members, cases and
@@ -41,10 +41,10 @@ type typ struct {
 	most *bound // of a list: the maximum number of elements
 
 	words    []string // of a text: the permitted values; nil: any
-	min, max *float64 // of a number
+	min, max *float64 // nil if any text is permitted
 
 	alternatives []*typ // of oneOfForms
-	tag          string // of oneOfTags: the member that names the case
+	tag          string // of oneOfTags: the member that selects the case
 	cases        []member
 	untagged     *typ // of oneOfTags: the type if that member is missing; may be nil
 }
@@ -66,12 +66,12 @@ func (s span) has(r spec.Revision) bool {
 	return r.AtLeast(s.first) && (s.last == "" || s.last.AtLeast(r))
 }
 
-// A bound is a maximum number of elements. The schema asserts it in some revisions;
-// in the others only the text has it.
+// A bound is a maximum number of elements. The schema asserts it in some revisions; in the
+// others it is only in the text of the specification.
 type bound struct {
 	count    int
 	asserted span
-	beside   bool // compiled: only the text of this revision has it
+	beside   bool // compiled: it is only in the text of this revision
 }
 
 var (
@@ -85,7 +85,7 @@ var (
 	record = &typ{form: isObject}
 )
 
-// A part is what an object is built from: a member, or a group of members.
+// A part is a member of an object, or a group of members.
 type part interface{ list() []member }
 
 func (m member) list() []member { return []member{m} }
@@ -95,7 +95,7 @@ type group []member
 
 func (g group) list() []member { return g }
 
-// with joins several parts to one group.
+// with joins parts to one group.
 func with(parts ...part) group {
 	var g group
 	for _, p := range parts {
@@ -138,7 +138,7 @@ func table(t *typ) *typ { return &typ{form: isObject, rest: t} }
 
 func list(t *typ) *typ { return &typ{form: isList, elem: t} }
 
-// words returns a string type with the given values.
+// words returns a string type that permits only the given values.
 func words(w ...string) *typ { return &typ{form: isText, words: w} }
 
 // either returns a type that uses the first of the types that accepts the value's
@@ -150,21 +150,21 @@ func tagged(tag string, cases ...part) *typ {
 	return &typ{form: oneOfTags, tag: tag, cases: with(cases...)}
 }
 
-// when returns a case of tagged.
+// when returns a case for tagged.
 func when(name string, t *typ) member { return member{name: name, typ: t} }
 
 // orWithout sets the type of objects that lack the tag.
 func (t typ) orWithout(untagged *typ) *typ { t.untagged = untagged; return &t }
 
-// shaped requires that an object also has one of the shapes. Only here are types
-// tried in turn: the first shape that fits counts, else the first whose required
-// members are present.
+// shaped requires that an object also has one of the shapes. This is the only construct for
+// which several types are tried: the object is judged by the first shape that it satisfies,
+// else by the first whose required members are present.
 func (t typ) shaped(shapes ...member) *typ { t.shapes = shapes; return &t }
 
 // shape returns a shape of an object.
 func shape(name string, parts ...part) member { return when(name, object(name, parts...)) }
 
-// within bounds a number on both sides.
+// within sets the minimum and maximum of a number.
 func (t typ) within(low, high float64) *typ { t.min, t.max = &low, &high; return &t }
 
 func (t typ) atLeast(low float64) *typ { t.min = &low; return &t }
@@ -223,8 +223,7 @@ func compileMembers(members []member, r spec.Revision, done map[*typ]*typ) ([]me
 	return out, index
 }
 
-// takes reports whether type t accepts values of a JSON type, which kind denotes by
-// its first byte.
+// takes reports whether t accepts values of the JSON type whose first byte is kind.
 func (t *typ) takes(kind byte) bool {
 	switch t.form {
 	case anything:

@@ -43,7 +43,7 @@ var numberField = object("NumberSchema", titled,
 	defaults(number),
 )
 
-// taskMember requests that the response is delivered through a task.
+// taskMember is the member that requests delivery of the response through a task.
 var taskMember = opt("task", object("TaskMetadata", opt("ttl", integer))).ofTasks()
 
 var elicitParams = tagged("mode",
@@ -58,7 +58,7 @@ var urlMembers = with(
 	req("elicitationId", text).until(spec.V20251125),
 )
 
-// elicitURLParams is used in errors, where the mode has not selected the type.
+// elicitURLParams is used in errors, where no mode member has selected the type.
 var elicitURLParams = object("ElicitRequestURLParams", req("mode", words("url")), urlMembers)
 
 var formParams = object("ElicitRequestFormParams",

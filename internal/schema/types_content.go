@@ -2,7 +2,7 @@ package schema
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// The types inside results: implementations, content, and what a server offers.
+// The types in results: implementations, content, and what a server offers.
 
 var (
 	// id is a request id or a progress token.
@@ -26,7 +26,7 @@ var icon = object("Icon",
 	opt("theme", words("light", "dark")),
 )
 
-// named is the members of anything with a name for programs and a title for people.
+// named are the members of types that have a name for programs and a title for people.
 var named = with(
 	req("name", text),
 	opt("title", text).since(spec.V20250618),
@@ -133,8 +133,7 @@ var samplingMembers = with(
 	meta.since(spec.V20251125),
 )
 
-// argumentSchema is the members of a tool's JSON Schemas that the official types
-// define.
+// argumentSchema are the members of a tool's JSON Schemas that the official types define.
 var argumentSchema = with(
 	opt("$schema", text).since(spec.V20251125),
 	opt("properties", table(record)).until(spec.V20251125),
@@ -190,7 +189,7 @@ var serverCapabilities = object("ServerCapabilities",
 	opt("extensions", table(record)).since(spec.V20260728),
 )
 
-// clientCapabilities only occurs in errors of 2026-07-28, so it follows that
+// clientCapabilities only occurs in errors of 2026-07-28, so it has the form of that
 // revision.
 var clientCapabilities = object("ClientCapabilities",
 	opt("experimental", table(record)),

@@ -9,7 +9,7 @@ type row struct {
 	method string
 	typ    *typ
 	span   span
-	when   func(result []byte) bool // of results: which ones; nil: all others
+	when   func(result []byte) bool // of results: selects them; nil selects all others
 }
 
 func (r row) since(first spec.Revision) row      { r.span.first = first; return r }
@@ -33,7 +33,7 @@ var (
 	serverInfoMeta = opt("io.modelcontextprotocol/serverInfo", implementation)
 )
 
-// result is the members that all results have.
+// result are the members that all results have.
 var result = with(
 	resultMeta,
 	req("resultType", text).since(spec.V20260728),
@@ -41,13 +41,13 @@ var result = with(
 
 var anyResult = object("Result", result)
 
-// cached is the members that say how long a result may be cached.
+// cached are the members that determine how long a result may be cached.
 var cached = group{
 	req("ttlMs", integer.atLeast(0)),
 	req("cacheScope", words("public", "private")),
 }.since(spec.V20260728)
 
-// page is the members of one page of a list.
+// page are the members of one page of a list.
 var page = with(result, cached, opt("nextCursor", text))
 
 var task = with(
@@ -64,7 +64,7 @@ var inputRequired = object("InputRequiredResult",
 	result,
 	opt("inputRequests", table(tagged("method",
 		when(spec.MethodSampling, object("", req("params", samplingParams))),
-		when(spec.MethodRootsList, object("", opt("params", object("", opt("_meta", record))))),
+		when(spec.MethodRootsList, perhapsParams(opt("_meta", record))),
 		when(spec.MethodElicit, object("", req("params", elicitParams))),
 	))),
 	opt("requestState", text),
@@ -141,7 +141,7 @@ var results = []row{
 	)}.since(spec.V20250618),
 }
 
-// isTask reports whether a result is a task that will have the tool's result later.
+// isTask reports whether a result is a task that will later have the result of the tool.
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
 // wantsInput reports whether a result requires input.
@@ -158,8 +158,8 @@ const (
 	methodAcknowledged = "notifications/subscriptions/acknowledged"
 )
 
-// params returns the type of a message with required params, perhapsParams that of
-// a message with optional params.
+// params returns the type of a message with required params. perhapsParams returns the type
+// of a message with optional params.
 func params(name string, parts ...part) *typ {
 	return object("", req("params", object(name, parts...)))
 }
@@ -218,12 +218,12 @@ var requests = []row{
 
 var taskParams = params("", req("taskId", text))
 
-// rpcError is the members that all errors have.
+// rpcError are the members that all errors have.
 var rpcError = with(req("code", integer), req("message", text))
 
 var anyError = object("Error", rpcError)
 
-// errorData are the error codes whose data has a type.
+// errorData are the errors whose data has a type, by code.
 var errorData = []struct {
 	code spec.Code
 	typ  *typ

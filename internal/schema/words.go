@@ -6,13 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxExcerpt is how many bytes of a value a finding shows.
+// maxExcerpt is the maximum number of bytes of a value that a finding shows.
 const maxExcerpt = 80
 
 // excerpt returns the beginning of a value.
 func excerpt(v []byte) string { return clip(v, maxExcerpt) }
 
-// clip returns the beginning of v, at most length bytes, and the size if cut.
+// clip returns the first length bytes of v at most, followed by the size of v if it was
+// cut.
 func clip(v []byte, length int) string {
 	s := string(v[:min(len(v), length+utf8.UTFMax)])
 	s = strings.ToValidUTF8(s, "\uFFFD")

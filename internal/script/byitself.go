@@ -10,18 +10,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ByItself is what a client did while a script was held though no operation says
-// so: it answers requests of the server, and cancels what is open when it leaves.
-// That may be what breaks a server.
+// ByItself is a message that the client sent on its own, without an operation
+// of the script: a response to a request of the server, or a cancellation of a
+// pending request at the end. That message may be what breaks a server.
 type ByItself struct {
-	// Behind is the operation behind which it stands, -1 where it is before all.
+	// Behind is the index of the operation that the message follows, or -1 if it
+	// comes before all operations.
 	Behind int
-	// Text says in words what it did; ids and methods in it may be the server's.
+	// Text describes the message. Ids and methods in it may be the server's.
 	Text string
 }
 
-// ByItself returns what the client did by itself, in the order of the
-// operations. What is the same several times is told once.
+// ByItself returns what the client did on its own, in the order of the
+// operations. Consecutive equal messages are merged.
 func (p *Playback) ByItself() []ByItself {
 	var out []ByItself
 	for _, t := range p.Conversations {
@@ -52,8 +53,8 @@ func (p *Playback) ByItself() []ByItself {
 	return out
 }
 
-// own says what a message is that the client sends by itself, and which one; ""
-// where it is told elsewhere or of no weight.
+// own describes a message that the client sent on its own: its kind, and its
+// id. The description is "" if the message needs no mention.
 func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	r := d.Of(m)
 	switch {
@@ -68,8 +69,8 @@ func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	}
 }
 
-// said reports whether an operation says what is sent: that it repeats a request
-// and cancels each, top.
+// said reports whether an operation sent the message of the event. A Repeat
+// operation sends all messages of its span.
 func (p *Playback) said(t *Conversation, e *transcript.Event) bool {
 	for _, s := range t.spans {
 		if e.Seq >= s.from && e.Seq < s.to && p.Script.Operations[s.operation].Do == Repeat {
@@ -81,8 +82,9 @@ func (p *Playback) said(t *Conversation, e *transcript.Event) bool {
 	})
 }
 
-// behind returns the operation of the conversation that stands last before a
-// place in the record. Several that were written at once stand in one place.
+// behind returns the last operation of the conversation before a position in
+// the record, or -1. Operations that were written together have the same
+// position.
 func (p *Playback) behind(t *Conversation, at int) int {
 	first, next := -1, len(p.Script.Operations)
 	for _, s := range t.spans {

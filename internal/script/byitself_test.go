@@ -9,7 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestByItself: what no operation says is reported where it happened.
+// TestByItself checks that what no operation sends is reported after the
+// operation that it follows.
 func TestByItself(t *testing.T) {
 	t.Parallel()
 	const (

@@ -12,31 +12,31 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// liveConversation is a conversation under way.
+// liveConversation is a conversation that has not ended.
 type liveConversation struct {
 	*Conversation
 	c           *client.Conversation
 	answers     *client.Answers
 	pending     [][]byte // frames that are written with the next one
-	pendingFrom int      // the first operation among them
-	at          int      // how far the record was read
+	pendingFrom int      // the operation of the first pending frame
+	at          int      // the position up to which the record was read
 	dialogue    transcript.Dialogue
 	asked       []request
-	over        bool          // the server ended, or does not listen
-	missed      bool          // an answer did not come in time
-	heard       time.Duration // when the newest answer came
-	torn        bool          // a write was given up, perhaps in the middle of a line
+	over        bool          // the server ended, or does not read
+	missed      bool          // a response did not come in time
+	heard       time.Duration // when the latest response came
+	torn        bool          // a write was abandoned, perhaps in the middle of a line
 }
 
 // request is a request that was sent.
 type request struct {
 	id        wire.ID
 	method    string
-	params    bool // it holds what provably is wrong
+	params    bool // the params are provably invalid
 	cancelled bool
-	left      bool // it was cancelled at the end, by no operation
+	left      bool // it was cancelled at the end, not by an operation
 	task      bool
-	odd       bool // it expects no response of its own: it is one of several in a line, or its id is not valid
+	odd       bool // it expects no response of its own: it is part of a batch, its id is not new, or its id is not valid
 	at        time.Duration
 }
 
@@ -49,7 +49,7 @@ func (l *liveConversation) cancelled(id wire.ID) {
 }
 
 // until reads the record until the condition holds, and reports whether it did
-// within the limit.
+// within the time limit.
 func (l *liveConversation) until(ctx context.Context, limit time.Duration, so func() bool) bool {
 	l.read(l.c.Record.From(l.at))
 	if so() {
@@ -114,7 +114,7 @@ func (l *liveConversation) sent(id wire.ID) (int, bool) {
 	return all[0].Event.Seq, true
 }
 
-// Frames returns how many frames were sent in both directions.
+// Frames returns the number of frames that were sent in both directions.
 func Frames(events []*transcript.Event) int {
 	n := 0
 	for _, e := range events {
@@ -125,13 +125,13 @@ func Frames(events []*transcript.Event) int {
 	return n
 }
 
-// owed reports whether the protocol alone determines the response, not code of
-// the server's author, which may take any time.
+// owed reports whether the protocol alone determines the response. The code of
+// a server's author, such as a tool, may take any time.
 func owed(method string) bool {
 	return !slices.Contains([]string{
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
 	}, method)
 }
 
-// named returns the name of a request.
+// named describes a request by its method and id.
 func named(method string, id wire.ID) string { return fmt.Sprintf("%s with id %s", method, id.Raw()) }

@@ -1,8 +1,8 @@
-// Package script holds what a client is to send as data: a Script is a sequence
-// of operations on one conversation or several, a Player plays it on a server,
+// Package script represents what a client sends as data: a Script is a sequence
+// of operations on one or several conversations, a Player plays it on a server,
 // and a Playback is the result. Scripts are drawn at random
-// (internal/generate), written to and read from replay files, and made from
-// recorded conversations. The fuzzer, replay and run --replay-files share them.
+// (internal/generate), stored in replay files, and built from recorded
+// conversations. The fuzzer, replay and run --replay-files share them.
 //
-// A script judges nothing: what its playback shows is judged by rules and laws.
+// A script judges nothing: rules and laws judge its playback.
 package script

@@ -8,9 +8,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestWhatIsToldPointsToWhatRuns: a notification has no request of its own, so
-// the evidence takes in the last one that had no answer when it came, without
-// which nothing would show it again.
+// TestWhatIsToldPointsToWhatRuns checks that the operations of a notification
+// are those of the last request that was pending when it came, because a
+// notification has no request of its own and would not recur without one.
 func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()

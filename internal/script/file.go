@@ -16,22 +16,23 @@ import (
 // FileVersion is the version of the file format.
 const FileVersion = 1
 
-// maxFileSize bounds the size of a replay file.
+// maxFileSize limits the size of a replay file.
 const maxFileSize = 16 << 20
 
-// A File is a replay file: what was sent, in which order, and the finding that
-// is expected of it.
+// A File is a replay file: a script, and the finding that it is expected to
+// show.
 type File struct {
 	Version   int            `json:"mcp-conform-replay"`
 	Expect    Expected       `json:"expect"`
 	Transport spec.Transport `json:"transport"`
 	Script    Script         `json:"script"`
-	// ByItself says in words what the client also did, for people: a replay does
-	// it again by itself.
+	// ByItself describes, for readers, what the client also did on its own. A
+	// replay does it again without operations.
 	ByItself []string `json:"byItself,omitempty"`
-	// Seed is that of the script that first showed it.
+	// Seed is the seed of the script that first showed the finding.
 	Seed uint64 `json:"seed,omitempty"`
-	// Reproduced is how often it came back of how many tries.
+	// Reproduced is the number of attempts in which the finding recurred, and
+	// the number of all attempts.
 	Reproduced [2]int `json:"reproduced"`
 }
 
@@ -46,7 +47,7 @@ type Expected struct {
 	Seen        string `json:"seen,omitempty"`
 }
 
-// Encode writes the file.
+// Encode returns the contents of the file.
 func (f *File) Encode() []byte {
 	var out bytes.Buffer
 	if err := json.Indent(&out, wire.JSON(f), "", "  "); err != nil {
@@ -55,7 +56,7 @@ func (f *File) Encode() []byte {
 	return append(out.Bytes(), '\n')
 }
 
-// ReadFile reads the content of a replay file.
+// ReadFile parses the contents of a replay file.
 func ReadFile(data []byte) (*File, error) {
 	if len(data) > maxFileSize {
 		return nil, fmt.Errorf("it is larger than %d MiB", maxFileSize>>20)
@@ -69,7 +70,7 @@ func ReadFile(data []byte) (*File, error) {
 	return f, f.check()
 }
 
-// unreadable says in words of JSON what keeps a file from being read.
+// unreadable describes, in terms of JSON, why a file cannot be read.
 func unreadable(err error) string {
 	var kind *json.UnmarshalTypeError
 	switch {
@@ -86,7 +87,8 @@ func unreadable(err error) string {
 	}
 }
 
-// article names a JSON value, as an array.
+// article returns the name of a kind of JSON value with its article, such as
+// "an array".
 func article(value string) string {
 	switch {
 	case value == "bool":
@@ -104,8 +106,8 @@ func (f *File) check() error {
 		return errors.New("it is no replay file: it has no mcp-conform-replay, which says the version")
 	case f.Version != FileVersion:
 		return fmt.Errorf("it is of version %d; this program reads version %d", f.Version, FileVersion)
-	case f.Script.Revision.Era() != spec.Handshake || !f.Script.Revision.Published():
-		return fmt.Errorf("its revision is %q, and no handshake revision", f.Script.Revision)
+	case !f.Script.Revision.Published():
+		return fmt.Errorf("its revision is %q, and no published one", f.Script.Revision)
 	case !slices.Contains(spec.Transports(), f.Transport):
 		return fmt.Errorf("its transport is %q; known are %q", f.Transport, spec.Transports())
 	case spec.Requirements().Lookup(f.Expect.Requirement) == nil:
@@ -129,5 +131,5 @@ func (f *File) check() error {
 	return nil
 }
 
-// maxConversations bounds those of a replay file.
+// maxConversations limits the number of conversations of a replay file.
 const maxConversations = 16

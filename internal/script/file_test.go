@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// sample is a replay file with an operation of each sort.
+// sample returns a replay file with an operation of each kind.
 func sample() *File {
 	return &File{
 		Version: FileVersion, Transport: spec.Stdio, Seed: 7, Reproduced: [2]int{3, 3}, ByItself: []string{"behind operation 1: the client cancelled ping"},
@@ -43,7 +43,7 @@ func TestReplayFilesAreChecked(t *testing.T) {
 	for name, spoil := range map[string]func(r *File){
 		"another version":        func(r *File) { r.Version = 2 },
 		"no revision":            func(r *File) { r.Script.Revision = "" },
-		"the stateless era":      func(r *File) { r.Script.Revision = spec.V20260728 },
+		"a draft":                func(r *File) { r.Script.Revision = "2027-01-01" },
 		"an unknown transport":   func(r *File) { r.Transport = "pigeon" },
 		"no requirement":         func(r *File) { r.Expect.Requirement = "no.such" },
 		"no operations":          func(r *File) { r.Script.Operations = nil },
@@ -63,7 +63,8 @@ func TestReplayFilesAreChecked(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoReplayFileIsToldInWords: without the types of this program.
+// TestWhatIsNoReplayFileIsToldInWords checks that the errors do not mention the
+// Go types of this program.
 func TestWhatIsNoReplayFileIsToldInWords(t *testing.T) {
 	for data, want := range map[string]string{
 		"":                                "it is no replay file: it is empty",
@@ -81,8 +82,8 @@ func TestWhatIsNoReplayFileIsToldInWords(t *testing.T) {
 	}
 }
 
-// FuzzReadReplay: whatever a file holds, it is read or refused, and what was
-// read can be written and read again.
+// FuzzReadFile checks that any file is either read or rejected, and that what
+// was read can be written and read again.
 func FuzzReadFile(f *testing.F) {
 	f.Add(sample().Encode())
 	for _, seed := range []string{"", "{}", "[]", `{"mcp-conform-replay":1}`, `{"mcp-conform-replay":1,"script":{"operations":[{"do":"send","message":"base64:!"}]}}`} {

@@ -19,11 +19,11 @@ func (p *Player) forbids(o *Operation) bool {
 	return o.Exchange != nil && p.calls(o.Exchange.Body)
 }
 
-// calls reports whether one of the lines calls a forbidden tool. What can't be
-// read for certain, and yet names one, is taken for a call.
+// calls reports whether one of the lines calls a forbidden tool. A line that
+// names one and cannot be parsed reliably counts as a call.
 func (p *Player) calls(raw []byte) bool {
 	if !bytes.Contains(raw, []byte("call")) && bytes.IndexByte(raw, '\\') < 0 {
-		return false // not even in another spelling
+		return false // it does not contain the name, even escaped
 	}
 	for line := range bytes.SplitSeq(raw, []byte("\n")) {
 		f := wire.Parse(line)

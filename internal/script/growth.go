@@ -11,37 +11,37 @@ import (
 )
 
 // Growth is the memory of a server while one request is repeated in one
-// conversation: first as it is, until the memory is steady; then cancelled in
-// the same write; then as it is once more.
+// conversation: first unchanged, until the memory is steady, then cancelled in
+// the same write, then unchanged again.
 type Growth struct {
 	Plain, Cancelled, After []Window
-	// First is the position of the first request, of the cancelled ones if
-	// there are any; Last that of the last event.
+	// First is the position of the first request or, if there are cancelled
+	// requests, of the first of those. Last is the position of the last event.
 	First, Last int
-	// Why is why nothing can be concluded, or "".
+	// Why is the reason why nothing can be concluded, or "".
 	Why string
-	// Blind: the system does not report the server's memory.
+	// Blind reports that the system does not report the server's memory.
 	Blind bool
 }
 
-// Window is a number of equal requests.
+// Window is the state after a number of equal requests.
 type Window struct {
-	Resident  int64 // bytes of memory behind it
+	Resident  int64 // bytes of memory after the requests
 	Exchanged int64 // bytes of the messages in both directions
 }
 
-// How requests are repeated, and what counts as growth. Servers allocate early
-// and free late, so only growth in every window counts, if it is far more than
-// the size of the messages.
+// Parameters of the repetition, and what counts as growth. Servers allocate
+// early and free late, so growth counts only if it occurs in every window and
+// far exceeds the size of the messages.
 const (
 	windowSize    = 128
 	windowWrite   = 32
 	plainWindows  = 24
-	warmWindows   = 8 // of these
+	warmWindows   = 8 // the first of the plain windows, not used for the result
 	cancelWindows = 16
 	afterWindows  = 6
-	afterShare    = 4 // of what cancelled requests add, others do not add even this part
-	steadyWindows = 3 // that add nothing
+	afterShare    = 4 // uncancelled requests may add at most this fraction of what cancelled ones add
+	steadyWindows = 3 // consecutive windows that add almost nothing
 
 	leastStep      = 2 << 20
 	nextToNothing  = 1 << 20
@@ -55,8 +55,8 @@ const (
 	mostWindow  = 3 * time.Second
 )
 
-// adds returns what the windows added one after the other, or false if one of
-// them added almost nothing.
+// adds returns how much memory the windows added, and whether each of them
+// added a substantial amount.
 func adds(all []Window) (total int64, each bool) {
 	each = len(all) > 1
 	for i := 1; i < len(all); i++ {
@@ -78,7 +78,7 @@ func steady(all []Window) bool {
 }
 
 // WithEach returns how much memory the server took for all requests, and
-// whether each window to the end added more.
+// whether each window added more until the end.
 func (g *Growth) WithEach() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Plain) < plainWindows {
 		return 0, false
@@ -87,14 +87,14 @@ func (g *Growth) WithEach() (bytes int64, grows bool) {
 	return total, each && total >= leastPlain
 }
 
-// WithCancelled returns how much memory the server took for cancelled requests,
-// and whether each window of them added more while the same requests without
-// cancellations added almost nothing before and after.
+// WithCancelled returns how much memory the server took for cancelled requests.
+// It reports whether each window of them added more, while the same requests
+// without cancellations added almost nothing before and after.
 func (g *Growth) WithCancelled() (bytes int64, grows bool) {
 	if g.Why != "" || len(g.Cancelled) < cancelWindows || len(g.After) < afterWindows || !steady(g.Plain) {
 		return 0, false
 	}
-	// Memory that was freed before may be allocated again.
+	// The server may reuse memory that it freed earlier.
 	most := slices.MaxFunc(g.Plain, func(a, b Window) int { return cmp.Compare(a.Resident, b.Resident) })
 	_, each := adds(append(g.Plain[len(g.Plain)-1:len(g.Plain):len(g.Plain)], g.Cancelled...))
 	bytes = g.Cancelled[len(g.Cancelled)-1].Resident - most.Resident
@@ -109,13 +109,13 @@ type repeater struct {
 	i       int
 	message *wire.Message
 	grown   *Growth
-	limit   time.Duration // of the wait for answers to what was cancelled
+	limit   time.Duration // how long to wait for responses to cancelled requests
 	left    int64         // bytes that may be exchanged
 }
 
-// repeat makes a request again and again.
+// repeat sends a request many times and records the server's memory.
 func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
-	read := wire.Parse(o.Message)
+	read := wire.Parse(l.withMetadata(o.Message))
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return
 	}
@@ -123,7 +123,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 	l.Growths = append(l.Growths, p.grown)
 	p.all()
 	p.grown.Last = l.c.Record.Len() - 1
-	for _, e := range l.c.Record.From(p.grown.First) { // something of the server's may have come before
+	for _, e := range l.c.Record.From(p.grown.First) { // messages of the server may precede the first request
 		if e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request }) {
 			p.grown.First = e.Seq
 			return
@@ -168,8 +168,8 @@ func (p *repeater) all() {
 	}
 }
 
-// sample sends a few requests to measure how long a response takes: if it takes
-// long, pending requests would look like growth.
+// sample sends a few requests to measure how long a response takes. If
+// responses are slow, pending requests would look like growth.
 func (p *repeater) sample() {
 	var took []time.Duration
 	for range samples {
@@ -181,14 +181,14 @@ func (p *repeater) sample() {
 		took = append(took, time.Since(began))
 	}
 	slices.Sort(took)
-	if took[0]*windowSize > mostWindow { // on a busy machine the least is the truth
+	if took[0]*windowSize > mostWindow { // on a busy machine the minimum is the most accurate
 		p.grown.Why = "its answers take too long to ask for many"
 	}
 	p.limit = max(leastWindow, min(3*windowSize*took[samples/2], mostWindow))
 }
 
 // window sends requests, waits for their responses and records the server's
-// memory. It returns false if the conversation cannot continue.
+// memory. It returns false if the repetition cannot continue.
 func (p *repeater) window(into *[]Window, cancel bool) bool {
 	from := p.l.c.Record.Len()
 	for range windowSize / windowWrite {
@@ -199,7 +199,7 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 		p.fence(p.l)
 	}
 	limit := mostWindow
-	if cancel { // it need not be answered
+	if cancel { // cancelled requests expect no response
 		limit = p.limit
 	}
 	if !p.answered(limit) && !cancel {
@@ -236,7 +236,8 @@ func (p *repeater) send(n int, cancel bool) bool {
 	return !p.l.over
 }
 
-// answered waits until every request has its response.
+// answered waits until each of the last windowSize requests has its response,
+// and reports whether they came within the limit.
 func (p *repeater) answered(limit time.Duration) bool {
 	open := p.l.asked[max(0, len(p.l.asked)-windowSize):]
 	return p.l.until(p.ctx, limit, func() bool {

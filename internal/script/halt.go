@@ -11,24 +11,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that handles requests one by one responds to nothing after a request
-// that it never finishes. That is one fault, and the first request without a
-// response shows it: later ones had no chance. Its method does not matter,
-// because a ping has no response either. A tool call is different; see
-// occupied.go.
+// A server that handles requests one by one answers nothing after a request
+// that it never finishes. That is one fault, shown by the first request without
+// a response, because the server could not answer later ones. The method of the
+// request does not matter, because even a ping gets no response. A tool call is
+// different; see occupied.go.
 
 const (
-	// silence is how long the server sends no response, after a request that
-	// timed out, before sending stops.
+	// silence is how long the server must be silent, after a request that timed
+	// out, before the player stops sending.
 	silence = time.Second
-	// afterHang is how long a server that responds to nothing has to exit by
-	// itself.
+	// afterHang is how long a hung server has to exit after its input is closed.
 	afterHang = 100 * time.Millisecond
 )
 
 // stuck returns the first request that expects a response and has none, if no
-// later request has one either; nil if there is none, or if a tool call may
-// hold up the others.
+// later request has one either. It returns nil if there is none, or if a tool
+// call may delay the others.
 func (l *liveConversation) stuck() *request {
 	var first *request
 	for i := l.silentFrom(); i < len(l.asked); i++ {
@@ -43,14 +42,14 @@ func (l *liveConversation) stuck() *request {
 			first = a
 		}
 		if owed(a.method) && !a.params {
-			return first // a later call holds up neither of the two
+			return first // a later call delays neither of the two
 		}
 	}
 	return first
 }
 
-// mute reports whether the server has not responded for so long that further
-// requests would get no response.
+// mute reports whether the server has been silent for so long that further
+// requests would get no response either.
 func (r *runner) mute(l *liveConversation) bool {
 	if r.Patient || !l.missed {
 		return false
@@ -65,9 +64,9 @@ func (r *runner) mute(l *liveConversation) bool {
 	return a != nil && l.c.Record.Elapsed()-max(l.heard, a.at) >= least
 }
 
-// midScript returns how long a response is waited for before the script
-// continues; the whole time is given once, at the end. It is shorter after a
-// request that is known to hang the server.
+// midScript returns the longest wait for a response before the script
+// continues. The whole timeout is granted only at the end. The wait is shorter
+// after a request that is known to hang the server.
 func (r *runner) midScript(l *liveConversation) time.Duration {
 	if r.knownToHang(l) {
 		return min(r.Timeout, r.Brief)
@@ -85,7 +84,8 @@ func (r *runner) knownToHang(l *liveConversation) bool {
 	return i < len(l.asked) && r.Hangs(l.asked[i].method)
 }
 
-// silentFrom returns the position from which on no request has a response.
+// silentFrom returns the index of the request from which on no request has a
+// response.
 func (l *liveConversation) silentFrom() int {
 	for i := len(l.asked); ; i-- {
 		if i == 0 || l.response(l.asked[i-1].id) != nil {
@@ -94,7 +94,8 @@ func (l *liveConversation) silentFrom() int {
 	}
 }
 
-// leave cancels the pending requests that run the author's code, all but one.
+// leave cancels the pending requests that run code of the server's author,
+// except one.
 func (r *runner) leave(l *liveConversation, but *request) {
 	for i := range l.asked {
 		a := &l.asked[i]
@@ -109,9 +110,10 @@ func (r *runner) leave(l *liveConversation, but *request) {
 	}
 }
 
-// halted reports whether no request after this one has a response. That counts
-// as a failure once the request had its full time; it is not cancelled by then,
-// because a cancelled request expects no response.
+// halted reports whether neither this request nor any later one gets a
+// response. That counts as a failure once the request had its whole timeout.
+// The request is not cancelled before that, because a cancelled request expects
+// no response.
 func (r *runner) halted(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.sent(a.id)
@@ -125,7 +127,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 	}
 	left := r.Timeout - (l.c.Record.Elapsed() - l.c.Record.From(seq)[0].At)
 	if r.knownToHang(l) {
-		left = 0 // it would tell nothing new
+		left = 0 // the hang is already known
 	}
 	if l.until(r.ctx, max(left, min(r.Timeout, authorTime)), moves) || !l.c.Alive() || r.ctx.Err() != nil {
 		return false
@@ -137,7 +139,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 	return true
 }
 
-// unheard reports whether a ping gets no response either.
+// unheard reports whether a ping gets no response.
 func (r *runner) unheard(l *liveConversation) bool {
 	r.count()
 	var reply *client.Reply
@@ -157,7 +159,7 @@ func (r *runner) giveUp(l *liveConversation, a *request) {
 }
 
 // close ends the connection. A hung server does not notice that its input is
-// closed.
+// closed, so it gets less time to exit.
 func (l *liveConversation) close(halted bool) {
 	if !halted {
 		l.c.Close()
@@ -199,9 +201,9 @@ func (c *Conversation) attribute() {
 }
 
 // hanging returns the first request that expects a response such that neither
-// it nor any later request has one, or nil. Cancelled requests, and requests
-// that share a line or an id with others, expect none; if such a request comes
-// before it without a response, that is returned too.
+// it nor any later request has one, or nil. Requests that were cancelled, or
+// that share a line or an id with others, expect none. If one of them precedes
+// it without a response, hanging returns that one as before.
 func hanging(events []*transcript.Event) (before *wire.Message, hung *transcript.Event) {
 	d := transcript.DialogueOf(events)
 	for _, r := range stillOpen(d) {

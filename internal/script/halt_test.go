@@ -10,13 +10,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestAttribute: what has no answer counts for the first of the requests behind
-// which nothing has one.
+// TestAttribute checks that missing responses count as a failure of the first
+// request after which no request has a response.
 func TestAttribute(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, script string
-		want         []int // what counts as unanswered
+		want         []int // positions of the requests that count as unanswered
 	}{
 		{"all behind a prompt", `
 > {"jsonrpc":"2.0","id":1,"method":"resources/list"}
@@ -69,7 +69,7 @@ func TestAttribute(t *testing.T) {
 			var got []int
 			for _, e := range held.Events {
 				if e.Kind == transcript.GaveUp {
-					got = append(got, e.Of-1) // the first is that of the start
+					got = append(got, e.Of-1) // position 0 is the start of the process
 				}
 			}
 			if diff := cmp.Diff(c.want, got, cmpopts.EquateEmpty()); diff != "" {

@@ -7,10 +7,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A server may handle requests one by one, and a tool may take as long as its
-// author likes: a request sent after a call does not count as unanswered while the
-// call has no response either. Nothing distinguishes that from a server that has
-// stopped responding.
+// A server may handle requests one by one, and a tool may take any time. So a
+// request sent after a tool call does not count as unanswered as long as the
+// call has no response either: such a server cannot be distinguished from one
+// that stopped responding.
 
 // excuse discounts missing responses that a tool call may have delayed.
 func (c *Conversation) excuse() {

@@ -3,6 +3,7 @@ package script
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,7 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// send adds one message to the next write, or writes it with those that wait.
+// send adds one message to the pending frames, and writes them unless the next
+// message belongs to the same write.
 func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	frame, ok := r.filled(l, o)
 	if !ok {
@@ -50,10 +52,10 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// filled returns the message with values from earlier responses, or false if
-// one is missing.
+// filled returns the message with values copied from earlier responses, or
+// false if one of the values is missing.
 func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
-	frame := []byte(o.Message)
+	frame := l.withMetadata(o.Message)
 	for _, take := range o.Take {
 		r.flush(l)
 		id := wire.RawID(string(take.ID))
@@ -75,6 +77,35 @@ func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 	return frame, true
 }
 
+// withMetadata adds to a request of the stateless era what the _meta of every request holds, except
+// for keys that are there. Anything that is no single request stays as it is, and so does a request
+// whose params or _meta are not an object.
+func (l *liveConversation) withMetadata(frame []byte) []byte {
+	if l.c.Revision().Era() != spec.Stateless {
+		return frame
+	}
+	read := wire.Parse(frame)
+	if len(read.Messages) != 1 || read.Batch || read.Messages[0].Kind != wire.Request {
+		return frame
+	}
+	params := read.Messages[0].Params()
+	meta := wire.At(params, "/_meta")
+	if params != nil && params.Kind() != '{' || meta != nil && meta.Kind() != '{' {
+		return frame
+	}
+	names, values := wire.Members(meta)
+	if values == nil {
+		values = map[string]jsontext.Value{}
+	}
+	required := l.c.Metadata()
+	for _, key := range slices.Sorted(maps.Keys(required)) {
+		if values[key] == nil {
+			names, values[key] = append(names, key), wire.JSON(required[key])
+		}
+	}
+	return putParam(frame, "_meta", wire.Object(names, values))
+}
+
 // putParam replaces or adds a member of the params.
 func putParam(frame []byte, name string, value []byte) []byte {
 	names, members := wire.Members(frame)
@@ -93,7 +124,7 @@ func putParam(frame []byte, name string, value []byte) []byte {
 	return wire.Object(names, members)
 }
 
-// flush writes the waiting frames.
+// flush writes the pending frames.
 func (r *runner) flush(l *liveConversation) {
 	if len(l.pending) == 0 {
 		return
@@ -139,7 +170,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 	}
 }
 
-// fence waits until the server has read everything.
+// fence waits until the server has read everything that was sent.
 func (r *runner) fence(l *liveConversation) {
 	r.count()
 	if err := l.c.Fence(r.ctx); err != nil {
@@ -159,8 +190,8 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
 			break
 		}
-		cursor, _ := wire.Text(wire.At(reply.Message.Result(), "/nextCursor"))
-		if cursor == "" || seen[cursor] {
+		cursor, more := wire.Text(wire.At(reply.Message.Result(), "/nextCursor"))
+		if !more || cursor == "" && !l.c.Revision().EmptyCursors() || seen[cursor] {
 			break
 		}
 		seen[cursor] = true
@@ -185,14 +216,14 @@ func replying(reply *Reply) func(m *wire.Message) []byte {
 	}
 }
 
-// exchange holds an HTTP exchange.
+// exchange performs an HTTP exchange.
 func (r *runner) exchange(l *liveConversation, o *Operation) {
 	web := l.c.Web()
 	if web == nil || o.Exchange == nil {
 		return
 	}
 	r.count()
-	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headers(web, o.Exchange), Body: o.Exchange.Body}, "")
+	x, err := web.Begin(transport.Request{Method: o.Exchange.Method, Fields: headers(web, o.Exchange, o.Exchange.Body), Body: o.Exchange.Body}, "")
 	if err != nil {
 		return
 	}
@@ -202,8 +233,8 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
-			// A stream that is opened like this carries no response, and has no
-			// end.
+			// A stream that is opened by such an exchange carries no response, and
+			// does not end.
 			ctx, cancel = context.WithTimeout(ctx, authorTime)
 			defer cancel()
 		case <-ctx.Done():
@@ -216,8 +247,8 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 }
 
 // headers are those of the session, overridden by those of the exchange.
-func headers(web transport.Web, x *Exchange) []transcript.Field {
-	fields := web.Headers(x.Method)
+func headers(web transport.Web, x *Exchange, body []byte) []transcript.Field {
+	fields := web.Headers(x.Method, body)
 	replaced := map[string]bool{}
 	for _, h := range x.Headers {
 		name := strings.ToLower(h[0])

@@ -19,8 +19,7 @@ func (r *runner) await(l *liveConversation, a request) {
 	l.missed = l.missed || (r.Patient || owed(a.method) && !a.params) && !a.cancelled
 }
 
-// patienceWith is how long one response is waited for before the script
-// continues.
+// patienceWith returns the wait for one response before the script continues.
 func (r *runner) patienceWith(l *liveConversation, a request) time.Duration {
 	switch {
 	case l.missed, r.Patient && r.recalled(l, a):
@@ -50,21 +49,21 @@ func (r *runner) recalled(l *liveConversation, a request) bool {
 	return false
 }
 
-// wait gives all pending requests their time, if requested.
+// wait waits for all pending requests if the player is patient.
 func (r *runner) wait(l *liveConversation) {
 	if !r.Patient || r.CancelsOpen {
 		return
 	}
 	limit := r.Timeout
-	if l.missed { // that time is over
+	if l.missed { // the whole timeout has already passed
 		limit = min(limit, authorTime)
 	}
 	l.until(r.ctx, limit, func() bool { return len(l.unsettled()) == 0 })
 }
 
 // settled reports whether there is nothing more to wait for: the response came,
-// the script gave it up, none is expected, or the HTTP response says that there
-// is none.
+// the request was cancelled, it expects no response, or the HTTP response shows
+// that there will be none.
 func (l *liveConversation) settled(a request) bool {
 	if l.response(a.id) != nil || a.cancelled || !a.id.IsString() && !a.id.IsInteger() {
 		return true
@@ -78,7 +77,7 @@ func (l *liveConversation) settled(a request) bool {
 	})
 }
 
-// unsettled returns the requests that still need a wait.
+// unsettled returns the requests that are still waited for.
 func (l *liveConversation) unsettled() []request {
 	var out []request
 	for _, a := range l.asked {

@@ -15,33 +15,33 @@ type Playback struct {
 	Transport spec.Transport
 	// Conversations are in the order in which they ended.
 	Conversations []*Conversation
-	// Requests is the number of requests, fences included, and Messages the
+	// Requests is the number of requests, including fences, and Messages the
 	// number of frames in both directions.
 	Requests, Messages int
-	// Refused is why no server could be started, or nil.
+	// Refused is the error if no server could be started, or nil.
 	Refused error
 	// Skipped are the operations that were not performed.
 	Skipped []int
 }
 
-// A Conversation is one that a script held, after its end.
+// A Conversation is a conversation of a script, after its end.
 type Conversation struct {
 	On     int
 	Events []*transcript.Event
 	// Growths are the measurements of repeated requests.
 	Growths []*Growth
-	// Deaf: a fence got no response in time.
+	// Deaf reports that a fence got no response in time.
 	Deaf bool
-	// Unanswered is the first request without a response, or "". Requests that
-	// the script cancels do not count.
+	// Unanswered describes the first request without a response, or is "".
+	// Requests that the script cancels do not count.
 	Unanswered string
-	// Hung is the request after which the server stopped responding, or nil;
+	// Hung is the request after which the server stopped responding, or nil.
 	// Before is an earlier request that expects no response and got none.
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	hurried  bool           // an answer was not awaited for as long as it may take
-	requests map[string]int // by the key of its id, the operation that made a request
+	hurried  bool           // some response was not awaited for the whole timeout
+	requests map[string]int // the operation that sent a request, by the key of the request's id
 	spans    []span
 }
 
@@ -63,8 +63,8 @@ func (p *Playback) Operation(c *Conversation, id wire.ID) *Operation {
 }
 
 // Operations returns the operations that the events show, in order: those that
-// sent them, or sent the requests that they respond to. Unrequested messages
-// belong to the last pending request.
+// sent the messages, or sent the requests to which the messages respond. A
+// notification of the server belongs to the last request that was pending.
 func (c *Conversation) Operations(at []int) []int {
 	var out []int
 	for _, at := range at {
@@ -111,7 +111,7 @@ func (c *Conversation) open(at int) []int {
 	return out
 }
 
-// Unanswered returns the first request without a response, or "".
+// Unanswered describes the first request without a response, or returns "".
 func (p *Playback) Unanswered() string {
 	for _, c := range p.Conversations {
 		if c.Unanswered != "" {
@@ -126,7 +126,8 @@ func (p *Playback) Hurried() bool {
 	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.hurried })
 }
 
-// Ended describes what a server was doing when it exited by itself, or "".
+// Ended describes what a server was doing when it exited on its own, or returns
+// "".
 func (p *Playback) Ended() string {
 	for _, c := range p.Conversations {
 		if why := c.ended(); why != "" {
@@ -141,13 +142,13 @@ func (c *Conversation) ended() string {
 	for at, e := range c.Events {
 		switch e.Kind {
 		case transcript.InputClosed, transcript.Signalled:
-			return "" // it was told to
+			return "" // it was asked to exit
 		case transcript.Sent:
 			for _, m := range e.Messages() {
 				last = cmp.Or(m.Method, last)
 			}
 		case transcript.OutputClosed, transcript.Exited:
-			if e.Exchange != 0 { // of one exchange of many
+			if e.Exchange != 0 { // it is the end of one exchange, not of the server
 				continue
 			}
 			how, open := howEnded(c.Events[at:]), transcript.DialogueOf(c.Events).InFlight(e.Seq)

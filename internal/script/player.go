@@ -19,34 +19,35 @@ type Player struct {
 	// Pace, if set, is called before each request and waits until one more may
 	// be sent.
 	Pace func(ctx context.Context)
-	// Stop, if set, is closed when no more operations may begin; those that
+	// Stop, if set, is closed when no more operations may begin. Operations that
 	// have begun are finished and judged.
 	Stop <-chan struct{}
-	// Patient: requests that run the author's code (tool calls and the like)
-	// are waited for as long as others.
+	// Patient reports that the player waits for requests that run code of the
+	// server's author, such as tool calls, as long as for others.
 	Patient bool
-	// CancelsOpen: a patient player still cancels pending requests at the end.
+	// CancelsOpen reports that a patient player still cancels pending requests
+	// at the end.
 	CancelsOpen bool
 	// Linger is how long the server has at the end to send notifications of changes.
 	Linger time.Duration
-	// Hangs, if set, reports whether requests with a method are known to hang
-	// the server; after such a request, responses are waited for no longer than
-	// Brief.
+	// Hangs, if set, reports whether requests of a method are known to hang the
+	// server. After such a request, the player waits for responses no longer
+	// than Brief.
 	Hangs func(method string) bool
 	Brief time.Duration
-	// Forbidden are tools of the server that must not be called; operations
-	// that call one are skipped.
+	// Forbidden are tools of the server that must not be called. Operations that
+	// call one are skipped.
 	Forbidden []string
 }
 
-// MidScript is how long a response is waited for at most while the script
-// continues: the whole timeout is given once, at the end.
+// MidScript limits the wait for a response while the script continues. The
+// whole timeout is granted only at the end.
 const MidScript = 3 * time.Second
 
 // Limits for requests that may take any time.
 const (
 	authorTime = 100 * time.Millisecond // for tools and the like
-	webTime    = 2 * time.Second        // for an exchange of its own
+	webTime    = 2 * time.Second        // for an exchange of an HTTP operation
 	maxPages   = 100
 )
 
@@ -118,8 +119,8 @@ func (r *runner) do(i int, o *Operation) {
 	l.spans = append(l.spans, span{i, from, l.c.Record.Len()})
 }
 
-// conversation returns the conversation, opening it if necessary; nil if that
-// fails.
+// conversation returns a conversation, and opens it if necessary. It returns
+// nil if that fails.
 func (r *runner) conversation(on int) *liveConversation {
 	if l := r.live[on]; l != nil {
 		return l
@@ -153,8 +154,8 @@ func (r *runner) count() {
 	}
 }
 
-// end ends a conversation: it cancels requests that run the author's code, and
-// waits for the other responses.
+// end ends a conversation: it cancels requests that run code of the server's
+// author, and waits for the other responses.
 func (r *runner) end(on int) {
 	l := r.live[on]
 	if l == nil {
@@ -172,7 +173,7 @@ func (r *runner) end(on int) {
 	}
 	l.close(halted)
 	r.out.Messages += Frames(l.c.Record.From(0))
-	if !l.torn { // what follows from half a line is nobody's fault
+	if !l.torn { // after half a line, no failure can be attributed
 		l.Events = l.c.Record.From(0)
 		l.attribute()
 		l.excuse()
@@ -180,7 +181,7 @@ func (r *runner) end(on int) {
 	r.out.Conversations = append(r.out.Conversations, l.Conversation)
 }
 
-// settle finishes pending requests, and reports whether the server hangs.
+// settle waits for pending requests, and reports whether the server hangs.
 func (r *runner) settle(l *liveConversation) (halted bool) {
 	l.read(l.c.Record.From(l.at))
 	if !l.over {

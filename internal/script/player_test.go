@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// agreeable answers every request with as little as it can.
+// agreeable is a server that answers every request with a minimal result.
 func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		for _, m := range wire.Parse(lines.Bytes()).Messages {
@@ -29,8 +29,9 @@ func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan strin
 	return 0
 }
 
-// TestPlay: what operations send is put down to them, one whose Take finds
-// nothing is skipped, and a player that was stopped begins none.
+// TestPlay checks that requests are attributed to their operations, that an
+// operation whose Take finds no value is skipped, and that a stopped player
+// begins no operation.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	ping := Operation{Do: Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil)}
@@ -55,9 +56,9 @@ func TestPlay(t *testing.T) {
 	}
 }
 
-// TestHungRequest expects that the first of the pending requests is blamed when
-// a server that handles them one by one never finishes it, and none if a tool
-// call may be what takes so long.
+// TestHungRequest checks the request that is blamed if a server that handles
+// requests one by one never finishes one: the first pending request, or none if
+// a tool call may be the cause of the delay.
 func TestHungRequest(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -94,7 +95,7 @@ func TestHungRequest(t *testing.T) {
 	}
 }
 
-// stuckAt serves like agreeable until the first request with that method.
+// stuckAt is like agreeable until the first request of the method.
 func stuckAt(method string) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, log io.Writer, signals <-chan string) int {
 		read, write := io.Pipe()

@@ -13,7 +13,7 @@ import (
 )
 
 // FromRecord converts a recorded conversation to scripts that may reproduce a
-// finding, shortest first: what the evidence shows, what its case sent, and
+// finding, the shortest first: what the evidence shows, what its case sent, and
 // everything that was sent. The caller must try them.
 func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Script {
 	last := len(events) - 1
@@ -45,8 +45,8 @@ func FromRecord(events []*transcript.Event, at []int, rev spec.Revision) []Scrip
 // maxOperations limits the size of a replay file.
 const maxOperations = 2000
 
-// shownRequests returns the positions of the messages that the evidence shows,
-// or responds to.
+// shownRequests returns the positions of the client's messages that the
+// evidence shows or responds to.
 func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	out, d := map[int]bool{}, transcript.DialogueOf(events)
 	for _, at := range evidence {
@@ -70,8 +70,8 @@ func shownRequests(events []*transcript.Event, evidence []int) map[int]bool {
 	return out
 }
 
-// operations returns what was sent between two positions. A replay opens its
-// own conversation and responds to the server's requests by itself.
+// operations returns what was sent between two positions. It omits the
+// handshake and the client's responses, because a replay produces its own.
 func operations(events []*transcript.Event, from, to int, with func(at int) bool) []Operation {
 	var out []Operation
 	opened, d := map[string]bool{}, transcript.DialogueOf(events)
@@ -96,24 +96,25 @@ func operations(events []*transcript.Event, from, to int, with func(at int) bool
 			Do: Send, Method: m.Method, Message: renumbered(m), Await: m.Kind == wire.Request && answeredNext(events, d.Of(m)),
 		})
 	}
-	if len(out) == 0 { // the handshake shows it
+	if len(out) == 0 { // the handshake itself shows it
 		out = append(out, Operation{Do: Fence})
 	}
 	return out
 }
 
-// answeredNext reports whether the response came before anything else was sent.
+// answeredNext reports whether the response came before the client sent
+// anything else.
 func answeredNext(events []*transcript.Event, r *transcript.Request) bool {
 	m := r.Response()
 	return m != nil && !slices.ContainsFunc(events[r.Event.Seq+1:m.Event.Seq], func(e *transcript.Event) bool { return e.Kind == transcript.Sent })
 }
 
-// idOffset is added to ids that count up from one, which a replay uses for its
-// own requests.
+// idOffset is added to small integer ids, which a replay uses for its own
+// requests.
 const idOffset = 1000
 
-// renumbered returns the message with an id that the replay does not use
-// itself.
+// renumbered returns the message with an id that a replay does not use for its
+// own requests.
 func renumbered(m *wire.Message) Bytes {
 	names, members := wire.Members(m.Raw)
 	replaced := false

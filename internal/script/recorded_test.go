@@ -12,8 +12,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// TestFromRecord: the scripts are what the evidence shows, what its case
-// sent, and all of it, without the handshake and the client's answers.
+// TestFromRecord checks that the scripts are what the evidence shows, what its
+// case sent, and everything that was sent, without the handshake and the
+// client's responses.
 func TestFromRecord(t *testing.T) {
 	var events []*transcript.Event
 	for i, line := range strings.Split(`> {"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Script is a sequence of operations on one conversation or several.
+// A Script is a sequence of operations on one or several conversations.
 type Script struct {
 	Revision spec.Revision `json:"revision"`
 	// Tools are the server's tools that are called, if known.
@@ -55,14 +55,13 @@ func (s Script) Map(change func([]byte) []byte) Script {
 // An Action is what an operation does.
 type Action string
 
-// The actions.
+// The actions of operations.
 const (
-	// Send sends one message, as it is.
+	// Send sends one message unchanged.
 	Send Action = "send"
-	// Raw sends bytes unchanged: over HTTP as one body.
+	// Raw sends bytes unchanged, over HTTP as the body of one request.
 	Raw Action = "raw"
-	// Answer sets how later requests of the server with the method are
-	// responded to.
+	// Answer sets the response to later requests of the server with the method.
 	Answer Action = "answer"
 	// Walk requests all pages of a list.
 	Walk Action = "walk"
@@ -70,53 +69,55 @@ const (
 	Fence Action = "fence"
 	// Close ends the conversation; later operations on it begin a new one.
 	Close Action = "close"
-	// HTTP holds an additional exchange, next to those that carry messages.
+	// HTTP performs an additional HTTP exchange.
 	HTTP Action = "http"
-	// Repeat sends one request many times with new ids, then cancels it as
-	// often, and measures the server's memory meanwhile.
+	// Repeat sends one request many times with new ids, then cancels each of as
+	// many again, and measures the server's memory.
 	Repeat Action = "repeat"
 )
 
 var actions = []Action{Send, Raw, Answer, Walk, Fence, Close, HTTP, Repeat}
 
 // An Operation is one action of a client. It is self-contained, so that others
-// can be removed.
+// can be removed from the script.
 type Operation struct {
 	Do Action `json:"do"`
-	// On is the number of the conversation, from 0.
+	// On is the number of the conversation, counted from 0.
 	On int `json:"on,omitempty"`
 	// Method is the method of the message, or of the server's request.
 	Method string `json:"method,omitempty"`
 	// Message is what is sent.
 	Message Bytes `json:"message,omitempty"`
-	// Splits are the positions at which one write ends and the next begins.
+	// Splits are the positions at which one write ends and the next one begins.
 	Splits []int `json:"splits,omitempty"`
 	// Take copies values of earlier responses into the message.
 	Take []Take `json:"take,omitempty"`
-	// Await waits for the response before the next operation.
+	// Await reports that the player waits for the response before the next
+	// operation.
 	Await bool `json:"await,omitempty"`
-	// Together: the message is sent in one write with the next one.
+	// Together reports that the message is sent in the same write as the next
+	// one.
 	Together bool `json:"together,omitempty"`
 	// Reply is the response to the server's requests.
 	Reply *Reply `json:"reply,omitempty"`
 	// Violates is the keyword or rule that the params provably violate, and At
-	// is where.
+	// its position.
 	Violates string `json:"violates,omitempty"`
 	At       string `json:"at,omitempty"`
 	// Exchange is the HTTP request.
 	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
-// Take copies a value of the response to an earlier request of the conversation
-// into a message.
+// Take copies a value from the response to an earlier request of the
+// conversation into a message.
 type Take struct {
-	ID   Bytes  `json:"id"`   // of the request
-	From string `json:"from"` // a pointer into the answer
-	Into string `json:"into"` // the name of a member of the params
+	ID   Bytes  `json:"id"`   // id of the request
+	From string `json:"from"` // JSON pointer into the response
+	Into string `json:"into"` // name of a member of the params
 }
 
-// Reply is the response to a request of the server: a result, an error, or
-// nothing if both are missing.
+// Reply is the response to a request of the server: a result, an error, or none
+// if both are missing.
 type Reply struct {
 	Result Bytes `json:"result,omitempty"`
 	Code   int64 `json:"code,omitempty"`
@@ -132,8 +133,8 @@ type Exchange struct {
 	Why string `json:"why,omitempty"`
 }
 
-// Bytes are written as JSON if nothing is lost by that, otherwise as a string,
-// or in base64 if they are not UTF-8.
+// Bytes are encoded as JSON if that preserves them exactly, otherwise as a
+// string, or in base64 if they are not UTF-8.
 type Bytes []byte
 
 const (
@@ -187,15 +188,15 @@ func (b *Bytes) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// Message is a JSON-RPC message to send. Without ID it is a notification; nil
-// Params are omitted.
+// Message is a JSON-RPC message to send. Without an ID it is a notification.
+// Nil Params are omitted.
 type Message struct {
 	ID     wire.ID
 	Method string
 	Params jsontext.Value
 }
 
-// Bytes writes the message in the usual order, without spaces.
+// Bytes returns the message in the usual order of members, without spaces.
 func (m Message) Bytes() []byte {
 	out := []byte(`{"jsonrpc":"2.0"`)
 	if m.ID.Present() {
@@ -260,7 +261,7 @@ func (s Script) ToolCalls() []ToolCall {
 }
 
 // WithTools returns the script with the names of the server's tools that it
-// calls, so that a replay notices when one is missing.
+// calls, so that a replay notices if one of them is missing.
 func (s Script) WithTools(offered []string) Script {
 	s.Tools = nil
 	for _, c := range s.ToolCalls() {

@@ -50,7 +50,7 @@ func Recognise(argv []string, dir string) *Used {
 	return &found[0]
 }
 
-// inside resolves a relative path in dir. A bare name stays unchanged, so that it
+// inside resolves a relative path in dir. A bare name is unchanged, so that it
 // is looked up in PATH.
 func inside(dir, path string) string {
 	if filepath.IsAbs(path) || !strings.ContainsAny(path, `/\`) {
@@ -66,7 +66,8 @@ var runtimes = []string{"node", "nodejs", "bun", "deno", "tsx", "ts-node"}
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
 // scriptOf returns the path of the script, with symbolic links resolved: the
-// program itself, or the first argument of a runtime that is a script; "" if none.
+// program itself, or the first argument of a runtime that is a script. It
+// returns "" if there is none.
 func scriptOf(program string, args []string, dir string) string {
 	paths := []string{program}
 	if name := strings.TrimSuffix(filepath.Base(program), ".exe"); slices.Contains(runtimes, name) {
@@ -84,8 +85,9 @@ func scriptOf(program string, args []string, dir string) string {
 	return ""
 }
 
-// ofScript returns the SDKs among the dependencies of the script's package, with
-// their installed versions. Of several, it keeps those that the script imports.
+// ofScript returns the SDKs among the dependencies of the script's package,
+// with their installed versions. If there are several, it returns those that
+// the script imports.
 func ofScript(script string) []Used {
 	var found []Used
 	for folder := filepath.Dir(script); ; folder = filepath.Dir(folder) {

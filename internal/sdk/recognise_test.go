@@ -10,8 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 )
 
-// TestRecogniseScripts recognises the SDK of a script by the packages around it.
-// Files are made in a folder {}; the command is node with the arguments.
+// TestRecogniseScripts recognises the SDK of a script by the packages around
+// it. The files are created in a folder {}. The command is node with the
+// arguments.
 func TestRecogniseScripts(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("node is a shell script here")
@@ -32,7 +33,7 @@ func TestRecogniseScripts(t *testing.T) {
 	const one, two = "@modelcontextprotocol/sdk", "@modelcontextprotocol/server"
 	for name, c := range map[string]struct {
 		files map[string]string
-		argv  string // node if it begins with no other program
+		argv  string // node is added unless it begins with another program
 		want  string
 	}{
 		"next to it":           {map[string]string{"package.json": depends(one), "a.js": "", "node_modules/" + one + "/package.json": sdk1("1.32.2")}, "node {}/a.js", "typescript-sdk 1.32.2"},
@@ -90,7 +91,8 @@ func TestRecogniseScripts(t *testing.T) {
 	}
 }
 
-// TestRecogniseRealServers holds it against the pinned servers.
+// TestRecogniseRealServers checks that the SDKs of the pinned servers are
+// recognised.
 func TestRecogniseRealServers(t *testing.T) {
 	dir, err := filepath.Abs("../../fixtures/servers")
 	if err != nil {

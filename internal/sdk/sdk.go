@@ -22,9 +22,9 @@ import (
 // An SDK is one entry of fixtures/sdks: a package that servers depend on.
 type SDK struct {
 	Name     string            `yaml:"name"`    // as reports show it
-	Module   string            `yaml:"go"`      // its Go module, "" for none
-	Package  string            `yaml:"npm"`     // its npm package, "" for none
-	Goldens  map[string]string `yaml:"goldens"` // of internal/realservers, each with the version of its SDK
+	Module   string            `yaml:"go"`      // its Go module, or ""
+	Package  string            `yaml:"npm"`     // its npm package, or ""
+	Goldens  map[string]string `yaml:"goldens"` // goldens of internal/realservers, each with the version of its SDK
 	Findings []Finding         `yaml:"findings"`
 }
 
@@ -32,14 +32,15 @@ type SDK struct {
 type Finding struct {
 	Requirement string           `yaml:"requirement"`
 	Judge       string           `yaml:"judge"`
-	Revisions   []spec.Revision  `yaml:"revisions"`  // none for all
-	Transports  []spec.Transport `yaml:"transports"` // none for all
+	Revisions   []spec.Revision  `yaml:"revisions"`  // empty for all
+	Transports  []spec.Transport `yaml:"transports"` // empty for all
 	Since       string           `yaml:"since"`      // the first version in which a golden shows it
-	Until       string           `yaml:"until"`      // the last
-	// Shape must match the text of Seen, or one event of the evidence; each is a line.
+	Until       string           `yaml:"until"`      // the last such version
+	// Shape must match the text of Seen, or one event of the evidence, each as
+	// one line.
 	Shape Pattern `yaml:"shape"`
 	Note  string  `yaml:"note"`  // one sentence: what the SDK does
-	Issue string  `yaml:"issue"` // URL of the issue, "" if none is known
+	Issue string  `yaml:"issue"` // URL of the issue, or "" if none is known
 }
 
 // Pattern is a regular expression.

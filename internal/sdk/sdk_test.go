@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestEveryFindingHasAGolden: a golden shows each finding in the first and in the
-// last version in which it is said to be known, over one of its transports and in
-// one of its revisions.
+// TestEveryFindingHasAGolden checks that a golden shows each finding in the
+// first and in the last version for which it is known, over one of its
+// transports and in one of its revisions.
 func TestEveryFindingHasAGolden(t *testing.T) {
 	for _, s := range All() {
 		for _, f := range s.Findings {
@@ -60,7 +60,7 @@ func showsIt(t *testing.T, golden string, f *Finding) bool {
 	return false
 }
 
-// TestAGoldenThatShowsNothing: the test above can fail.
+// TestAGoldenThatShowsNothing checks that showsIt can return false.
 func TestAGoldenThatShowsNothing(t *testing.T) {
 	for _, f := range []Finding{
 		{Requirement: "ping.responds", Judge: "ping.shapes"},
@@ -87,7 +87,7 @@ func TestNotesAreShort(t *testing.T) {
 	}
 }
 
-// ofBatch is what go-sdk is known for.
+// ofBatch returns a finding that is known of go-sdk.
 func ofBatch() verdict.Finding {
 	k := verdict.Key{Place: verdict.Place{Requirement: "base.batch-receive", Revision: spec.V20250326, Transport: spec.Stdio}, Judge: "messages.batch", Summary: "s"}
 	f := verdict.NewFinding(k, &verdict.Deviation{Seen: "no answer to any request of it"}, verdict.Broken)
@@ -148,7 +148,7 @@ func TestAccept(t *testing.T) {
 	const reason = "known in go-sdk 1.1.0 to 1.8.0 (https://github.com/modelcontextprotocol/go-sdk/issues/1256)"
 	for name, c := range map[string]struct {
 		more []verdict.Finding
-		want []string // what is known of each verdict
+		want []string // the reason why each verdict is known, or ""
 	}{
 		"alone":                       {nil, []string{reason}},
 		"next to a note":              {[]verdict.Finding{note}, []string{reason}},

@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Exception allows a row to have an unexpected outcome, for a reason. An
+// An Exception allows a row to have an unexpected outcome, for a reason. An
 // exception that no longer occurs is an error, because it would hide the next
 // defect.
 type Exception struct {

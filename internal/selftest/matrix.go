@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Matrix is the kill matrix: the outcome of each fault and each legal variation
-// in each place in which it was tried.
+// A Matrix is the kill matrix: the outcome of each fault and each legal
+// variation in each place in which it was tried.
 type Matrix struct {
 	Full bool     `json:"full"`
 	Rows []Result `json:"rows"`
@@ -46,7 +46,7 @@ func (m *Matrix) where(f func(*Result) bool) []Result {
 	return out
 }
 
-// Sum counts the outcomes of the faults and the legal variations of an area.
+// A Sum counts the outcomes of the faults and the legal variations of an area.
 // Each of them counts once, with the worst of its rows.
 type Sum struct {
 	Area          string `json:"area"`

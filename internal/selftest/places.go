@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// Place is a transport and a revision in which a fault is tried.
+// A Place is a transport and a revision in which a fault is tried.
 type Place struct {
 	Transport spec.Transport `json:"transport"`
 	Revision  spec.Revision  `json:"revision"`
@@ -15,16 +15,15 @@ type Place struct {
 
 // Places returns where the fault can be observed: the most suitable transport
 // first, and the newest revision first for each transport. The revisions are
-// those that the fault names or, if it names none, those in which its
-// requirement exists. everywhere adds the other transports on which the fault
-// has an effect.
+// those that the fault names or, if it names none, the handshake revisions in
+// which its requirement exists, or 2026-07-28 if it exists there alone. everywhere
+// adds the other transports on which the fault has an effect.
 func Places(f faults.Fault, everywhere bool) []Place {
 	var out []Place
 	for _, t := range transports(f, everywhere) {
-		for _, r := range slices.Backward(spec.HandshakeRevisions()) {
-			named := len(f.Revisions) == 0 || slices.Contains(f.Revisions, r)
-			q := spec.Requirements().Lookup(f.Requirement)
-			if named && t.DefinedIn(r) && (f.Legal || q != nil && q.AppliesTo(r, t)) {
+		q := spec.Requirements().Lookup(f.Requirement)
+		for _, r := range slices.Backward(f.AppliesIn()) {
+			if t.DefinedIn(r) && (f.Legal || q != nil && q.AppliesTo(r, t)) {
 				out = append(out, Place{t, r})
 			}
 		}

@@ -29,7 +29,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// Outcome is the result of one fault or legal variation.
+// An Outcome is the result of one fault or legal variation.
 type Outcome string
 
 // These are the outcomes.
@@ -49,7 +49,7 @@ func (o Outcome) Good() bool { return o == Killed || o == Silent || o == NotYet 
 // Faultless is the id of the server without faults in the matrix.
 const Faultless = "(faultless)"
 
-// Result is one row of the kill matrix.
+// A Result is one row of the kill matrix.
 type Result struct {
 	Fault       string `json:"fault"`
 	Requirement string `json:"requirement,omitempty"`
@@ -69,10 +69,10 @@ type Result struct {
 	First *Try          `json:"first,omitempty"`
 	Took  time.Duration `json:"-"`
 
-	doubted bool // no finding was seen again when it was retried
+	doubted bool // no finding was reproduced
 }
 
-// Try is the result of one attempt of a row.
+// A Try is the result of one attempt of a row.
 type Try struct {
 	Outcome Outcome  `json:"outcome"`
 	By      []string `json:"by,omitempty"`
@@ -358,6 +358,9 @@ func (c counted) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 
 func serverOptions(f faults.Fault) refserver.Options {
 	o := refserver.Options{JSONOnly: f.JSONOnly}
+	if f.StatelessOnly {
+		o.Revisions = []spec.Revision{spec.V20260728}
+	}
 	if f.Seams != nil {
 		o.Seams = f.Seams()
 	}

@@ -58,8 +58,7 @@ func (g Grade) String() string {
 	return [...]string{"note", "warning", "broken"}[g]
 }
 
-// Testable says whether a black-box test can observe that a requirement is kept
-// or broken.
+// Testable is whether a black-box test can observe that a requirement is kept or broken.
 type Testable string
 
 // The values of Testable.
@@ -112,20 +111,20 @@ type Requirement struct {
 	Testable   Testable `yaml:"testable"` // by a black-box harness
 	Observe    string   `yaml:"observe"`  // how to see it
 
-	// Why, Cause and Fix are one sentence each, for the person who has to act on a
-	// deviation: how it affects a client, what usually causes it, and how to fix
-	// it. Snippets show the fix in code, by Language. All may be empty.
+	// Why, Cause and Fix are one sentence each, for users that have to act on a deviation:
+	// how it affects a client, what usually causes it, and how to fix it. Snippets show the
+	// fix in code, by Language. All may be empty.
 	Why      string              `yaml:"why"`
 	Cause    string              `yaml:"cause"`
 	Fix      string              `yaml:"fix"`
 	Snippets map[Language]string `yaml:"snippets"`
 
 	Traits []Trait `yaml:"traits"`
-	// NotJudged is why no case and no rule judges a requirement that is testable
+	// NotJudged is the reason why no case and no rule judges a requirement that is testable
 	// in a handshake revision; empty if one does.
 	NotJudged string `yaml:"not_judged"`
-	// Variations are the legal variations of the reference server that use a
-	// MAY, without the prefix "legal/"; NoVariation is why there are none.
+	// Variations are the legal variations of the reference server that use a MAY, without
+	// the prefix "legal/". NoVariation is the reason why there are none.
 	Variations  []string `yaml:"variations"`
 	NoVariation string   `yaml:"no_variation"`
 
@@ -241,8 +240,8 @@ var Requirements = sync.OnceValue(func() *Catalogue {
 	return c
 })
 
-// ReadCatalogue reads requirements/*.yaml in fsys and checks every entry. The
-// error lists everything that is wrong, with file and id.
+// ReadCatalogue reads requirements/*.yaml in fsys and checks every entry. The error lists
+// all problems, with file and id.
 func ReadCatalogue(fsys fs.FS) (*Catalogue, error) {
 	files, err := fs.Glob(fsys, "requirements/*.yaml")
 	if err != nil {

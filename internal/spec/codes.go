@@ -19,8 +19,8 @@ const (
 	CodeUnsupported      Code = -32022 // from 2026-07-28
 )
 
-// A Mistake is a reason for a request to fail for which the specification, or
-// JSON-RPC 2.0, defines error codes.
+// A Mistake is a reason why a request can fail, for which the specification or JSON-RPC 2.0
+// defines error codes.
 type Mistake int
 
 // The mistakes.

@@ -28,6 +28,8 @@ const (
 	MethodPromptsList          = "prompts/list"
 	MethodPromptsGet           = "prompts/get"
 	MethodPromptsChanged       = "notifications/prompts/list_changed"
+	MethodListen               = "subscriptions/listen"
+	MethodAcknowledged         = "notifications/subscriptions/acknowledged"
 )
 
 // Methods of the client features and of tasks.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// These limits keep a remedy readable: a short sentence, a fix that fits on one
-// line of the console after its label, and code that a terminal does not wrap.
+// These limits keep a remedy readable: short sentences, a fix that fits on one console line
+// after its label, and code that a terminal does not wrap.
 const (
 	remedyWords   = 20
 	fixColumns    = 87
@@ -47,7 +47,7 @@ func TestRemediesAreShort(t *testing.T) {
 	}
 }
 
-// sentence returns what is wrong with a text that must be one short sentence.
+// sentence returns what is wrong with a text that must be one short sentence, or "".
 func sentence(text string) string {
 	switch {
 	case len(strings.Fields(text)) > remedyWords:

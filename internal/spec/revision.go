@@ -39,8 +39,11 @@ func Revisions() []Revision {
 }
 
 // HandshakeRevisions returns the revisions that open with initialize, oldest first.
-func HandshakeRevisions() []Revision {
-	return slices.DeleteFunc(Revisions(), func(r Revision) bool { return r.Era() != Handshake })
+func HandshakeRevisions() []Revision { return InEra(Handshake, Revisions()) }
+
+// InEra returns those of the revisions that belong to the era.
+func InEra(era Era, revisions []Revision) []Revision {
+	return slices.DeleteFunc(slices.Clone(revisions), func(r Revision) bool { return r.Era() != era })
 }
 
 // Era returns the era of r; an unknown revision counts as handshake.
@@ -51,6 +54,14 @@ func (r Revision) Era() Era {
 	return Handshake
 }
 
+// OpeningMethod returns the method of a client's first request in r.
+func (r Revision) OpeningMethod() string {
+	if r.Era() == Stateless {
+		return MethodDiscover
+	}
+	return MethodInitialize
+}
+
 // Published reports whether r names a published revision.
 func (r Revision) Published() bool { return slices.Contains(Revisions(), r) }
 
@@ -59,6 +70,10 @@ func (r Revision) AtLeast(other Revision) bool { return r >= other }
 
 // Batches reports whether JSON-RPC batches exist in r.
 func (r Revision) Batches() bool { return r == V20250326 }
+
+// EmptyCursors reports whether an empty string is a cursor like any other in r. Before 2026-07-28
+// the specification does not say so, and many servers use it to mark the end.
+func (r Revision) EmptyCursors() bool { return r.AtLeast(V20260728) }
 
 // NewestFirst returns the revisions sorted, the newest first.
 func NewestFirst[R ~string](revisions []R) []R {

@@ -9,8 +9,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// CheckBound judges on which addresses a server on this machine listens. On the
-// loopback interface other machines cannot reach it.
+// CheckBound judges on which addresses a server on this machine listens. Other
+// machines cannot reach a server that listens only on the loopback interface.
 func (t *T) CheckBound(ctx context.Context, requirement string) {
 	c := t.Conversation(ctx)
 	local, ok := c.Web().(transport.Local)

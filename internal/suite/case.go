@@ -15,40 +15,42 @@ import (
 // A Case is one active check: it provokes a server and reports what it
 // observed.
 type Case struct {
-	// ID is made of words and never changes: area.what-is-checked.
+	// ID consists of words and never changes: area.what-is-checked.
 	ID string
 	// Title says what the case does, in one line.
 	Title string
 	// Requirements are the catalogue ids that the case judges.
 	Requirements []string
-	// Provokes are the requirements that rules judge in the traffic for which
-	// the case is made: ids, or beginnings of ids that end with a dot. Where
-	// one of them is selected, the case is run.
+	// Provokes are the requirements that rules judge in the traffic of the
+	// case: ids, or prefixes of ids that end with a dot. If one of them is
+	// selected, the case runs.
 	Provokes []string
 	// Needs lists the server capabilities without which the case does not
-	// apply, as tools or resources.subscribe.
+	// apply, such as tools or resources.subscribe.
 	Needs []string
-	// Revisions narrows the revisions to run in; by default all in which
-	// one of the requirements exists that it judges or provokes.
+	// Revisions limits the revisions in which the case runs. By default, these
+	// are all in which a requirement exists that it judges or provokes.
 	Revisions []spec.Revision
-	// SharesConversation: the case leaves the conversation as it found it, so
-	// that it may share one with other cases.
+	// SharesConversation reports whether the case leaves the conversation as it
+	// found it, so that it can share one with other cases.
 	SharesConversation bool
-	// Unchecked: the case itself judges whether the server still responds, so the
-	// shared conversation is not checked first.
+	// Unchecked reports whether the case itself judges whether the server still
+	// responds, so that the shared conversation is not checked first.
 	Unchecked bool
-	// Exclusive: timing matters; nothing else runs meanwhile.
+	// Exclusive reports whether timing matters, so that nothing else runs at
+	// the same time.
 	Exclusive bool
-	// OwnServer: the case compares its own sessions, which other clients would
-	// disturb. If the run can start a server for this case alone, it does.
+	// OwnServer reports whether the case compares its own sessions, which other
+	// clients would disturb. If the run can start a server for this case alone,
+	// it does.
 	OwnServer bool
-	// Waits: the case waits for a second, or for seconds on a server that
-	// deviates, so it is started first.
+	// Waits reports whether the case waits for a second, or for seconds on a
+	// server that deviates, so that it is started first.
 	Waits bool
-	// Races are the orders of messages that the case tries, each with all that
-	// permitted responses.
+	// Races are the orders of messages that the case plays, each with its
+	// permitted outcomes.
 	Races []Race
-	// Run provokes and judges. The context ends with the case's time.
+	// Run provokes and judges. The context ends when the case's time is over.
 	Run func(ctx context.Context, t *T)
 }
 
@@ -86,22 +88,21 @@ func (c *Case) ProvokesAny(r spec.Revision, t spec.Transport, wanted func(*spec.
 	})
 }
 
-// ProvokesID reports whether the traffic of the case is made for the requirement
-// with this id.
+// ProvokesID reports whether the case provokes the requirement with this id.
 func (c *Case) ProvokesID(requirement string) bool {
 	return slices.ContainsFunc(c.Provokes, func(id string) bool {
 		return id == requirement || strings.HasSuffix(id, ".") && strings.HasPrefix(requirement, id)
 	})
 }
 
-// Touches reports whether the case judges the requirement with this id, or its
-// traffic is made for it.
+// Touches reports whether the case judges or provokes the requirement with this
+// id.
 func (c *Case) Touches(requirement string) bool {
 	return slices.Contains(c.Requirements, requirement) || c.ProvokesID(requirement)
 }
 
-// requirementsOf returns the requirement with this id, or those whose ids begin with it
-// where it ends with a dot.
+// requirementsOf returns the requirement with this id, or, if the id ends with
+// a dot, those whose ids begin with it.
 func requirementsOf(id string) []*spec.Requirement {
 	if !strings.HasSuffix(id, ".") {
 		if q := spec.Requirements().Lookup(id); q != nil {
@@ -118,8 +119,7 @@ func requirementsOf(id string) []*spec.Requirement {
 	return out
 }
 
-// Check returns an error that says what is wrong with the declaration of the
-// case, or nil.
+// Check returns an error if the declaration of the case is invalid.
 func (c *Case) Check() error {
 	switch {
 	case c.ID == "" || c.Title == "" || c.Run == nil || len(c.Requirements)+len(c.Provokes) == 0:

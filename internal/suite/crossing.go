@@ -22,23 +22,23 @@ const crossingID = "mcp-conform/crossing"
 // crossTime is long enough for all clients to wait at the same time.
 const crossTime = 200 * time.Millisecond
 
-// pair are two calls of one client, with the same arguments: one has an id that
+// A pair is two calls of one client with the same arguments: one has an id that
 // the calls of all clients have, the other an id of its own.
 type pair struct {
 	same, own *client.Reply
 	from      int // the length of the conversation's record before the calls
 }
 
-// checkCrossedIDs has all clients make calls with the same id that wait side by side,
-// each with a result of its own: a server that keeps what waits by the id alone
-// gives one client the answer of another.
+// checkCrossedIDs makes calls with the same id from all clients at the same
+// time, each with a different result: a server that finds a pending call by its
+// id alone sends one client the response of another.
 func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 	if k, ok := c.t.Inventory.Slow(crossTime, 2); !ok || !k.Exact {
 		return
 	}
 	pairs := make([]pair, len(c.convs))
-	// The clients start their calls in turn. Otherwise the last one's calls may end
-	// first, and a response that is sent to it after that is lost unseen.
+	// The clients start their calls in turn. Otherwise the last client's calls
+	// may end first, and a response that is sent to it later is missed.
 	turns := make([]chan struct{}, len(c.convs)+1)
 	for i := range turns {
 		turns[i] = make(chan struct{})
@@ -52,7 +52,7 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 		defer cancel()
 		err := conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.paramsWithSteps(i)), conv.Request(own, spec.MethodToolsCall, c.paramsWithSteps(i)))
 		if err == nil && i+1 < len(c.convs) {
-			_ = conv.Fence(ctx) // so that the server has the calls
+			_ = conv.Fence(ctx) // so that the server has read the calls
 		}
 		close(turns[i+1])
 		if err != nil {
@@ -71,7 +71,8 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 	}
 }
 
-// judgeUnanswered judges a client whose request is not answered, and another one is.
+// judgeUnanswered reports a client that got no response to one request, but got
+// one to another.
 func (c *Crowd) judgeUnanswered(i int, p pair) bool {
 	if !errors.Is(p.same.Err, client.ErrUnanswered) || !p.own.Succeeded() || isIntercepted(c.convs[i]) {
 		return false
@@ -85,22 +86,22 @@ func (c *Crowd) judgeUnanswered(i int, p pair) bool {
 	return true
 }
 
-// stepsOf is in how many steps the client with this number has its calls made:
-// what nobody counts or measures by chance.
+// stepsOf returns the number of steps of the calls of client i: one that
+// results do not contain by chance.
 func stepsOf(i int) int { return []int{17, 23, 29}[i%crowdSize] }
 
-// paramsWithSteps returns the params of a call whose result tells the client with this
-// number.
+// paramsWithSteps returns the params of a call whose result identifies client
+// i.
 func (c *Crowd) paramsWithSteps(i int) map[string]any {
 	tool, _ := c.t.Inventory.Slow(crossTime, stepsOf(i))
 	return tool.Params()
 }
 
-// digits are whole numbers in a text.
+// digits matches whole numbers in a text.
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// maskNumber returns the result with a gap in place of the number, and whether
-// it is there: as a number of its own, not as a part of one.
+// maskNumber returns the result with the number masked, and whether it contains
+// the number as a whole, not as a part of another.
 func maskNumber(r *client.Reply, number int) (string, bool) {
 	found := false
 	text := digits.ReplaceAllStringFunc(string(r.Message.Result()), func(s string) string {
@@ -113,10 +114,10 @@ func maskNumber(r *client.Reply, number int) (string, bool) {
 	return text, found
 }
 
-// areDistinguishable reports whether each result holds the number of steps of its own call,
-// and all are the same else. Then they depend on nothing else, and whose a
-// result is can be told. What merely differs from run to run, such as how long
-// it took, gives by chance what another one gave.
+// areDistinguishable reports whether each result contains the number of steps
+// of its own call, and all are equal otherwise. Then they depend on nothing
+// else, so a result shows which call it belongs to. Results that differ from
+// run to run, such as in how long they took, may equal another one by chance.
 func areDistinguishable(pairs []pair) bool {
 	first := ""
 	for i, p := range pairs {
@@ -132,8 +133,9 @@ func areDistinguishable(pairs []pair) bool {
 	return true
 }
 
-// judgeCrossed reports whether a client got the result of another one's call. It
-// looks at all responses with the id: the client's own may come first.
+// judgeCrossed reports whether a client got the result of another client's
+// call. It checks all responses with the id, because the client's own may come
+// first.
 func (c *Crowd) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false
@@ -166,8 +168,9 @@ func positionsOfResponse(r *client.Reply) []int {
 	return []int{r.Event.Seq}
 }
 
-// checkSubscriptions has the last client, and then the first, subscribe to a resource
-// that all of them change: what goes astray goes to either. Updates that come to the others, rules judge.
+// checkSubscriptions subscribes the last client, and then the first, to a
+// resource that all clients change, because a misdirected update goes to
+// either. Rules judge updates that come to the others.
 func (c *Crowd) checkSubscriptions(ctx context.Context) {
 	change, uri, ok := c.t.Inventory.Changing()
 	if !ok || c.Isolated == "" {

@@ -18,10 +18,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Crowd are several clients of one server at once.
+// A Crowd is several clients of one server at the same time.
 type Crowd struct {
-	// Several is the requirement that they are served, Isolated the one that
-	// none gets what is another's; "" for none.
+	// Several is the requirement that all of them are served, and Isolated the
+	// requirement that none receives what belongs to another; "" for none.
 	Several, Isolated string
 
 	t     *T
@@ -30,8 +30,8 @@ type Crowd struct {
 
 const crowdSize = 3
 
-// Crowd opens conversations side by side. It ends the case where the first can't
-// be held, and judges it where the others can't.
+// Crowd opens several conversations at the same time. It ends the case if the
+// first cannot be opened, and judges the server if another one cannot.
 func (t *T) Crowd(ctx context.Context, several, isolated string) *Crowd {
 	crowd := &Crowd{Several: several, Isolated: isolated, t: t}
 	crowd.convs = append(crowd.convs, t.Start(ctx, client.Options{Answer: answerAs(0)}))
@@ -95,7 +95,8 @@ func isIntercepted(c *client.Conversation) bool {
 // messages.
 func clientMark(i int) string { return "mcp-conform-client-" + strconv.Itoa(i) + "-" }
 
-// answerAs responds to the server's requests, differently for each client.
+// answerAs returns a function that responds to the server's requests,
+// differently for each client.
 func answerAs(i int) func(*wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch m.Method {
@@ -139,7 +140,7 @@ func (c *Crowd) Work(ctx context.Context) {
 	c.checkLeaving(ctx)
 }
 
-// checkEqualIDs makes requests with the same id and different methods.
+// checkEqualIDs sends requests with the same id and different methods.
 func (c *Crowd) checkEqualIDs(ctx context.Context) {
 	same, replies, others := wire.StringID("mcp-conform/same"), make([]*client.Reply, len(c.convs)), make([]*client.Reply, len(c.convs))
 	lists := c.t.Inventory.Declares("tools")
@@ -197,7 +198,7 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 		return
 	}
 	id, replies := wire.StringID("mcp-conform/slow"), make([]*client.Reply, len(c.convs))
-	var sent sync.WaitGroup // so that there is something to cancel in all of them
+	var sent sync.WaitGroup // waits until every client has a call that could be cancelled
 	sent.Add(len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) {
 		from := conv.Record.Len()

@@ -9,8 +9,8 @@ import (
 )
 
 // ExitTime returns how long a server may take to exit: eight times as long as
-// it took to send its first message, at least the time given, at most 10 s, so
-// that a slow server or a busy machine has more.
+// it took to send its first message, but at least least and at most 10 s. So a
+// slow server or a busy machine gets more time.
 func ExitTime(c *client.Conversation, least time.Duration) time.Duration {
 	for _, e := range c.Record.From(0) {
 		if e.Kind == transcript.Received {

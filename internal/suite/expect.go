@@ -12,14 +12,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Explainer is a matcher that can say what it permits and what it saw; all
-// matchers of this package are. Of others, the failure message is shown.
+// An Explainer is a matcher that describes what it permits and what it saw. All
+// matchers of this package are Explainers. Of other matchers, reports show the
+// failure message.
 type Explainer interface {
 	Permitted() string
 	Seen(actual any) string
 }
 
-// Assertion is about one value that came up in a conversation.
+// An Assertion is about one value that came up in a conversation.
 type Assertion struct {
 	t      *T
 	c      *client.Conversation
@@ -29,7 +30,7 @@ type Assertion struct {
 
 // Expect begins an assertion about actual, which the given events of
 // conversation c show, the offending one last. The events of a reply are added
-// by themselves.
+// automatically.
 func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Event) Assertion {
 	a := Assertion{t: t, c: c, actual: actual}
 	if r, ok := actual.(*client.Reply); ok {
@@ -43,13 +44,13 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 	return a
 }
 
-// Keeps records the requirement as kept when the value matches, and
-// that the server deviates otherwise: summary is the constant sentence of the
-// finding, and of several weights the one that softens most stands. A request
-// without an answer says nothing here, as being answered is a requirement of
-// its own; nor does one that the server had no time for. It returns whether the
-// value matched. A matcher that does not take the value is a defect of the case,
-// so it panics.
+// Keeps records the requirement as kept if the value matches, and a deviation
+// otherwise. The summary is the constant sentence of the finding; of several
+// weights, the one that lowers the outcome most applies. A request without a
+// response is not judged here, because getting one is a requirement of its own;
+// nor is a request for which the server was too busy. Keeps reports whether the
+// value matched. It panics if the matcher does not take the value, which is a
+// defect of the case.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
 		a.t.NotObserved(requirement, "the request was not answered: "+reason(r.Err))

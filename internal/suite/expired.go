@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// showsAnswer reports whether the last of the positions is that of something the
-// server said, other than that there is no such session.
+// showsAnswer reports whether the last of the positions is that of something
+// the server sent, other than that there is no such session (status 404).
 func showsAnswer(c *client.Conversation, at []int) bool {
 	if len(at) == 0 {
 		return false
@@ -27,8 +27,8 @@ func showsAnswer(c *client.Conversation, at []int) bool {
 	}
 }
 
-// hasTooLongResponse reports whether a response to one of the requests at these positions
-// came and was too long to be kept, so that the case could not read it.
+// hasTooLongResponse reports whether a response to one of the requests at these
+// positions was too long to be kept, so that the case could not read it.
 func hasTooLongResponse(c *client.Conversation, at []int) bool {
 	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
 		return slices.Contains(at, r.Event.Seq) && slices.ContainsFunc(r.Responses, func(m transcript.Message) bool { return m.Event.IsCut() })

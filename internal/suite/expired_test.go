@@ -7,7 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A response of which only the head was kept is no missing response.
+// TestTooLong checks that a response of which only the beginning was kept is
+// recognized.
 func TestTooLong(t *testing.T) {
 	record := transcript.New()
 	c := &client.Conversation{Record: record}

@@ -9,15 +9,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// longText is of a length that every server reads: some stop at 100 kB.
+// longText is a length that every server reads: some stop at 100 kB.
 const longText = 40_000
 
 // noSession is a session id that no server assigns.
 const noSession = "mcp-conform-00000000-0000-4000-8000-000000000000"
 
 // CheckForms posts requests in the forms that HTTP has for a body: long, in
-// chunks, slow, with blank space around, with the names of headers in any case, on
-// a connection over which another was refused. It says nothing where rules judges the
+// chunks, slow, with white space around it, with header names in upper or lower
+// case, on a connection on which another request was refused. It reports
+// nothing about an exchange for which elsewhere returns true: rules judge that
 // refusal.
 func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewhere func(x *transcript.Exchange) bool) {
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}

@@ -10,14 +10,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// IdentifyingHeader returns a header of the client's requests by which a server may
-// know whose they are, or "": one that the user of the harness has set.
+// IdentifyingHeader returns the name of a request header by which a server may
+// recognize the client, which is one that the user has set, or "".
 func IdentifyingHeader(c *client.Conversation) string {
 	usual := []string{
 		"host", "accept", "accept-encoding", "content-type", "content-length", "user-agent", "mcp-session-id", "mcp-protocol-version", "connection",
 		"cache-control", "origin",
 	}
-	for _, f := range c.Web().Headers("POST") {
+	for _, f := range c.Web().Headers("POST", nil) {
 		if !slices.Contains(usual, strings.ToLower(f.Name)) {
 			return f.Name
 		}
@@ -25,15 +25,16 @@ func IdentifyingHeader(c *client.Conversation) string {
 	return ""
 }
 
-// IsStartedByRun reports whether the server was started by the run, and ends with it.
+// IsStartedByRun reports whether the run started the server, which then ends
+// with the run.
 func IsStartedByRun(c *client.Conversation) bool {
 	_, local := c.Web().(transport.Local)
 	return local || c.Web() == nil
 }
 
-// IsOnSameMachine reports whether the server is known to run on this machine, so that
-// it can be shown files here: the run started it, or it was reached at a loopback
-// address.
+// IsOnSameMachine reports whether the server is known to run on this machine,
+// so that it can access files here: the run started it, or it was reached at a
+// loopback address.
 func IsOnSameMachine(c *client.Conversation) bool {
 	if IsStartedByRun(c) {
 		return true

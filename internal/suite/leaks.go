@@ -88,12 +88,12 @@ type overhearing struct {
 	event *transcript.Event
 }
 
-// call makes the call of a provocation with the first client.
+// call makes the call of a provocation as the first client.
 func (c *Crowd) call(ctx context.Context, p provocation) {
 	c.First().Do(ctx, spec.MethodToolsCall, p.call.Params(), client.Within(crowdTime))
 }
 
-// idle lets a time pass in which no client sends anything.
+// idle waits for a time in which no client sends anything.
 func (c *Crowd) idle(ctx context.Context, d time.Duration) {
 	defer c.First().BeginIdle()()
 	select {
@@ -136,13 +136,14 @@ func firstOf(events []*transcript.Event, method string) *transcript.Event {
 	return nil
 }
 
-// logLevelRounds is how often the second client changes its log level. What a
-// server logs for everybody comes and goes by itself: that it does so in step
-// with the other client's level, in every round, is no accident.
+// logLevelRounds is how often the second client changes its log level. Messages
+// that a server logs for all clients come and go by themselves. If they follow
+// the other client's level in every round, that is not by chance.
 const logLevelRounds = 5
 
-// checkLogLevels changes the log level of the second client in turn, and checks
-// whether the first, which keeps its own, receives messages of other levels.
+// checkLogLevels changes the log level of the second client repeatedly, and
+// checks whether the first, which keeps its own, receives messages of other
+// levels.
 func (c *Crowd) checkLogLevels(ctx context.Context) {
 	first, second := c.First(), c.convs[1]
 	if c.Isolated == "" || !first.Server().Declares("logging") {
@@ -180,13 +181,13 @@ func (c *Crowd) checkLogLevels(ctx context.Context) {
 }
 
 const (
-	loggers   = 5 // calls that are tried
+	loggers   = 5 // number of calls to try
 	tryLogger = time.Second
 )
 
-// findLoggingCall returns a call that sends log messages: one that is known to, or one
-// of those without arguments that is seen to once the first client wants to hear
-// everything.
+// findLoggingCall returns a call that sends log messages: one that is known to,
+// or one without arguments that is seen to after the first client has set the
+// level debug.
 func (c *Crowd) findLoggingCall(ctx context.Context) (inventory.Known, bool) {
 	if k, ok := c.t.Inventory.Logging(); ok {
 		return k, true
@@ -254,8 +255,8 @@ func (c *Crowd) checkLeaving(ctx context.Context) {
 		if all := transcript.ExchangesOf(conv.Record.From(0)).All(); len(at) == 0 && len(all) > 0 {
 			at = PositionsOf(all[len(all)-1])
 		}
-		// What the server ended by itself would not count as a failure, so this
-		// does not go by way of T.Deviates: another client brought the end about.
+		// T.Deviates would not count a session that the server ended by itself,
+		// so it is not used here: another client caused the end.
 		c.t.add(Observation{Requirement: requirement, Outcome: verdict.Note, Record: conv.Record, Deviation: &verdict.Deviation{
 			Requirement: requirement,
 			Summary:     "The server stops serving a client when another one leaves.",

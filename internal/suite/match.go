@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// matcher is a gomega matcher on replies that explains itself.
+// matcher is a gomega matcher on replies that implements Explainer.
 type matcher struct {
 	permitted string
 	match     func(*client.Reply) bool
 }
 
-// Match implements gomega's matcher.
+// Match implements types.GomegaMatcher.
 func (m *matcher) Match(actual any) (bool, error) {
 	r, ok := actual.(*client.Reply)
 	if !ok {
@@ -27,41 +27,41 @@ func (m *matcher) Match(actual any) (bool, error) {
 	return m.match(r), nil
 }
 
-// Permitted says what the matcher accepts.
+// Permitted implements Explainer.
 func (m *matcher) Permitted() string { return m.permitted }
 
-// Seen says what came instead.
+// Seen implements Explainer.
 func (m *matcher) Seen(actual any) string { return Describe(actual.(*client.Reply)) }
 
-// FailureMessage implements gomega's matcher.
+// FailureMessage implements types.GomegaMatcher.
 func (m *matcher) FailureMessage(actual any) string {
 	return "permitted: " + m.Permitted() + "\nseen: " + m.Seen(actual)
 }
 
-// NegatedFailureMessage implements gomega's matcher.
+// NegatedFailureMessage implements types.GomegaMatcher.
 func (m *matcher) NegatedFailureMessage(actual any) string {
 	return "not permitted: " + m.Permitted() + "\nseen: " + m.Seen(actual)
 }
 
-// Satisfy returns a matcher that accepts the replies for which match is
-// true; permitted says in words which these are. Assertions call match only
-// where an answer came.
+// Satisfy returns a matcher that accepts the replies for which match returns
+// true; permitted describes these. Assertions call match only if there is a
+// response.
 func Satisfy(permitted string, match func(*client.Reply) bool) types.GomegaMatcher {
 	return &matcher{permitted, match}
 }
 
-// BeResult accepts a successful answer.
+// BeResult accepts a successful response.
 func BeResult() types.GomegaMatcher {
 	return Satisfy("a result", (*client.Reply).Succeeded)
 }
 
-// BeAnyError accepts an error answer, whatever its code.
+// BeAnyError accepts an error response, whatever its code.
 func BeAnyError() types.GomegaMatcher {
 	return Satisfy("an error response", func(r *client.Reply) bool { return r.Answered() && r.Message.IsError() })
 }
 
-// BeErrorFor accepts an error with one of the codes that revision rev
-// foresees for the mistake.
+// BeErrorFor accepts an error with one of the codes that revision rev specifies
+// for the mistake.
 func BeErrorFor(mistake spec.Mistake, rev spec.Revision) types.GomegaMatcher {
 	codes := spec.CodesFor(mistake, rev)
 	return Satisfy("an error with code "+listCodes(codes), func(r *client.Reply) bool {
@@ -81,7 +81,7 @@ func listCodes(codes []spec.Code) string {
 	return strings.Join(words, " or ")
 }
 
-// Describe says in a few words what an answer is.
+// Describe describes a reply in a few words.
 func Describe(r *client.Reply) string {
 	switch {
 	case !r.Answered():
@@ -95,7 +95,7 @@ func Describe(r *client.Reply) string {
 	}
 }
 
-// DescribeError says in a few words what an error response holds.
+// DescribeError describes an error response in a few words.
 func DescribeError(m *wire.Message) string {
 	e, ok := m.Error()
 	if !ok {

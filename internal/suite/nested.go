@@ -12,32 +12,34 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Nested is a call of a tool during which the server may ask the client.
+// A Nested is a call of a tool during which the server may send requests to the
+// client. In the stateless era these are in results that require input.
 type Nested struct {
 	*client.Reply
-	// Took is how long the answer took.
+	// Took is how long the response took.
 	Took time.Duration
 
 	events []*transcript.Event // during the call
 }
 
-// HasRequest reports whether a request for the method came during the call.
+// HasRequest reports whether the server sent a request with the method during the
+// call.
 func (n *Nested) HasRequest(method string) bool { return n.Request(method) != nil }
 
-// Request returns the first request for the method that came during the call,
-// or nil.
+// Request returns the first request with the method that the server sent during
+// the call, or nil.
 func (n *Nested) Request(method string) *wire.Message {
 	m, _ := n.first(method)
 	return m
 }
 
-// Positions returns where the call, the request for the method that came during
-// it, and the answer stand in the record, as far as there are any.
+// Positions returns the positions of the call, of the request with the method that
+// came during it, and of the response, as far as there are any.
 func (n *Nested) Positions(method string) []int {
 	return transcript.Positions(n.Sent, n.At(method), n.Event)
 }
 
-// At returns the event with that request, or nil.
+// At returns the event of the request that Request returns, or nil.
 func (n *Nested) At(method string) *transcript.Event {
 	_, e := n.first(method)
 	return e
@@ -48,18 +50,23 @@ func (n *Nested) first(method string) (*wire.Message, *transcript.Event) {
 		if m.Kind == wire.Request && m.Method == method {
 			return m, e
 		}
+		for _, in := range transcript.InputRequests(m) {
+			if in.Method == method {
+				return in.Message, e
+			}
+		}
 	}
 	return nil, nil
 }
 
-// Failed reports whether the answer is an error, or the result of a tool that
+// Failed reports whether the response is an error, or a result in which a tool
 // says that it failed.
 func (n *Nested) Failed() bool {
 	return n.Answered() && (n.Message.IsError() || string(wire.At(n.Message.Result(), "/isError")) == "true")
 }
 
-// EndedServer reports whether over HTTP the server ended in the midst of the call: the
-// connection broke on which the answer was to come, and nobody listens any more.
+// EndedServer reports whether, over HTTP, the server ended during the call: the
+// connection for the response broke, and no server listens any more.
 func (n *Nested) EndedServer(ctx context.Context, c *client.Conversation) bool {
 	if n.Sent == nil || n.Answered() {
 		return false
@@ -68,9 +75,9 @@ func (n *Nested) EndedServer(ctx context.Context, c *client.Conversation) bool {
 	return x != nil && x.Ended() == transcript.Broken && errors.Is(c.Fence(ctx), client.ErrEnded)
 }
 
-// Call calls a tool with the least arguments that its schema permits, and
-// waits for the answer as long as limit. It returns nil for a tool for which
-// no arguments can be made.
+// Call calls a tool with the fewest arguments that its schema permits, and waits
+// for the response at most limit. It returns nil if no arguments can be made for
+// the tool.
 func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limit time.Duration) *Nested {
 	arguments, err := tool.Arguments()
 	if err != nil {
@@ -78,10 +85,10 @@ func Call(ctx context.Context, c *client.Conversation, tool inventory.Tool, limi
 	}
 	from := c.Record.Len()
 	n := &Nested{Reply: c.Do(ctx, spec.MethodToolsCall, map[string]any{"name": tool.Name, "arguments": arguments}, client.Within(limit))}
-	if n.Event != nil && n.Sent != nil {
-		n.Took = n.Event.At - n.Sent.At
-	}
 	n.events = c.Record.From(from)
+	if n.Event != nil && n.Sent != nil {
+		n.Took = n.Event.At - n.events[0].At
+	}
 	return n
 }
 
@@ -92,8 +99,8 @@ func CallEach(ctx context.Context, c *client.Conversation, tools []inventory.Too
 	}
 }
 
-// AskingTools returns the tools that seem to ask the client about the topic, at most
-// so many. It ends the case where there is none.
+// AskingTools returns tools that seem to send the client requests of this kind, at
+// most as many as given. It ends the case if there is none.
 func AskingTools(t *T, topic inventory.Role, most int) []inventory.Tool {
 	tools := t.Inventory.Askers(topic)
 	if len(tools) == 0 {

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -15,8 +16,12 @@ import (
 // AwaitNotification waits for a notification of a change after the position,
 // for verdict.NoticeTime at most; then it sends a fence, because silence only
 // counts if the conversation continued. It reports whether the notification
-// came.
+// came. In the stateless era changes are announced only to subscriptions, so without
+// one it does not wait.
 func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from int, method string) bool {
+	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
+		return false
+	}
 	wait, cancel := context.WithTimeout(ctx, verdict.NoticeTime)
 	defer cancel()
 	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
@@ -26,10 +31,17 @@ func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from 
 	return err == nil
 }
 
-// WalkAgain walks through a list once more, some pages at most, which shows
-// whether it has changed since stock was taken of it; member is that of the
-// result which holds the items. Where it has, a server that declares to tell of
-// that is given the time for it.
+// isSubscribed reports whether a subscription was requested, and neither side ended it.
+func isSubscribed(c *client.Conversation) bool {
+	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(r *transcript.Request) bool {
+		return r.Message.Method == spec.MethodListen && len(r.Cancellations) == 0 && r.Response() == nil
+	})
+}
+
+// WalkAgain walks a list once more, for a limited number of pages, to see
+// whether it has changed since the inventory was taken; member is the member of
+// the result that holds the items. If the list has changed and the server
+// declares listChanged, it gives the server time to send the notification.
 func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	if t.Inventory.Incomplete[method] != "" {
 		t.GiveUp("the list could not be walked to its end before")
@@ -48,8 +60,8 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 // the list has changed.
 var listChangedMethods = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
 
-// namesIn returns the names on the pages of the last walk through a list that came
-// to its end, and the position of that.
+// namesIn returns the names on the pages of the last complete walk through a
+// list, and the position of its end.
 func namesIn(events []*transcript.Event, member string) (names map[string]bool, last int) {
 	walk := map[string]bool{}
 	for e, m := range transcript.Messages(events, transcript.Received) {

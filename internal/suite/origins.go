@@ -15,9 +15,9 @@ import (
 // ForeignOrigin is the origin of pages on a foreign host.
 const ForeignOrigin = "http://evil.example"
 
-// ForeignOrigins are origins that are none of the server's: of a page
-// elsewhere, of none in particular, of hosts that only begin like a name of the
-// server, and no origin at all.
+// ForeignOrigins returns origins that are not the server's: of a page
+// elsewhere, "null", of hosts whose names only begin like a name of the server,
+// and one that is not an origin.
 func (w *Web) ForeignOrigins() []string {
 	origins := []string{ForeignOrigin, "null"}
 	for _, name := range w.hostNames() {
@@ -26,9 +26,9 @@ func (w *Web) ForeignOrigins() []string {
 	return append(origins, "this is no origin")
 }
 
-// hostNames returns the names of the server's host: the one that the client uses,
-// and localhost where that leads to this machine, for servers compare an Origin
-// with either.
+// hostNames returns the names of the server's host: the one that the client
+// uses and, if the server is on this machine, localhost. Servers compare an
+// Origin with either.
 func (w *Web) hostNames() []string {
 	name, _, _ := strings.Cut(w.Host(), ":")
 	switch {
@@ -51,8 +51,8 @@ func (w *Web) isLocal() bool {
 }
 
 // CheckOrigins sends requests that claim to come from the server's own pages,
-// and from others. What becomes of them rules judge; of a page whose own name
-// was made to lead to the server, it is judged here.
+// and from others. Rules judge the responses. A request after DNS rebinding,
+// from a page whose own name was made to lead to the server, is judged here.
 func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 	ordinary := w.SendHarmless(ctx)
 	w.SendHarmless(ctx, WithHeader("Origin", "http://"+w.Host()))
@@ -60,14 +60,14 @@ func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 	for _, from := range w.ForeignOrigins() {
 		served = served || isAccepted(w.SendHarmless(ctx, WithHeader("Origin", from)))
 	}
-	if !served { // else it adds nothing
+	if !served { // otherwise rebinding shows nothing more
 		t.judgeRebound(requirement, w, ordinary, w.sendRebound(ctx))
 	}
 }
 
-// sendRebound holds an exchange as a page sends it whose own name was made to lead
-// to the server. It returns nil where the server is not on this machine: a
-// name that leads to another one may well be the server's.
+// sendRebound sends a request as a page does after DNS rebinding, when the
+// page's own name leads to the server. It returns nil if the server is not on
+// this machine: a name that leads to another machine may be the server's.
 func (w *Web) sendRebound(ctx context.Context) *transcript.Exchange {
 	if !w.isLocal() {
 		return nil
@@ -80,14 +80,14 @@ func (w *Web) sendRebound(ctx context.Context) *transcript.Exchange {
 }
 
 // isAccepted reports whether a request was neither refused nor answered with an
-// error; over HTTP with SSE the result itself comes elsewhere.
+// error. Over HTTP+SSE, the result itself comes on another stream.
 func isAccepted(x *transcript.Exchange) bool {
 	return x != nil && x.Succeeded() && !slices.ContainsFunc(x.Messages(), func(m wire.Message) bool { return m.IsError() })
 }
 
-// judgeRebound judges the outcome of rebind, compared with an ordinary request. The
-// specification has the origin checked to this end, and does not say against
-// what.
+// judgeRebound judges the outcome of sendRebound, compared with an ordinary
+// request. The specification requires a check of the origin for this purpose,
+// but does not say against what.
 func (t *T) judgeRebound(requirement string, w *Web, ordinary, x *transcript.Exchange) {
 	switch {
 	case x == nil || x.Response == nil:

@@ -24,20 +24,21 @@ type Request struct {
 	Params map[string]any
 }
 
-// Probe are odd requests that a server should refuse, with their control: the
+// A Probe is odd requests that a server should refuse, with their control: the
 // ordinary request that differs from them only in what is odd. A refusal is
-// interpreted only where the control was served, by the case through Expect,
-// and by the rules through rules.Out.Telling.
+// interpreted only if the control was served: by the case through CanInterpret,
+// and by the rules through rules.Reporter.IsInterpretable.
 type Probe struct {
 	Control Request
 	Odd     []Request
 	// What names the control in a sentence; by default "an ordinary request".
 	What string
-	// ByName: what is odd is a name, so that a control that gets another
-	// response than the odd request is as good as one that is served.
+	// ByName reports whether the odd part is a name. A control that gets a
+	// different response than the odd request is then as good as one that is
+	// served.
 	ByName bool
-	// Limit bounds the wait for each response, as client.Within does; by
-	// default requests are sent by Conversation.Do.
+	// Limit bounds the wait for each response, as client.Within does; zero
+	// means the limit of Conversation.Do.
 	Limit time.Duration
 }
 
@@ -50,14 +51,14 @@ type Odd struct {
 	byName  bool
 }
 
-// CompareOdd returns a reply beside what its control got, of a request whose
-// method is odd: any other response to the control shows that the server tells
-// methods apart.
+// CompareOdd returns a reply to a request whose method is odd, together with
+// the result of its control. Any other response to the control shows that the
+// server distinguishes methods.
 func CompareOdd(odd, ordinary *client.Reply) Odd {
 	return Odd{Reply: odd, Control: control.Of("an ordinary request", nil, ordinary.Message), byName: true}
 }
 
-// OddParams returns requests for one method.
+// OddParams returns one request with the method for each of the params.
 func OddParams(method string, params ...map[string]any) []Request {
 	out := make([]Request, 0, len(params))
 	for _, p := range params {
@@ -66,9 +67,10 @@ func OddParams(method string, params ...map[string]any) []Request {
 	return out
 }
 
-// Probe sends the control, unless the conversation already holds a response to
-// it, and then one odd request after the other, as long as the caller iterates;
-// where the control fails, only the first, which says so.
+// Probe sends the control, unless the conversation already has a response to
+// it, and then the odd requests one after the other, as long as the caller
+// iterates. If the control fails, it sends only the first odd request, which
+// reports that.
 func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq[Odd] {
 	send := func(r Request) *client.Reply {
 		if p.Limit > 0 {
@@ -89,14 +91,14 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 			}
 			odd := Odd{Reply: send(r), Control: ordinarily, params: wire.JSON(r.Params), byName: p.ByName}
 			if !yield(odd) || !ordinarily.Served && !p.ByName {
-				return // others would show nothing, either
+				return // the others would show nothing either
 			}
 		}
 	}
 }
 
-// responseTo returns the last response to the same request, apart from its
-// metadata; nil where there is none.
+// responseTo returns the last response to an equal request, ignoring metadata,
+// or nil if there is none.
 func responseTo(d *transcript.Dialogue, r Request) *wire.Message {
 	want := plainParams(r.Params)
 	for _, q := range slices.Backward(d.Requests()) {
@@ -126,8 +128,8 @@ func plainParams(params map[string]any) map[string]any {
 	return out
 }
 
-// whyUnclear returns why the reply to an odd request shows nothing; "" if it
-// was served, or its control was.
+// whyUnclear returns why the reply to an odd request shows nothing, or "" if it
+// was served or its control was.
 func (o Odd) whyUnclear() string {
 	if !o.Answered() || control.Served(o.Message) {
 		return ""
@@ -135,8 +137,8 @@ func (o Odd) whyUnclear() string {
 	return o.Control.Unclear(control.Got(o.params, o.Message), o.byName)
 }
 
-// CanInterpret reports whether the reply to an odd request may be interpreted;
-// otherwise the requirement is not observed, with the reason.
+// CanInterpret reports whether the reply to an odd request may be interpreted.
+// If not, it reports the requirement as not observed, with the reason.
 func (t *T) CanInterpret(o Odd, requirement string) bool {
 	why := o.whyUnclear()
 	if why != "" {
@@ -150,9 +152,10 @@ func (t *T) CanInterpret(o Odd, requirement string) bool {
 const controlTime = 3 * time.Second
 
 // Ordinary returns a request for the method that the server should serve, for
-// use as a control: the call of a tool that may be called, a listed prompt, a
-// listed resource. Where it offers nothing of the kind, the list stands for it;
-// for a method of no feature, what every server answers.
+// use as a control: a call of a tool that may be called, a listed prompt, or a
+// listed resource. If the server offers none, it returns a request for the
+// list. For a method of no feature, it returns a request that every server
+// serves.
 func (t *T) Ordinary(method string) Request {
 	switch method {
 	case spec.MethodToolsCall:
@@ -183,7 +186,7 @@ func (t *T) Ordinary(method string) Request {
 	return Request{Method: spec.MethodPing}
 }
 
-// ValidCall returns the call of a tool.
+// ValidCall returns a call of the tool with these arguments.
 func ValidCall(tool string, arguments map[string]any) Request {
 	return Request{spec.MethodToolsCall, map[string]any{"name": tool, "arguments": arguments}}
 }

@@ -3,6 +3,7 @@ package suite
 import (
 	"sync/atomic"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -12,9 +13,9 @@ func Refuse(m *wire.Message) []byte {
 	return wire.NewError(m.ID, int64(spec.CodeInternal), "not now", nil)
 }
 
-// LeaveOpen responds to pings; it leaves other requests of the server open
-// while open is set, and refuses them otherwise. It is for
-// client.Options.Answer.
+// LeaveOpen returns a function for client.Options.Answer. It responds to pings,
+// leaves other requests of the server without a response while open is set, and
+// refuses them otherwise.
 func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
@@ -26,4 +27,17 @@ func LeaveOpen(open *atomic.Bool) func(m *wire.Message) []byte {
 			return Refuse(m)
 		}
 	}
+}
+
+// Accept is the answer of a user who agrees to visit a page, or fills in a form. A form
+// that the client does not understand is declined.
+func Accept(m *wire.Message) []byte {
+	if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
+		return wire.NewResult(m.ID, map[string]any{"action": "accept"})
+	}
+	content, ok := client.FillIn(wire.At(m.Params(), "/requestedSchema"))
+	if !ok {
+		return wire.NewResult(m.ID, map[string]any{"action": "decline"})
+	}
+	return wire.NewResult(m.ID, map[string]any{"action": "accept", "content": content})
 }

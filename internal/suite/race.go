@@ -9,7 +9,7 @@ type Endings uint8
 const (
 	Result  Endings = 1 << iota // one result
 	Refusal                     // one error
-	Silence                     // no answer
+	Silence                     // no response
 
 	Answer = Result | Refusal
 	Any    = Answer | Silence
@@ -18,7 +18,7 @@ const (
 // Permits reports whether ending, one of the constants, is in the set.
 func (f Endings) Permits(ending Endings) bool { return f&ending == ending }
 
-// String lists the set in words.
+// String lists the endings of the set in words.
 func (f Endings) String() string {
 	var words []string
 	for _, w := range []struct {
@@ -35,21 +35,22 @@ func (f Endings) String() string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// Race is an order in which a cancellation and other messages may cross, and
-// the set of its legal outcomes. In all of them the cancellation itself has no
-// answer, no request has two, and the server goes on.
+// A Race is an order in which a cancellation and other messages may cross, and
+// the set of its permitted outcomes. In all of them the cancellation itself
+// gets no response, no request gets two, and the server continues.
 type Race struct {
 	// Name says what is cancelled, and when.
 	Name string
-	// Cancelled is what may become of the request that the cancellation names,
-	// 0 where it names none; Others, of every other request, 0 where there is
+	// Cancelled is how the request that the cancellation names may end, 0 if it
+	// names none. Others is how every other request may end, 0 if there is
 	// none.
 	Cancelled, Others Endings
-	// ClientForbidden: a client must not do this, so a deviation is a note at most.
+	// ClientForbidden reports whether a client must not do this, so that a
+	// deviation is a note at most.
 	ClientForbidden bool
 }
 
-// Outcomes describes the legal outcomes in words.
+// Outcomes describes the permitted outcomes in words.
 func (r Race) Outcomes() []string {
 	var out []string
 	if r.Cancelled != 0 {

@@ -12,7 +12,7 @@ import (
 // IsRunning waits for the first progress after position from, or the response
 // to the call with the id, for the timeout of the conversation at most, and
 // reports whether the call is still running. It keeps its slot, because it
-// might not get it back before the call ends.
+// might not acquire it again before the call ends.
 func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
@@ -33,7 +33,7 @@ func HasMessage(e *transcript.Event, match func(*wire.Message) bool) bool {
 	return false
 }
 
-// MatchResponse matches the response with the id.
+// MatchResponse returns a function that matches the response with the id.
 func MatchResponse(id wire.ID) func(*wire.Message) bool {
 	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
 }

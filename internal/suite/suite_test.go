@@ -18,7 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Requirements of the catalogue that serve as examples.
+// Requirements of the catalogue that are used as examples.
 const (
 	everywhere = "ping.responds"        // in all handshake revisions
 	batches    = "base.batch-receive"   // in 2025-03-26 alone
@@ -30,7 +30,7 @@ func handle() (*T, *client.Conversation) {
 	return NewT(c, Env{Revision: spec.V20251125, Transport: spec.Stdio}), &client.Conversation{Record: transcript.New()}
 }
 
-// answered is a reply that is in the transcript.
+// answered returns a reply that is in the transcript.
 func answered(c *client.Conversation, frame string) *client.Reply {
 	c.Record.Remark("something before")
 	r := &client.Reply{Sent: c.Record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"id":1,"method":"x"}`)})}
@@ -43,7 +43,7 @@ func reply(frame string) *client.Reply {
 	return &client.Reply{Message: &wire.Parse([]byte(frame)).Messages[0]}
 }
 
-// panicsWith returns what do panicked with.
+// panicsWith returns the value with which do panicked.
 func panicsWith(do func()) (with any) {
 	defer func() { with = recover() }()
 	do()
@@ -153,7 +153,7 @@ func TestWhatACaseMaySay(t *testing.T) {
 	}
 }
 
-// opener fails, and counts.
+// opener is an Opener that fails, and counts calls.
 type opener struct {
 	err            error
 	opened, shared int

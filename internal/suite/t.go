@@ -15,9 +15,10 @@ import (
 
 // An Opener opens conversations for a case; the engine provides it.
 type Opener interface {
-	// Open starts a fresh server in which nothing was said yet.
+	// Open starts a fresh server, and returns a conversation in which nothing
+	// was sent yet.
 	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
-	// Shared returns the conversation that asking cases share.
+	// Shared returns the conversation that cases share.
 	Shared(ctx context.Context) (*client.Conversation, error)
 }
 
@@ -30,22 +31,23 @@ type Env struct {
 	Inventory *inventory.Inventory
 	Opener    Opener
 	// Idle is closed when only cases that wait are still running, see
-	// Case.Waits; nil where the engine does not track this.
+	// Case.Waits. It is nil if the engine does not track this.
 	Idle <-chan struct{}
 }
 
 // An Observation is what a case reports about one requirement.
 type Observation struct {
 	Requirement string
-	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note where Deviation is set
+	Outcome     verdict.Outcome // Kept, NotObserved, NotApplicable or Blocked; Note if Deviation is set
 	Reason      string
-	Gap         verdict.Gap // of the reason
+	Gap         verdict.Gap // classifies Reason
 	Deviation   *verdict.Deviation
-	Record      *transcript.Transcript // that the deviation's positions refer to; nil without one
+	Record      *transcript.Transcript // the transcript that the deviation's positions refer to; nil without one
 }
 
-// T is a case's handle on the server. Its methods may be called from any
-// goroutine, those that open or end only from the case's own.
+// A T is a case's handle on the server. Its methods may be called from any
+// goroutine, except those that open conversations or end the case, which only
+// the case's own may call.
 type T struct {
 	Env
 	Case *Case
@@ -58,11 +60,11 @@ type T struct {
 // NewT returns the handle for one run of case c.
 func NewT(c *Case, env Env) *T { return &T{Env: env, Case: c} }
 
-// Stop ends a case early; Panic is what travels up to whoever runs cases.
+// A Stop is the value with which a case panics to end early.
 type Stop struct {
 	Outcome verdict.Outcome
 	Reason  string
-	Gap     verdict.Gap // of the reason
+	Gap     verdict.Gap // classifies Reason
 }
 
 // Observations returns the observations of the case, in order.
@@ -72,14 +74,14 @@ func (t *T) Observations() []Observation {
 	return slices.Clone(t.seen)
 }
 
-// add panics where a case speaks of a requirement that it does not list: the
-// engine would not know of it.
+// add panics if the case does not list the requirement: the engine would not
+// know of it.
 func (t *T) add(o Observation) {
 	if !slices.Contains(t.Case.Requirements, o.Requirement) {
 		panic(fmt.Sprintf("case %s speaks of %s, which it does not list", t.Case.ID, o.Requirement))
 	}
 	if !spec.Requirements().Lookup(o.Requirement).AppliesTo(t.Revision, t.Transport) {
-		return // the sentence does not exist in this revision: nothing to say
+		return // the requirement does not exist in this revision
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -102,9 +104,9 @@ func (t *T) NotApplicable(requirement, reason string) {
 	t.add(Observation{Requirement: requirement, Outcome: verdict.NotApplicable, Reason: reason})
 }
 
-// Deviates says that the server deviates, as seen in conversation c. What is
-// missing after the server has ended a session does not count, and neither does
-// what is missing from a server that may still have been starting.
+// Deviates reports that the server deviates, as seen in conversation c. A
+// missing message does not count after the server has ended the session, or if
+// the server may still have been starting.
 func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 	if !showsAnswer(c, d.At) {
 		switch {
@@ -123,15 +125,15 @@ func (t *T) Deviates(c *client.Conversation, d verdict.Deviation) {
 	t.add(Observation{Requirement: d.Requirement, Outcome: verdict.Note, Deviation: &d, Record: c.Record})
 }
 
-// Skip ends the case: it does not apply to this server.
+// Skip ends the case as not applicable to this server.
 func (t *T) Skip(reason string) { panic(Stop{Outcome: verdict.NotApplicable, Reason: reason}) }
 
-// GiveUp ends the case: nothing can be said of what it did not judge yet.
+// GiveUp ends the case. What it has not judged yet is not observed.
 func (t *T) GiveUp(reason string) { panic(Stop{Outcome: verdict.NotObserved, Reason: reason}) }
 
-// Conversation returns one whose handshake is done: the shared one for a
-// case that only asks, else one with a fresh server. It ends the case as
-// blocked where that can't be had.
+// Conversation returns a conversation after its handshake: the shared one for a
+// case that shares it, otherwise one with a fresh server. If there is none, it
+// ends the case as blocked.
 func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if !t.Case.SharesConversation {
 		return t.Start(ctx, client.Options{})
@@ -140,7 +142,7 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	if err != nil {
 		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})
 	}
-	// What a case before this one did to the server is not this one's finding.
+	// What an earlier case did to the server is not a finding of this case.
 	if !t.Case.Unchecked {
 		if r := c.Do(ctx, c.HarmlessMethod(), nil); r.Err != nil {
 			t.GiveUp("the server that the case shares with others no longer answers: " + r.Err.Error())
@@ -158,7 +160,7 @@ func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages
 	}
 }
 
-// Start returns a conversation with a fresh server, its handshake done.
+// Start returns a conversation with a fresh server after its handshake.
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)
 	if err := c.Handshake(ctx); err != nil {
@@ -172,7 +174,7 @@ func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	return c
 }
 
-// Open returns a conversation with a fresh server in which nothing was said
+// Open returns a conversation with a fresh server in which nothing was sent
 // yet. The engine ends it after the case.
 func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	if o.Revision == "" {
@@ -185,14 +187,15 @@ func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 	return c
 }
 
-// Fence ends the case as not observed where the server answers no fence.
+// Fence ends the case as not observed if the server does not respond to a
+// fence.
 func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		t.GiveUp("the fence was not answered: " + err.Error())
 	}
 }
 
-// Quiet ends the case as not observed where silence can't be proved.
+// Quiet ends the case as not observed if silence cannot be proved.
 func (t *T) Quiet(ctx context.Context, c *client.Conversation) {
 	if err := c.Quiet(ctx); err != nil {
 		t.GiveUp("the fence was not answered: " + err.Error())

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// tokenOfAll is the progress token of a call that all clients make: tokens are
-// unique within a session alone, and many clients take the numbers of their
-// requests for them.
+// tokenOfAll is the progress token of a call that all clients make. Tokens are
+// unique only within a session, and many clients use the numbers of their
+// requests as tokens.
 const tokenOfAll = "mcp-conform/token-of-all"
 
 // progress is the progress of a call that a client received: the total of each
@@ -23,8 +23,8 @@ type progress struct {
 	last   *transcript.Event
 }
 
-// foreignClient returns the client whose steps a notification to the client with this
-// number tells, other than its own, and whether there is one.
+// foreignClient returns the client other than client i whose number of steps is
+// in the progress that client i received, and whether there is one.
 func (p progress) foreignClient(i, clients int) (int, bool) {
 	for j := range clients {
 		if j != i && slices.Contains(p.totals, strconv.Itoa(stepsOf(j))) {
@@ -67,8 +67,8 @@ func findIncomplete(all []progress) (int, bool) {
 	return 0, false
 }
 
-// getsAllProgress reports whether the client with this number receives each of
-// its steps, and nothing else, when its token is unique.
+// getsAllProgress reports whether client i receives each of its steps, and
+// nothing else, when its token is unique.
 func (c *Crowd) getsAllProgress(ctx context.Context, i int) bool {
 	p := c.callWithProgress(ctx, i, c.convs[i].NewID(), clientMark(i)+"alone")
 	_, others := p.foreignClient(i, len(c.convs))

@@ -32,12 +32,12 @@ var roleDescriptions = map[inventory.Role]string{
 // configuration file.
 type Want struct {
 	Reason string // why something was not observed
-	Line   string // of the file, that would change it
-	Under  string // the key below which it stands
-	Flag   string // of the command line, that would change it as well; may be ""
+	Line   string // the line of the file that would change it
+	Under  string // the key under which the line belongs
+	Flag   string // the command-line flag that would also change it; may be ""
 }
 
-// Text says both.
+// Text returns the reason, and the configuration that would change it.
 func (w Want) Text() string {
 	text := w.Reason + `; add "` + w.Line + `" under ` + w.Under + `: in mcp-conform.yaml`
 	if w.Flag != "" {
@@ -51,7 +51,7 @@ func WantOf(role inventory.Role) Want {
 	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
 }
 
-// callAll allows the calls of all tools.
+// callAll is the flag that allows calls of all tools.
 const callAll = "--call-tools all"
 
 // wantCallable is the Want if no tool may be called at all.
@@ -70,9 +70,9 @@ func (t *T) wantOf(role inventory.Role) Want {
 	}
 }
 
-// KnowsTool reports whether a tool that may be called is known to play the role. If
-// not, the report says how the user can tell of one, so that what the case
-// provokes is observed.
+// KnowsTool reports whether a tool that may be called is known to play the
+// role. If not, the report says how the user can configure one, so that what
+// the case provokes is observed.
 func (t *T) KnowsTool(role inventory.Role) bool {
 	if t.Inventory.Has(role) {
 		return true
@@ -81,8 +81,8 @@ func (t *T) KnowsTool(role inventory.Role) bool {
 	return false
 }
 
-// Needs ends the case where no tool that may be called is known to play one of
-// the roles.
+// Needs ends the case if no tool that may be called is known to play one of the
+// roles.
 func (t *T) Needs(roles ...inventory.Role) {
 	if slices.ContainsFunc(roles, t.Inventory.Has) {
 		return
@@ -93,7 +93,7 @@ func (t *T) Needs(roles ...inventory.Role) {
 	t.endUnconfigured(t.wantOf(roles[0]))
 }
 
-// NeedsCallable ends the case where no tool may be called.
+// NeedsCallable ends the case if no tool may be called.
 func (t *T) NeedsCallable() {
 	switch {
 	case len(t.Inventory.Callable()) > 0:
@@ -107,7 +107,8 @@ func (t *T) NeedsCallable() {
 	}
 }
 
-// endUnconfigured ends the case because the configuration does not say what it needs.
+// endUnconfigured ends the case because the configuration does not name what it
+// needs.
 func (t *T) endUnconfigured(w Want) {
 	panic(Stop{Outcome: verdict.NotObserved, Reason: w.Text(), Gap: verdict.Unconfigured})
 }

@@ -15,18 +15,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Web is a case's handle on HTTP exchanges of its own, beside those that carry
-// the messages of a conversation.
+// A Web is a case's handle on HTTP exchanges of its own, in addition to those
+// that carry the messages of a conversation.
 type Web struct {
 	C *client.Conversation
 	t *T
 	// misses counts the exchanges that took too long, so that a server that
-	// leaves such requests open does not cost the whole time again and again.
+	// leaves requests open does not cost the whole time for each.
 	misses int
 }
 
-// Web returns the handle for conversation c. It ends the case where that is
-// not held over HTTP.
+// Web returns the handle for conversation c. It ends the case if the
+// conversation is not over HTTP.
 func (t *T) Web(c *client.Conversation) *Web {
 	if c.Web() == nil {
 		t.Skip("the server is not reached over HTTP")
@@ -34,8 +34,8 @@ func (t *T) Web(c *client.Conversation) *Web {
 	return &Web{C: c, t: t}
 }
 
-// OnlyOver returns what a case runs that is about one transport alone, though a
-// requirement that it provokes holds over others, too.
+// OnlyOver returns a Run function for a case that is about one transport only,
+// although a requirement that it provokes also exists over others.
 func OnlyOver(transport spec.Transport, run func(ctx context.Context, t *T)) func(ctx context.Context, t *T) {
 	return func(ctx context.Context, t *T) {
 		if t.Transport != transport {
@@ -45,11 +45,11 @@ func OnlyOver(transport spec.Transport, run func(ctx context.Context, t *T)) fun
 	}
 }
 
-// Header changes the headers that a request of the session has.
+// A Header changes the headers of a request.
 type Header func(fields []transcript.Field) []transcript.Field
 
-// WithHeader replaces a header by one line for each value; without values it is left
-// out.
+// WithHeader replaces a header with one line for each value; without values it
+// removes the header.
 func WithHeader(name string, values ...string) Header {
 	return func(fields []transcript.Field) []transcript.Field {
 		fields = slices.DeleteFunc(fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, name) })
@@ -71,17 +71,18 @@ func RenameHeaders(write func(name string) string) Header {
 	}
 }
 
-// WebRequest is a request with the headers of the session, but for changes.
+// A WebRequest is a request with the headers of the session, except for
+// changes.
 type WebRequest struct {
 	// Method is POST by default.
 	Method string
-	// Target is that of messages by default.
+	// Target is the target of messages by default.
 	Target string
 	Body   []byte
-	// Chunks are the places at which the body is cut into chunks, Pieces those
-	// at which it is cut into pieces that come slowly.
+	// Chunks are the offsets at which the body is split into chunks, Pieces
+	// those at which it is split into parts that are sent slowly.
 	Chunks, Pieces []int
-	// Keep: see transport.Request.
+	// Keep is documented in transport.Request.
 	Keep    bool
 	Headers []Header
 }
@@ -93,15 +94,15 @@ func (r *WebRequest) method() string {
 	return r.Method
 }
 
-// The bounds of a wait for an exchange: the second one holds for a server that
-// let two of them pass.
+// Limits of the wait for an exchange; the second applies to a server that let
+// two exchanges exceed the limit.
 const (
 	exchangeTime = 3 * time.Second
 	shortTime    = 500 * time.Millisecond
 )
 
-// pieceDelay is the pause before each piece of a slow body: long enough to show
-// a server that mistakes the first piece for the whole body.
+// pieceDelay is the pause before each part of a slow body: long enough to show
+// a server that mistakes the first part for the whole body.
 const pieceDelay = 60 * time.Millisecond
 
 func (w *Web) limit() time.Duration {
@@ -113,7 +114,7 @@ func (w *Web) limit() time.Duration {
 
 // Begin sends a request and returns at once.
 func (w *Web) Begin(r WebRequest) *Stream {
-	fields := slices.Clone(w.C.Web().Headers(r.method()))
+	fields := slices.Clone(w.C.Web().Headers(r.method(), r.Body))
 	for _, change := range r.Headers {
 		fields = change(fields)
 	}
@@ -128,9 +129,9 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	return s
 }
 
-// RoundTrip sends a request and returns the exchange when it is over: when the
-// answers to the requests in its body have come, or a GET has its head, or
-// nothing came in time, the connection is closed.
+// RoundTrip sends a request and returns the exchange. It closes the connection
+// when the responses to the requests in the body have come, when a GET has its
+// head, or when the time is over.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
 	var asks []wire.ID
@@ -153,14 +154,15 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 		w.t.GiveUp("the case ran out of time")
 	}
 	x = s.Exchange()
-	// Over HTTP+SSE what is requested comes on another stream than the response.
+	// Over HTTP+SSE, JSON-RPC responses come on another stream than the HTTP
+	// response.
 	if r.method() != "GET" && (len(asks) == 0 || w.t.Transport == spec.SSE) {
 		w.C.RecordUnresponded(ctx, x)
 	}
 	return x
 }
 
-// answersAll reports whether the exchange brought all responses.
+// answersAll reports whether the exchange has the responses to all requests.
 func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
 	messages := x.Messages()
 	return !slices.ContainsFunc(asks, func(id wire.ID) bool {
@@ -168,26 +170,27 @@ func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
 	})
 }
 
-// SendHarmless holds an exchange that carries a request which every server
-// answers.
+// SendHarmless sends a request that every server serves, and returns the
+// exchange.
 func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchange {
 	return w.RoundTrip(ctx, WebRequest{Body: w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil), Headers: h})
 }
 
-// SendNotification holds an exchange that carries a notification which changes
-// nothing.
+// SendNotification sends a notification that changes nothing, and returns the
+// exchange.
 func (w *Web) SendNotification(ctx context.Context, h ...Header) *transcript.Exchange {
 	return w.RoundTrip(ctx, WebRequest{Headers: h, Body: wire.NewNotification("notifications/cancelled", map[string]any{
 		"requestId": "mcp-conform/none", "reason": "there is no such request",
 	})})
 }
 
-// Get holds an exchange that opens a stream, and closes it.
+// Get opens a stream, closes it, and returns the exchange.
 func (w *Web) Get(ctx context.Context, h ...Header) *transcript.Exchange {
 	return w.RoundTrip(ctx, WebRequest{Method: "GET", Headers: h})
 }
 
-// First returns the first exchange of the conversation, nil before it.
+// First returns the first exchange of the conversation, or nil if there is
+// none.
 func (w *Web) First() *transcript.Exchange {
 	if all := transcript.ExchangesOf(w.C.Record.From(0)).All(); len(all) > 0 {
 		return all[0]
@@ -195,7 +198,7 @@ func (w *Web) First() *transcript.Exchange {
 	return nil
 }
 
-// Host returns what the client names as the server's host, and its port.
+// Host returns the server's host, with its port, as the client names it.
 func (w *Web) Host() string {
 	if x := w.First(); x != nil {
 		return x.RequestHead().Get("Host")
@@ -219,15 +222,15 @@ func IsServed(x *transcript.Exchange) bool {
 	return served
 }
 
-// Stream is an exchange under way.
+// A Stream is an exchange that has begun.
 type Stream struct {
 	w        *Web
 	exchange transport.Exchange
 	from     int
 }
 
-// Until waits until done is true for the exchange as far as it has come, for
-// its end, or for the time to pass. It returns nil where nothing was sent.
+// Until waits until done returns true for the exchange so far, or the exchange
+// ends, or the limit is over. It returns nil if nothing was sent.
 func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -253,13 +256,12 @@ func (s *Stream) Opened(ctx context.Context) bool {
 	return x != nil && x.Succeeded() && x.IsStream()
 }
 
-// Exchange returns the exchange as far as it has got, nil where nothing was
-// sent.
+// Exchange returns the exchange so far, or nil if nothing was sent.
 func (s *Stream) Exchange() *transcript.Exchange {
 	return transcript.ExchangesOf(s.w.C.Record.From(s.from)).Of(&transcript.Event{Exchange: s.exchange.Number()})
 }
 
-// LastID returns the id of the last whole event on the stream that has one.
+// LastID returns the id of the last complete event on the stream that has one.
 func (s *Stream) LastID() string {
 	x, id := s.Exchange(), ""
 	if x == nil {
@@ -273,7 +275,7 @@ func (s *Stream) LastID() string {
 	return id
 }
 
-// Drop closes the connection, and returns when that is in the record.
+// Drop closes the connection, and returns when the end is in the record.
 func (s *Stream) Drop() {
 	s.exchange.Drop()
 	<-s.exchange.Over()
@@ -308,8 +310,9 @@ func DescribeExchange(x *transcript.Exchange) string {
 	return text
 }
 
-// SameHost returns the target that a reference names, seen from another target
-// of the server; "" where it is none, or one on another host.
+// SameHost resolves a reference against another target of the server, and
+// returns its target. It returns "" if the reference is invalid or leads to
+// another host.
 func (w *Web) SameHost(base, reference string) string {
 	from, err := url.Parse(base)
 	if err != nil || reference == "" {

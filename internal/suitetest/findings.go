@@ -19,7 +19,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Misbehaviour is a way in which a reference server deviates, and exactly the
+// A Misbehaviour is a way in which a reference server deviates, and exactly the
 // findings that one case must report on it, without the rules.
 type Misbehaviour struct {
 	Name     string
@@ -29,8 +29,8 @@ type Misbehaviour struct {
 	Transport spec.Transport
 	// JSONOnly makes a Streamable HTTP server respond without streams.
 	JSONOnly bool
-	// Seams returns new seams with the fault for each server. It is nil for
-	// none.
+	// Seams returns new seams with the fault for each server; nil means no
+	// fault.
 	Seams func() refserver.Seams
 	// Fixtures are what the user's configuration says about the server's tools.
 	Fixtures []inventory.Fixture

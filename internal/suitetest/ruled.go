@@ -25,7 +25,7 @@ func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revisi
 	TryRuledOver(t, spec.Stdio, cases, name, id, rev, seams, want)
 }
 
-// TryRuledOver is like TryRuled over a transport other than stdio.
+// TryRuledOver is like TryRuled, but over any transport.
 func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
@@ -70,7 +70,7 @@ func Handles(f func(c *refserver.Call, next func(*refserver.Call) (any, *refserv
 	return func() refserver.Seams { return refserver.Seams{Handle: f} }
 }
 
-// Unclear is a server on which one case, with all rules on its traffic, must
+// An Unclear is a server on which one case, with all rules on its traffic, must
 // find nothing but notes, and must say why requirements were not observed.
 type Unclear struct {
 	Name     string

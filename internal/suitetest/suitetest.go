@@ -41,6 +41,11 @@ func Declare(cases []suite.Case, over ...spec.Transport) {
 			specs = append(specs, engine.SpecsOf(cases, rev, transport)...)
 		}
 	}
+	if len(specs) == 0 { // the cases of an area that exists only in the stateless era
+		for _, transport := range over {
+			specs = append(specs, engine.SpecsOf(cases, spec.V20260728, transport)...)
+		}
+	}
 	engine.Declare(specs, func(ctx ginkgo.SpecContext, s engine.Spec) { judge(ctx, byID[s.Judge], s.Revision, s.Transport) })
 }
 

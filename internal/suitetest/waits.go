@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Wait is the longest time in a conversation in which the client sent nothing
+// A Wait is the longest time in a conversation in which the client sent nothing
 // and no response was pending.
 type Wait struct {
 	Longest time.Duration
@@ -45,8 +45,8 @@ func Waited(events []*transcript.Event) Wait {
 	return w
 }
 
-// hopeless is how long an unanswered request keeps a wait from being counted,
-// if the client never gave up on it.
+// hopeless is how long a request without a response keeps a wait from being
+// counted, if the client never gave up on it.
 const hopeless = 50 * time.Millisecond
 
 // track updates the open requests.

@@ -126,8 +126,8 @@ func (r *resolver) dir() string {
 	return r.here
 }
 
-// elsewhere refuses a relative path that is not in --cwd but in the current
-// folder, where the user's shell completed it.
+// elsewhere returns an error for a relative path that exists not in --cwd but in the
+// current folder, where the user's shell completed it.
 func (r *resolver) elsewhere(name string) error {
 	if r.Cwd == "" || filepath.IsAbs(name) || !strings.ContainsAny(name, `/\`) {
 		return nil
@@ -174,7 +174,7 @@ func (r *resolver) checkURL(where, raw string) error {
 	return nil
 }
 
-// A problem says why a command can't work, and which command would.
+// A problem describes why a command can't work, and which command would.
 type problem struct {
 	what    string
 	instead []string // replaces argv[0]; nil if it can't be guessed
@@ -188,9 +188,9 @@ var runners = map[string][]string{
 	".jar": {"java", "-jar"}, ".dll": {"dotnet"},
 }
 
-// inspect returns why a command can't be started as written: it is a folder, it
-// is in the current folder but not in PATH, or it is a script without execute
-// permission or #! line. Other errors are left to the start itself.
+// inspect returns why a command can't be started as written, or nil: it is a folder, it is
+// in the current folder but not in PATH, or it is a script without execute permission or #!
+// line. Other errors are reported when the command is started.
 func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	path := r.absolute(name, dir)
 	info, err := os.Stat(path)
@@ -213,7 +213,7 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	instead := append(slices.Clone(runner), name)
 	switch {
 	case bare && !script && r.goos == "windows":
-		return nil // PATHEXT decides there what is executable
+		return nil // on Windows, PATHEXT decides what is executable
 	case bare && !script:
 		return &problem{quote(name) + " is in the folder, and a command without a slash is looked up in PATH", []string{"./" + name}}
 	case bare:
@@ -230,8 +230,8 @@ func (r *resolver) inspect(name, dir string, env *environ) *problem {
 	return nil
 }
 
-// hasShebang reports whether the file begins with #!. It returns true if the file
-// can't be read: the error of its start then says more.
+// hasShebang reports whether the file begins with #!. It returns true if the file can't be
+// read: the error of the start then has the details.
 func hasShebang(path string) bool {
 	f, err := os.Open(path)
 	if err != nil {

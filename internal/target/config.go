@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// wellKnown are the files that are searched in the current folder if --server is
-// given without --config.
+// wellKnown are the files in the current folder that are searched if --server is given
+// without --config.
 var wellKnown = []string{".mcp.json", filepath.Join(".cursor", "mcp.json"), filepath.Join(".vscode", "mcp.json")}
 
 // An entry is one server that a file configures.
@@ -144,8 +144,8 @@ func (d *document) noServers() error {
 // has is like get, but n need not be an object.
 func (n *node) has(name string) bool { return n.object() && n.get(name) != nil }
 
-// pick returns the server of that name, or the only server if name is "". If two
-// servers have the same name, the first counts.
+// pick returns the server with that name, or the only server if name is "". If two servers
+// have the same name, it returns the first.
 func pick(entries []entry, name, files string) (entry, error) {
 	if len(entries) == 0 {
 		return entry{}, usage(files, "the file configures no servers: the list is empty",
@@ -178,7 +178,7 @@ func pick(entries []entry, name, files string) (entry, error) {
 	return entry{}, usage(files, "there is no server "+quote(name), advice)
 }
 
-// Nearest returns the name that was probably meant, or "".
+// Nearest returns the one of names that was probably meant by name, or "".
 func Nearest(name string, names []string) string {
 	best, least := "", max(2, len([]rune(name))/3)+1
 	for _, n := range names {

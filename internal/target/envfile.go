@@ -23,13 +23,13 @@ func (x *expander) envFile(path string) ([]setting, error) {
 	return parseEnvFile(string(text)), nil
 }
 
-// parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export
-// prefix, quotes and comments. It ignores other lines, as the clients do.
+// parseEnvFile parses lines of NAME=value (or NAME: value), with an optional export prefix,
+// quotes and comments. It ignores other lines, as the clients do.
 //
-// It does not use joho/godotenv, which reads other values than the clients: that
-// package expands variables, so that PASSWORD=p$5word becomes "pword", leaves
-// backticks in values, and refuses the whole file because of one line that sets
-// nothing, or a name such as A-B.
+// It does not use joho/godotenv, which returns other values than the clients do: that
+// package expands variables, so that PASSWORD=p$5word becomes "pword", leaves backticks in
+// values, and rejects the whole file because of one line that sets nothing, or a name such
+// as A-B.
 func parseEnvFile(text string) []setting {
 	var settings []setting
 	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(strings.TrimPrefix(text, "\uFEFF"))
@@ -58,8 +58,8 @@ func parseEnvFile(text string) []setting {
 	return settings
 }
 
-// outsideQuotes returns the index of the first of those characters outside quotes,
-// or -1.
+// outsideQuotes returns the index of the first of the characters in any outside quotes, or
+// -1.
 func outsideQuotes(s, any string) int {
 	var open byte
 	for i := 0; i < len(s); i++ {

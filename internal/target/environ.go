@@ -127,7 +127,7 @@ func (e *environ) clean() environ {
 	return c
 }
 
-// parseEnvFlags parses all --env flags; the last one for a name counts.
+// parseEnvFlags parses all --env flags; the last one for a name is used.
 func parseEnvFlags(flags []string, outer environ) ([]setting, error) {
 	given := newEnviron(nil, outer.goos)
 	for _, flag := range flags {

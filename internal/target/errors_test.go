@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// hidden is a secret that no text may contain.
+// hidden is a secret that no error may contain.
 const hidden = "ghp_0123456789abcdefABCDEF0123456789abcd"
 
 var mistakes = []struct {
@@ -141,8 +141,8 @@ var mistakes = []struct {
 	{"--input that is not set", world{files: config(`{"servers": {"s": {"command": "npx"}}}`), typed: words("--config .mcp.json --input api-key")}},
 }
 
-// TestMistakes compares every error text with testdata/errors.golden, which is
-// meant to be read from top to bottom.
+// TestMistakes compares every error with testdata/errors.golden, which is meant to be read
+// from top to bottom.
 func TestMistakes(t *testing.T) {
 	var got strings.Builder
 	for _, m := range mistakes {

@@ -47,8 +47,8 @@ func (x *expander) expand(n *node, s string) string {
 	return out.String()
 }
 
-// variable returns the value of ${name}. It reports false if the text must stay
-// unchanged: a variable that no client replaces is for the server or its shell.
+// variable returns the value of ${name}. It returns false if the text must stay unchanged:
+// a variable that no client replaces is for the server or its shell.
 func (x *expander) variable(n *node, name string) (string, bool) {
 	prefix, rest, hasPrefix := strings.Cut(name, ":")
 	switch {
@@ -92,7 +92,7 @@ func (x *expander) environment(n *node, name string) (string, bool) {
 	return x.miss(n, "env:"+name, "the variable "+name+" is not set: set it, or add --env "+name+"=value")
 }
 
-// lookup finds a variable in the --env flags, then in our own environment.
+// lookup returns a variable from the --env flags, else from our own environment.
 func (x *expander) lookup(name string) (string, bool) {
 	for _, s := range x.resolver.given {
 		if x.outer.key(s.name) == x.outer.key(name) {
@@ -102,7 +102,7 @@ func (x *expander) lookup(name string) (string, bool) {
 	return x.outer.get(name)
 }
 
-// seen records a value as a secret if its name or form says so.
+// seen records a value as a secret if its name or its form indicates one, and returns it.
 func (x *expander) seen(name, value string) string {
 	x.secrets.AddNamed(name, value)
 	return value

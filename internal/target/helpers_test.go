@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// A world is a folder with files, and a command line that is typed there. HERE
-// stands for the folder, in the files, the arguments and the environment.
+// A world is a folder with files, and a command line that is typed there. In the files, the
+// arguments and the environment, HERE is replaced by the path of the folder.
 type world struct {
 	files   map[string]string // by path: "dir/" is a folder, "x:file" an executable file
 	typed   []string          // the arguments after `mcp-conform run`
@@ -22,7 +22,7 @@ type world struct {
 func (w world) resolve(t *testing.T) (Target, string, error) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
-		t.Skip("the paths and modes here are those of POSIX")
+		t.Skip("Windows has other paths and file modes")
 	}
 	here := t.TempDir()
 	for name, text := range w.files {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// An input is a value that VS Code would ask its user for.
+// An input is a value that VS Code would prompt its user for.
 type input struct {
 	id, description string
 	fallback        string
@@ -98,7 +98,7 @@ func (r *resolver) parseInputs() (inputFlags, error) {
 	return given, nil
 }
 
-// checkIDs refuses an --input that the server does not use: its id is probably
+// checkIDs returns an error for an --input that the server does not use: its id is probably
 // misspelt, and the intended input would be missing.
 func (x *expander) checkIDs() error {
 	known := slices.Clone(x.asked)

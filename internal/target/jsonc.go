@@ -1,13 +1,13 @@
 package target
 
-// plainJSON returns text with comments and trailing commas replaced by spaces, so
-// that the other bytes keep their offsets. It leaves malformed text unchanged, for
-// the JSON parser to report.
+// plainJSON returns text with comments and trailing commas replaced by spaces, so that the
+// other bytes keep their offsets. It leaves malformed text unchanged, for the JSON parser
+// to report.
 //
-// It does not use tailscale/hujson, which does the same for well-formed text, but
-// refuses a byte order mark and a comment at the end of the file without a newline
-// (`{} // end`), gives the position of an error only as text, and crashes with an
-// unrecoverable stack overflow on 2 MB of brackets, which encoding/json refuses.
+// It does not use tailscale/hujson, which does the same for well-formed text, but rejects a
+// byte order mark and a comment at the end of the file without a newline (`{} // end`),
+// gives the position of an error only as text, and crashes with an unrecoverable stack
+// overflow on 2 MB of brackets, which encoding/json rejects.
 func plainJSON(text []byte) []byte {
 	out := append([]byte(nil), text...)
 	if len(out) >= 3 && out[0] == 0xEF && out[1] == 0xBB && out[2] == 0xBF {

@@ -99,7 +99,7 @@ func marshal(v any) string {
 	return string(text)
 }
 
-// TestSecretsStayHidden puts a secret in every place where one may be, and checks
+// TestSecretsStayHidden puts a secret in every place where there can be one, and checks
 // that no output for people contains it.
 func TestSecretsStayHidden(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -133,8 +133,8 @@ func TestSecretsStayHidden(t *testing.T) {
 	})
 }
 
-// TestInnocentArgumentsStay checks that replay commands keep ordinary arguments:
-// the user has to type again whatever is redacted.
+// TestInnocentArgumentsStay checks that replay commands keep ordinary arguments: users have
+// to type redacted ones again.
 func TestInnocentArgumentsStay(t *testing.T) {
 	args := []string{
 		"-y", "@scope/sk-learn-mcp-server", "@modelcontextprotocol/server-everything", "npx", "--max-token-count=5", "--no-token", "x", "--port", "8080",

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// overURL completes a target with a URL from the flags that apply to URLs.
+// overURL completes a target with a URL by the flags that apply to URLs.
 func (r *resolver) overURL(where string, t Target) (Target, error) {
 	headers, err := r.headers()
 	if err != nil {
@@ -83,7 +83,7 @@ func (r *resolver) remoteFlags() []string {
 	return flags
 }
 
-// onlyRemote refuses the flags for URLs if the target is a command.
+// onlyRemote returns an error if the target is a command and a flag for URLs is given.
 func (r *resolver) onlyRemote() error {
 	for _, f := range []struct {
 		name  string

@@ -69,7 +69,7 @@ func (r *resolver) workspaceOf(path string) string {
 	return dir
 }
 
-// remote reports whether the server is reached by a URL, not started as a command.
+// remote reports whether the server is reached by a URL rather than started as a command.
 func (x *expander) remote(t *Target) (bool, error) {
 	n := x.entry.node
 	kind, err := x.str("type")
@@ -182,8 +182,8 @@ func (x *expander) stdio(t *Target) error {
 	return nil
 }
 
-// startFolder returns where the server starts: --cwd, else the "cwd" of the file,
-// else the folder that the file belongs to.
+// startFolder returns the folder in which the server starts: --cwd, else the "cwd" of the
+// file, else the folder that the file belongs to.
 func (x *expander) startFolder(cwd string) (string, error) {
 	switch {
 	case x.cwd != "":

@@ -53,7 +53,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	ported := strings.Contains(raw, PortMark)
 	switch {
 	case r.Start == nil && ported:
-		return nil, usage(where, quote(r.secrets.Arg(raw))+" has "+PortMark+" in it, and there is no --start: nobody says which port that is",
+		return nil, usage(where, quote(r.secrets.Arg(raw))+" has "+PortMark+" in it, and there is no --start to give it a port",
 			"write the port of the server that runs, or let it be started:",
 			"  mcp-conform run --start 'npm start' --env PORT={port} "+quoteAll([]string{r.secrets.Arg(raw)}))
 	case r.Start == nil && r.Ready != nil:
@@ -106,9 +106,9 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 	return s, nil
 }
 
-// environment sets the variables of the command. As in a shell, assignments before
-// it override --env. Only values that the user gave may contain PortMark; inherited
-// ones are left unchanged.
+// environment sets the variables of the command. As in a shell, assignments in front of it
+// override --env. Only values that the user gave may contain PortMark; inherited ones are
+// left unchanged.
 func (s *Start) environment(r *resolver, set []setting) {
 	env := r.child()
 	for _, v := range set {
@@ -141,7 +141,7 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 			"  --start 'my-server --port {port}'",
 			"  --start 'npm start' --env PORT={port}")
 	case told && !ported:
-		return usage(where, "the server is told to listen on "+PortMark+", and the URL does not say so",
+		return usage(where, "--start uses "+PortMark+", and the URL does not",
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}
 	if u, err := url.Parse(strings.ReplaceAll(raw, PortMark, dummyPort)); ported && (err != nil || u.Port() != dummyPort) {
@@ -150,7 +150,7 @@ func (r *resolver) portKnown(where, raw string, s *Start) error {
 	return nil
 }
 
-// dummyPort replaces PortMark when a URL is only parsed.
+// dummyPort replaces PortMark when a URL is parsed only to check it.
 const dummyPort = "65535"
 
 // flagsAgain returns the flags that start the server again, without secrets.

@@ -32,7 +32,7 @@ type Target struct {
 	// empty, the transport has to be probed.
 	Transport spec.Transport
 
-	Name    string   // a short name for people: that in a configuration file, else as Display
+	Name    string   // a short name: that in the configuration file, else as Display
 	Source  string   // where the target was named
 	Notices []string // what the user should know about how the target was interpreted
 
@@ -50,8 +50,8 @@ func (t *Target) Command() (argv []string, dir string) {
 	return t.Argv, t.Dir
 }
 
-// fetchers are programs that may download what they start; for those with
-// subcommands, it lists the ones that may.
+// fetchers are programs that may download what they start. For those with subcommands, it
+// lists the subcommands that may.
 var fetchers = map[string][]string{
 	"npx": nil, "pnpx": nil, "bunx": nil, "uvx": nil,
 	"npm": {"exec", "x"}, "pnpm": {"dlx"}, "yarn": {"dlx"}, "bun": {"x"}, "uv": {"run", "tool"}, "pipx": {"run"},
@@ -62,7 +62,7 @@ var fetchers = map[string][]string{
 // starts.
 func (t *Target) Fetches() bool {
 	argv := t.Argv
-	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // how npx has to be started on Windows
+	if len(argv) > 2 && program(argv[0]) == "cmd" && strings.EqualFold(argv[1], "/c") { // as npx is started on Windows
 		argv = argv[2:]
 	}
 	if len(argv) == 0 {
@@ -89,7 +89,7 @@ func program(path string) string {
 	return name
 }
 
-// Options are what the user specified.
+// Options holds what the user specified on the command line.
 type Options struct {
 	// Args are the positional arguments. Dash is how many of them precede `--`, or
 	// -1 if there is no `--`.
@@ -121,10 +121,10 @@ type Options struct {
 	goos string // runtime.GOOS if empty
 }
 
-// Resolve returns how to reach the server that the options name. Its errors are of
-// type *UsageError: the user has to change the command line. Only the start itself
-// shows whether a command can be started; Resolve refuses what can't work on any
-// machine, or is a known misunderstanding.
+// Resolve returns how to reach the server that the options name. Its errors are of type
+// *UsageError: the user has to change the command line. Only the start itself shows whether
+// a command can be started. Resolve rejects commands that can't work on any machine, or
+// that are a known misunderstanding.
 func Resolve(o Options) (Target, error) {
 	if o.Environ == nil {
 		o.Environ = os.Environ()
@@ -221,7 +221,7 @@ func (r *resolver) commonFlags() []string {
 	for _, s := range r.given {
 		text := s.name
 		if whole := s.name + "=" + s.value; strings.Contains(s.value, PortMark) && r.secrets.Arg(whole) == whole {
-			text = whole // it is for us: the environment does not have it
+			text = whole // the value contains PortMark, so the environment does not have it
 		}
 		flags = append(flags, "--env", text)
 	}

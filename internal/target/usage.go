@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A UsageError says that the user's input does not name a server to judge. It makes
-// the program exit with code 2. None of its texts contains a secret.
+// A UsageError reports that the user's input does not name a server to judge. It makes the
+// program exit with code 2. None of its strings contains a secret.
 type UsageError struct {
 	What   string // one sentence: what is wrong
 	Where  string // file:line:column, or empty for the command line

@@ -21,10 +21,10 @@ func (w word) assigns() bool {
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
 }
 
-// splitCommand splits a command line into words as a POSIX shell does: at spaces
-// that are neither quoted nor escaped. It expands nothing. It refuses text that
-// only a shell can execute: as a part of a word, that would start something else
-// than the user meant.
+// splitCommand splits a command line into words as a POSIX shell does: at spaces that are
+// neither quoted nor escaped. It expands nothing. It returns an error for syntax that only
+// a shell can execute: treated as part of a word, it would start something else than the
+// user meant.
 func splitCommand(text, goos string) ([]word, error) {
 	s := &splitter{text: text, backslash: goos != "windows"}
 	for s.at < len(s.text) {

@@ -35,9 +35,9 @@ func (l Limits) orDefaults() Limits {
 // Limits returns the limits of the transcript, with defaults filled in.
 func (t *Transcript) Limits() Limits { return t.limits }
 
-// Budget bounds the memory of all conversations of one run together, and the number of messages in
-// each: conversations run concurrently, and a server that floods one of them floods them all. A nil
-// Budget bounds nothing. All methods are safe for concurrent use.
+// Budget bounds the memory of all conversations of one run together, and the number of
+// messages in each: conversations run concurrently, and a server that floods one of them
+// floods all. A nil Budget bounds nothing. All methods are safe for concurrent use.
 type Budget struct {
 	messages, few, fewest int
 	most                  int64

@@ -40,7 +40,8 @@ func TestAdmit(t *testing.T) {
 	}
 }
 
-// A flood in one conversation of a run lowers the message limit of the others.
+// TestFloodsShareABudget checks that a flood in one conversation of a run lowers the
+// message limit of the others.
 func TestFloodsShareABudget(t *testing.T) {
 	t.Parallel()
 	budget := transcript.NewBudget()
@@ -55,8 +56,9 @@ func TestFloodsShareABudget(t *testing.T) {
 	}
 }
 
-// The memory of all transcripts in a run is bounded: frames above the budget lose their payload,
-// and released transcripts make room for others.
+// TestBudgetBoundsMemory checks that the memory of all transcripts in a run is bounded:
+// frames above the budget lose their payload, and released transcripts make room for
+// others.
 func TestBudgetBoundsMemory(t *testing.T) {
 	t.Parallel()
 	budget := transcript.NewBudget()

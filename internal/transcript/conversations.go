@@ -79,9 +79,9 @@ func kindOf(s side, onClientSide bool) Kind {
 	}
 }
 
-// onClientSide reports whether the log was recorded on the client's side of the connection, so that
-// outgoing messages went to the server. The first request that only a client sends decides; without
-// one the answer is true.
+// onClientSide reports whether the log was recorded on the client's side of the connection,
+// so that outgoing messages went to the server. The first request that only a client sends
+// decides; without one it returns true.
 func onClientSide(log []logged) bool {
 	for _, l := range log {
 		if l.side != incoming && l.side != outgoing {

@@ -91,8 +91,8 @@ func (d *Dialogue) Note(e *Event) {
 	}
 }
 
-// Note calls the methods below. A caller that classifies messages differently from package wire
-// calls them directly.
+// A caller that classifies messages differently from package wire calls the following
+// methods instead of Note.
 
 // NoteExchange adds an event to its HTTP exchange.
 func (d *Dialogue) NoteExchange(e *Event) { d.exchanges.Note(e) }

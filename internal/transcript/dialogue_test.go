@@ -215,7 +215,8 @@ func TestDialogueLaws(t *testing.T) {
 				}
 			}
 		}
-		// What is left over belongs to nothing.
+		// Every request is in the dialogue, and a response is unpaired only if no earlier
+		// request matches it.
 		asked := 0
 		for _, kind := range []Kind{Sent, Received} {
 			for e, m := range Messages(events, kind) {
@@ -234,7 +235,8 @@ func TestDialogueLaws(t *testing.T) {
 		if asked != len(requests) {
 			t.Fatalf("%d requests of %d", len(requests), asked)
 		}
-		// What came before a position is what a reader knows who stops there.
+		// InFlight(at) must return the requests that have no response in the first at
+		// events.
 		at := rapid.IntRange(0, len(events)).Draw(t, "at")
 		known := map[int]bool{}
 		for _, r := range DialogueOf(events[:at]).Requests() {

@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// A dialogue pairs each request with its outcome.
+// A Dialogue pairs each request with its outcome.
 func ExampleDialogue() {
 	rec := transcript.New()
 	for _, raw := range []string{
@@ -59,7 +59,7 @@ func ExampleTranscript_Add_exchange() {
 
 	events := rec.From(0)
 	for _, e := range events {
-		e.At = 0 // so that it is the same each time
+		e.At = 0 // the time varies
 	}
 	if err := transcript.WriteScript(os.Stdout, &transcript.Recording{Transport: "streamable-http", Events: events}); err != nil {
 		fmt.Println(err)

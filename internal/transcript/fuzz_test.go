@@ -48,8 +48,8 @@ func pieces(chunks ...[]byte) [][]byte {
 	return out
 }
 
-// FuzzReadRecordings checks that any file is either read or rejected, and that the recordings are
-// usable.
+// FuzzReadRecordings checks that any file is either read or rejected, and that the
+// recordings are usable.
 func FuzzReadRecordings(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", "\n", `{"jsonrpc":"2.0","id":1,"method":"initialize"}` + "\n" + `{"jsonrpc":"2.0","id":1,"result":{}}` + "\n",
@@ -77,7 +77,7 @@ func FuzzReadRecordings(f *testing.F) {
 	})
 }
 
-// FuzzRead checks the same for transcripts, which must also survive a round trip.
+// FuzzRead checks the same for Read, and that events survive a round trip.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(""))
 	f.Add([]byte(`{"seq":0,"at":0,"kind":"opened"}` + "\n"))

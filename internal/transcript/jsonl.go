@@ -116,12 +116,13 @@ func decode(plain, coded *string) ([]byte, error) {
 	return nil, nil
 }
 
-// needsRaw reports whether a line of this kind must have bytes, possibly zero of them.
+// needsRaw reports whether a line of this kind must have a raw or rawBase64 member, which
+// may be empty.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// Read reads what Write wrote. It ignores unknown members. On an error, which names the line number
-// and the problem, it also returns the events of the lines before. A frame of which only the head
-// was kept no longer has messages.
+// Read reads the output of Write. It ignores unknown members. On an error, which names the
+// line number and the problem, it also returns the events of the lines before. A frame of
+// which only the head was kept no longer has messages.
 func Read(r io.Reader) ([]*Event, error) {
 	return read(r, maxLine)
 }

@@ -30,7 +30,8 @@ func isEvent(text []byte) bool {
 	return json.Unmarshal(text, &l) == nil && l.Seq == 0 && slices.Contains(kinds, l.Kind)
 }
 
-// The member names in log lines, by meaning. The first one present counts.
+// directionNames, payloadNames, sessionNames and timeNames are the member names in log
+// lines, by meaning. The first one present is used.
 var (
 	directionNames = []string{"direction", "dir", "from"}
 	payloadNames   = []string{"message", "msg", "payload", "frame", "raw", "body", "data", "line"}
@@ -45,8 +46,8 @@ const (
 	unknownSide side = iota
 	toServer
 	toClient
-	// outgoing and in are relative to the recorder of the log, which was on the client's or on the
-	// server's side.
+	// outgoing and incoming are relative to the recorder of the log, which was on the
+	// client's or on the server's side.
 	outgoing
 	incoming
 	fromStderr

@@ -20,7 +20,7 @@ const (
 	standard = "> " + asks + "\n< " + answers + "\n"
 )
 
-// line formats the messages and other events of a recording.
+// lines formats the messages and other events of a recording.
 func lines(r *Recording) string {
 	var b strings.Builder
 	for _, e := range r.Events[1:] {
@@ -177,7 +177,8 @@ func TestReadRecordingsErrors(t *testing.T) {
 	}
 }
 
-// Any input yields recordings or an error that names the file.
+// TestReadRecordingsAnyInput checks that any input yields recordings, or an error that
+// names the file.
 func TestReadRecordingsAnyInput(t *testing.T) {
 	pieces := rapid.SampledFrom([]string{
 		`{"mcp-conform-transcript":1}`, `{"seq":0,"at":1,"kind":"opened"}`, `{"dir":"c2s","msg":`, asks, "}", "[", "]", ",", "\n", "> ", "< ", "! exit 1", "! at 1s",

@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
-// Redactor removes secrets from events: known secrets everywhere, and values whose place marks them
-// as secret, such as a member named token or an Authorization header. JSON stays JSON with the same
-// members, kinds of values, and ids.
+// Redactor removes secrets from events: known secrets everywhere, and values whose place
+// marks them as secret, such as a member named token or an Authorization header. JSON stays
+// JSON with the same members, types of values, and ids.
 type Redactor struct {
 	known *redact.Secrets
 }

@@ -153,12 +153,12 @@ func hidden(v any, secret bool) []string {
 	return out
 }
 
-// Redaction keeps any message JSON of the same shape, and removes known secrets and everything
-// below members with secret names.
+// TestRedactionLaws checks that redaction keeps any message JSON of the same shape, and
+// removes known secrets and everything below members with secret names.
 func TestRedactionLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[A-Za-z0-9"\\/ é=:.+\-]{6,20}`).Filter(func(s string) bool {
-			mark := redact.Mark // a secret that is part of it would stay; blanks at the ends belong to no secret
+			mark := redact.Mark // a part of the mark would stay; secrets are trimmed
 			return strings.TrimSpace(s) == s && !strings.Contains(mark, s)
 		}).Draw(t, "secret")
 		value := map[string]any{"jsonrpc": "2.0", "id": 1, "params": drawValue(t, secret, 4)}
@@ -240,7 +240,8 @@ func texts(v any) []string {
 	return out
 }
 
-// Redaction removes known secrets from arbitrary bytes as well.
+// TestRedactKnownSecretsInText checks that redaction removes known secrets from arbitrary
+// bytes.
 func TestRedactKnownSecretsInText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z0-9]{6,9}`).Draw(t, "secret")

@@ -70,7 +70,7 @@ func (w *jsonRedactor) token() (tok jsontext.Token, from, to int, ok bool) {
 	from = to
 	switch tok.Kind() {
 	case '"', '0':
-		// The separators before the token are no part of it.
+		// The separators before the token are not part of it.
 		from = w.done + bytes.IndexAny(w.raw[w.done:to], `"-0123456789`)
 	}
 	return tok, from, to, true

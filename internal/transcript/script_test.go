@@ -80,8 +80,8 @@ func TestParseScript(t *testing.T) {
 	}
 }
 
-// A script leaves out the end of output just before an exit, unless the event has further
-// properties.
+// TestScriptPreservesExit checks that a script keeps the end of output just before an exit if
+// the event has further properties; otherwise it leaves that event out.
 func TestScriptPreservesExit(t *testing.T) {
 	want := &Recording{}
 	want.add(Event{Kind: Opened})
@@ -125,7 +125,7 @@ func TestScriptErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-// Scripts of any events survive a round trip.
+// TestScriptsRoundTrip checks that scripts of any events survive a round trip.
 func TestScriptsRoundTrip(t *testing.T) {
 	frames := rapid.OneOf(
 		rapid.SliceOf(rapid.Byte()),

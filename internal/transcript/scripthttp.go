@@ -12,7 +12,7 @@ import (
 // httpMark matches a line of an HTTP exchange: its number, a mark and the rest.
 var httpMark = regexp.MustCompile(`^([1-9][0-9]{0,8})(>>\||>>|>|<<\||<<|<~|<|!)(.*)$`)
 
-// httpMarks maps marks to the events they stand for.
+// httpMarks maps each mark to an event of its kind.
 var httpMarks = map[string]Event{
 	">":   {Kind: Requested},
 	">>":  {Kind: Sent},
@@ -91,7 +91,7 @@ func (s *script) finishOpen() {
 	s.addNow(e)
 }
 
-// unfold returns the chunk of a stream that lines of a script stand for.
+// unfold returns the chunk of a stream that lines of a script represent.
 func unfold(text string) []byte {
 	if text != "" {
 		text += "\n"

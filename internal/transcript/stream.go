@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// byteOrderMark may stand at the beginning of an event stream.
+// byteOrderMark may be at the beginning of an event stream.
 const byteOrderMark = "\xef\xbb\xbf"
 
 // Splitter splits an event stream into chunks: the byte order mark, if any, and then the lines up
@@ -74,7 +74,7 @@ func (s *Splitter) lineEnd() (int, bool) {
 	}
 }
 
-// chunk removes the first bytes of rest and returns them.
+// cutChunk removes the first bytes of rest, up to end, and returns them.
 func (s *Splitter) cutChunk(end int) []byte {
 	out := bytes.Clone(s.rest[:end])
 	s.rest, s.seen, s.line = s.rest[end:], 0, 0
@@ -218,9 +218,9 @@ func isDigits(text []byte) bool {
 	return len(text) > 0
 }
 
-// carriesMessage reports whether clients take the data for a message, or the data is a JSON-RPC
-// message in an event of another type or without a final blank line. That way a conversation can
-// continue, and the framing rules report the deviation.
+// carriesMessage reports whether clients treat the data as a message. It also returns true
+// if the data is a JSON-RPC message in an event of another type or without a final blank
+// line: that way a conversation can continue, and the framing rules report the deviation.
 func (ev *StreamEvent) carriesMessage() bool {
 	if len(ev.Data) == 0 {
 		return false

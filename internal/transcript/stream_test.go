@@ -97,7 +97,7 @@ func delivered(stream string) []string {
 	stream = strings.TrimPrefix(stream, byteOrderMark)
 	stream = strings.ReplaceAll(strings.ReplaceAll(stream, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(stream, "\n")
-	lines = lines[:len(lines)-1] // the last one was not ended
+	lines = lines[:len(lines)-1] // the last line was not ended
 	var out []string
 	kind, data, has := "", "", false
 	for _, line := range lines {
@@ -118,8 +118,8 @@ func delivered(stream string) []string {
 	return out
 }
 
-// For any split of the bytes, the chunks concatenate to the stream and hold the events that the
-// HTML standard defines.
+// TestStreamLaws checks that, for any split of the bytes, the chunks concatenate to the
+// stream and hold the events that the HTML standard defines.
 func TestStreamLaws(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		part := rapid.SampledFrom([]string{"\n", "\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n", "data", "data:", "data: {}", "event: x", "id: 1", ":", " ", byteOrderMark, "\xff", "retry: 1"})
@@ -187,7 +187,8 @@ func TestRedactHTTP(t *testing.T) {
 	}
 }
 
-// Redaction removes known secrets from all events of an exchange.
+// TestRedactKnownSecretsInExchanges checks that redaction removes known secrets from all
+// events of an exchange.
 func TestRedactKnownSecretsInExchanges(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		secret := rapid.StringMatching(`[a-z0-9]{6,9}`).Draw(t, "secret")

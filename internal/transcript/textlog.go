@@ -10,14 +10,14 @@ import (
 )
 
 var (
-	// hostLine is a line in the log that a desktop client keeps of its
-	// servers; several servers may share a file.
+	// hostLine matches a line in a desktop client's log of its servers. Several servers may
+	// share a file.
 	hostLine = regexp.MustCompile(`^(?:(\S+Z) )?(?:\[(.*?)\] )?\[\w+\] (Message from client|Message from server|Initializing server|Server transport closed|Client transport closed)(?::\s*|\b.*$)(\{.*)?$`)
-	// sdkLine is a line of the logging transport of the Go SDK.
+	// sdkLine matches a line of the logging transport of the Go SDK.
 	sdkLine = regexp.MustCompile(`^(read|write): (.*)$`)
 )
 
-// isTextLog reports whether a message stands behind words in some line.
+// isTextLog reports whether the file is a log in which other text precedes each message.
 func (f *file) isTextLog() bool {
 	for _, l := range f.lines {
 		if m := hostLine.FindSubmatch(l.text); m != nil && len(m[4]) > 0 {
@@ -30,7 +30,7 @@ func (f *file) isTextLog() bool {
 	return false
 }
 
-// readTextLog reads lines in which a message stands behind words.
+// readTextLog reads a log in which other text precedes each message.
 func (f *file) readTextLog() ([]*Recording, error) {
 	var log []logged
 	passed, cut := 0, 0
@@ -79,8 +79,8 @@ func textLine(text []byte) (logged, bool) {
 	return withMessage(l, m[4]), len(m[4]) > 0
 }
 
-// withMessage takes the message at the beginning of text; the client may have
-// written more behind it, or have cut it short.
+// withMessage adds the message at the beginning of text to l. The client may have written
+// more text after the message, or may have truncated it.
 func withMessage(l logged, text []byte) logged {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	v, err := dec.ReadValue()

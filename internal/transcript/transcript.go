@@ -16,7 +16,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// OverdueReason is the reason in a client's cancellation of a request that had no response in time.
+// OverdueReason is the reason that a client gives when it cancels a request because it had
+// no response in time.
 const OverdueReason = "no answer in time"
 
 // Kind is the kind of an event.

@@ -49,7 +49,7 @@ func TestAddSetsPositionAndTime(t *testing.T) {
 		})
 	}
 	seen := 0
-	for seen < writers*each { // beside the writers
+	for seen < writers*each { // concurrently with the writers
 		events, err := tr.Wait(t.Context(), seen)
 		if err != nil {
 			t.Fatal(err)
@@ -87,7 +87,7 @@ func TestWait(t *testing.T) {
 			if !waiting {
 				t.Fatal("it did not wait for position 2")
 			}
-			time.Sleep(time.Second) // of the bubble
+			time.Sleep(time.Second) // in the fake time of the bubble
 			tr.Remark("c")
 			synctest.Wait()
 			if waiting || len(got) != 1 || got[0].Detail != "c" || got[0].At != time.Second {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Dialer opens links to one server.
@@ -28,7 +29,7 @@ type Link interface {
 	// SendBytes writes exactly these bytes, including framing, with one write for each chunk. It
 	// records the frames in them.
 	SendBytes(ctx context.Context, chunks ...[]byte) error
-	// Ended is closed when nothing more can come from the server.
+	// Ended is closed when nothing more can arrive from the server.
 	Ended() <-chan struct{}
 	// Shutdown ends the link in the way that the specification defines for the transport. Patience
 	// bounds each step. It returns when no process or connection of the link is left.
@@ -47,25 +48,34 @@ type Sharer interface {
 	Fresh() (d Dialer, stop func())
 	// Single reports whether only one process can run at a time.
 	Single() bool
-	// Endings returns, in order, the processes behind its links that exited by themselves, without
-	// those of Fresh dialers.
+	// Endings returns, in order, the processes of its links that exited by themselves,
+	// without those of Fresh dialers.
 	Endings() []Ending
 }
 
 // Ending describes a process that exited by itself.
 type Ending struct {
 	Detail string // such as the exit status
-	Output string // the end of its output; may be hostile
+	Output string // the end of its output; untrusted
 	Cut    bool   // a POST had no complete response
-	// Records are those of the links that it cut short.
+	// Records are those of the links that were cut short.
 	Records []*transcript.Transcript
 }
 
 // Mortal is an HTTP link, which can't detect by itself that the server's process has exited.
 type Mortal interface {
 	Web
-	// ServerEnded tells the link that the process exited and nothing more can come.
+	// ServerEnded notifies the link that the process exited and nothing more can arrive.
 	ServerEnded(detail string)
+}
+
+// Canceller is a link on which a client cancels a request by closing the stream of
+// its response (2026-07-28, basic/transports/streamable-http#cancellation).
+type Canceller interface {
+	Link
+	// CloseResponse closes the connection that carries the response to the request
+	// with this id. It returns false if there is none.
+	CloseResponse(id wire.ID) bool
 }
 
 // Weighed is a link to a server whose memory use can be measured.
@@ -79,14 +89,15 @@ type Weighed interface {
 // Patience bounds the steps of a shutdown.
 type Patience struct {
 	AfterClose time.Duration // until the exit after its input was closed
-	AfterTerm  time.Duration // until the exit after SIGTERM
+	AfterTerm  time.Duration // until the exit after SIGTERM was sent
 }
 
 // Web is a link over HTTP, for callers that send their own HTTP requests in addition to messages.
 type Web interface {
 	Link
-	// Headers returns the headers of a session's request with this method.
-	Headers(method string) []transcript.Field
+	// Headers returns the headers of a session's request with this method and
+	// body, which may be nil.
+	Headers(method string, body []byte) []transcript.Field
 	// Begin sends a request without adding headers of the session, and does not wait. A relative
 	// target is resolved against the URL for POST; an empty target is that URL.
 	Begin(r Request, target string) (Exchange, error)

@@ -16,8 +16,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// Callers detect optional interfaces at run time, so that a link without a method would silently
-// lose the feature.
+// Callers detect optional interfaces at run time, so a link that lost a method would lose
+// the feature without an error.
 var (
 	_ transport.Sharer = (*started.Dialer)(nil)
 	_ transport.Mortal = (*streamablehttp.Link)(nil)

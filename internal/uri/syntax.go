@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// IsURI reports whether s has a scheme and no character that URIs must not have.
-// Characters beyond ASCII are let pass, as they are in IRIs. net/url lets more
-// pass: "a:/b c" and "a:/<b>".
+// IsURI reports whether s has a scheme and contains no character that a URI must not
+// contain. It accepts characters beyond ASCII, as IRIs do. net/url is too lenient: it
+// accepts "a:/b c" and "a:/<b>".
 func IsURI(s []byte) bool {
 	colon := bytes.IndexByte(s, ':')
 	if colon < 1 || !isLetter(s[0]) {
@@ -23,15 +23,15 @@ func IsURI(s []byte) bool {
 	return isLiteral(s[colon+1:], `"<>\^`+"`{|}")
 }
 
-// CannotBeURI reports whether text lacks a scheme, or holds spaces or controls:
-// what is wrong with a URI in smaller ways may be repaired by a server.
+// CannotBeURI reports whether text lacks a scheme, or contains spaces or control
+// characters. It ignores smaller errors, which a server may repair.
 func CannotBeURI(text string) bool {
 	scheme, _, ok := strings.Cut(text, ":")
 	return !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") || strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r == 0x7f })
 }
 
-// isLiteral reports whether s has no control, no space, none of the other
-// characters, and a percent sign before two hex digits only.
+// isLiteral reports whether s contains no control character, no space and none of the
+// characters in without, and whether two hex digits follow each percent sign.
 func isLiteral(s []byte, without string) bool {
 	for i, b := range s {
 		switch {
@@ -50,7 +50,7 @@ func isHex(b byte) bool    { return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
 
 func isPercent(s []byte) bool { return len(s) >= 3 && isHex(s[1]) && isHex(s[2]) }
 
-// Unescape returns s with its percent escapes resolved; wrong ones stay.
+// Unescape returns s with its percent escapes decoded; invalid ones stay.
 func Unescape(s []byte) []byte {
 	out := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
@@ -64,10 +64,10 @@ func Unescape(s []byte) []byte {
 	return out
 }
 
-// IsTemplate reports whether s consists of literals and expressions of RFC 6570, of
-// all levels. The apostrophe is let pass, as an erratum has it, and so is everything
-// beyond ASCII: yosida95/uritemplate, against which a test compares this, refuses
-// U+FFFD and what is not UTF-8, which is no fault of the template.
+// IsTemplate reports whether s consists of literals and expressions of RFC 6570, of any
+// level. It accepts the apostrophe, as an erratum to the RFC does, and everything beyond
+// ASCII. yosida95/uritemplate, with which a test compares this function, rejects U+FFFD and
+// invalid UTF-8, although neither makes a template invalid.
 func IsTemplate(s []byte) bool {
 	for len(s) > 0 {
 		open := bytes.IndexByte(s, '{')
@@ -89,8 +89,8 @@ func IsTemplate(s []byte) bool {
 	return true
 }
 
-// isExpression judges what stands between the braces: an operator, and
-// variables with their modifiers.
+// isExpression reports whether e, the text between braces, is an optional operator followed
+// by variables with their modifiers.
 func isExpression(e []byte) bool {
 	if len(e) > 0 && bytes.IndexByte([]byte("+#./;?&"), e[0]) >= 0 {
 		e = e[1:]

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Nowhere is part of every URI that cases make up to name no resource.
+// Nowhere is part of every URI that a case invents for a resource that does not exist.
 const Nowhere = "mcp-conform-no-such-resource"
 
 // Template is a parsed URI template. An RFC 6570 library would be too strict: it
@@ -17,8 +17,8 @@ const Nowhere = "mcp-conform-no-such-resource"
 type Template struct {
 	Text      string
 	Variables []string // in order of first occurrence
-	// Simple reports that every expression is one variable without operator or
-	// modifier, so that Match can return its value.
+	// Simple reports whether every expression is one variable without operator or modifier,
+	// so that Match can return its value.
 	Simple bool
 
 	generous, strict *regexp.Regexp
@@ -55,13 +55,13 @@ func Parse(text string) *Template {
 	return t
 }
 
-// note takes note of the variables of an expression.
+// note adds the variables of an expression to t.
 func (t *Template) note(expression string) {
 	names := strings.TrimLeft(expression, "+#./;?&=,!@|")
 	t.Simple = t.Simple && names == expression && !strings.ContainsAny(names, ",*:")
 	for name := range strings.SplitSeq(names, ",") {
 		if name, _, _ = strings.Cut(strings.TrimSuffix(name, "*"), ":"); name == "" {
-			t.Simple = false // an expression without a name is none
+			t.Simple = false // an expression needs a name
 			continue
 		}
 		t.Variables = append(t.Variables, name)
@@ -92,8 +92,8 @@ func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	return values, true
 }
 
-// Expand makes a URI of a simple template. A variable without a value makes it
-// not ok.
+// Expand expands a simple template to a URI. ok is false if the template is not simple, or
+// a variable has no value.
 func (t *Template) Expand(values map[string]string) (uri string, ok bool) {
 	if !t.Simple || t.strict == nil {
 		return "", false
@@ -115,8 +115,8 @@ func (t *Template) Expand(values map[string]string) (uri string, ok bool) {
 	}
 }
 
-// Escape writes a value as simple expansion does: all but the unreserved
-// characters as percent escapes.
+// Escape returns the value as simple expansion writes it: all characters except the
+// unreserved ones are percent-encoded.
 func Escape(value string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
@@ -132,7 +132,7 @@ func Escape(value string) string {
 	return b.String()
 }
 
-// MatchesAny reports whether one of the templates may make this URI.
+// MatchesAny reports whether one of the templates may expand to the URI.
 func MatchesAny(templates []string, uri string) bool {
 	for _, text := range templates {
 		if Parse(text).MayMatch(uri) {

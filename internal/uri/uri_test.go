@@ -16,19 +16,19 @@ func TestMatching(t *testing.T) {
 	for _, c := range []struct {
 		template, uri string
 		may           bool
-		values        map[string]string // nil where it is not for certain
+		values        map[string]string // nil if Match must fail
 	}{
 		{"x://a/{n}", "x://a/1", true, map[string]string{"n": "1"}},
 		{"x://a/{n}/{m}.txt", "x://a/1/2.txt", true, map[string]string{"n": "1", "m": "2"}},
 		{"x://a/{n}", "x://a/%C3%B6", true, map[string]string{"n": "%C3%B6"}},
-		{"x://a/{n}", "x://a/1/2", true, nil}, // a server may well take it so
+		{"x://a/{n}", "x://a/1/2", true, nil}, // a server may match this
 		{"x://a/{n}", "x://b/1", false, nil},
 		{"x://a/{n}", "x://a/", true, nil},
 		{"x://a.b", "x://a.b", true, map[string]string{}},
 		{"x://a.b", "x://aab", false, nil},
 		{"x://a{?q,r*}", "x://a?q=1", true, nil},
 		{"x://{+path}", "x://a/b/c", true, nil},
-		{"{n}{n}", "11", true, nil}, // twice the same variable
+		{"{n}{n}", "11", true, nil}, // the variable occurs twice
 		{"x://{", "y://", true, nil},
 		{"x://\xff", "y://", true, nil},
 		{strings.Repeat("x", 5000), "y://", true, nil},
@@ -65,7 +65,8 @@ func TestMatchesAny(t *testing.T) {
 	}
 }
 
-// What a template expands to is a URI that it matches, with the same values.
+// TestExpansionsMatch checks that a template matches its own expansion, with the same
+// values.
 func TestExpansionsMatch(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.StringN(1, 20, -1)
@@ -88,8 +89,8 @@ func TestExpansionsMatch(t *testing.T) {
 	})
 }
 
-// No text makes taking a template apart fail, and what matches for certain
-// may match.
+// TestAnyTemplate checks that Parse accepts any text, and that a URI which Match accepts
+// also passes MayMatch.
 func TestAnyTemplate(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		piece := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"{", "}", "{a}", "{+b}", "{?c,d}", "/", "x:"}))
@@ -102,8 +103,8 @@ func TestAnyTemplate(t *testing.T) {
 	})
 }
 
-// TestTemplatesAsTheLibrary compares which templates are taken for ones with what
-// an implementation of RFC 6570 makes of them.
+// TestTemplatesAsTheLibrary checks that IsTemplate accepts the same texts as an
+// implementation of RFC 6570.
 func TestTemplatesAsTheLibrary(t *testing.T) {
 	piece := rapid.SampledFrom([]string{
 		"{", "}", "{a}", "{+a,b}", "{a:3}", "{a*}", ":", ",", "*", "a", "b.c", ".", "%", "%20", "%2", "'", `"`, "<", " ", "\x01", "\x7f", "/", "?", "#", "&",

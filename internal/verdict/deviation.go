@@ -25,7 +25,7 @@ const (
 	OnlyNote
 )
 
-// Deviation is an observation by a case or a rule that a requirement does not
+// A Deviation is an observation by a case or a rule that a requirement does not
 // permit, before it is confirmed.
 type Deviation struct {
 	Requirement string

@@ -25,13 +25,14 @@ type Gap int
 
 // The gaps.
 const (
-	// Explained: the judge's reason is complete.
+	// Explained means that the judge's reason is complete.
 	Explained Gap = iota
-	// NeverCameUp: a rule saw no message that could have shown it.
+	// NeverCameUp means that a rule saw no message that could have shown it.
 	NeverCameUp
-	// NothingSaid: a case finished without reporting on it.
+	// NothingSaid means that a case finished without reporting on it.
 	NothingSaid
-	// Unconfigured: a case needs something that the configuration could name.
+	// Unconfigured means that a case needs something that the configuration
+	// could name.
 	Unconfigured
 )
 

@@ -1,8 +1,8 @@
 package verdict
 
-// Redact removes secrets from every text of the report that may come from the
-// server or the user; text returns a text without its secrets. It leaves ids,
-// summaries, which are constant, and our own names unchanged.
+// Redact removes secrets from every string of the report that may come from the
+// server or the user; text returns a string without its secrets. It leaves ids,
+// summaries, which are constant, and the tool's own names unchanged.
 func (p *Report) Redact(text func(string) string) {
 	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version} {
 		*s = text(*s)
@@ -23,7 +23,8 @@ func (p *Report) Redact(text func(string) string) {
 	}
 }
 
-// Redact removes secrets from every text of the finding, as Report.Redact does.
+// Redact removes secrets from every string of the finding, as Report.Redact
+// does.
 func (f *Finding) Redact(text func(string) string) {
 	f.Permitted, f.Seen, f.Known = text(f.Permitted), text(f.Seen), text(f.Known)
 	each(f.Replay, text)

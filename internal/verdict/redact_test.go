@@ -9,13 +9,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ours are the fields that contain only ids and our own words.
+// ours are the fields that contain only ids and the tool's own words.
 var ours = []string{
 	"Tool", "Version", "ID", "Requirement", "Judge", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction", "SDK",
 }
 
-// TestRedactCoversEveryText fills every text of a report with a secret, so that a
-// new field must either be redacted or be listed above.
+// TestRedactCoversEveryText fills every string of a report with a secret, so
+// that a new field must either be redacted or be listed above.
 func TestRedactCoversEveryText(t *testing.T) {
 	p := &Report{}
 	fill(reflect.ValueOf(p).Elem())

@@ -133,7 +133,7 @@ type Verdict struct {
 	AcceptedSDK bool `json:"acceptedSDK,omitempty"`
 }
 
-// Server is the server's name and version, as it reports them.
+// A Server is the server's name and version, as it reports them.
 type Server struct {
 	Name    string `json:"name,omitempty"`
 	Version string `json:"version,omitempty"`
@@ -163,13 +163,13 @@ type Report struct {
 	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
 	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale      []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
-	// Artifact is the path, from the repository's root, of a file that stands for
-	// the server in formats that need a place in the code.
+	// Artifact is the path, from the repository's root, of a file that
+	// represents the server in formats that need a place in the code.
 	Artifact string `json:"artifact,omitempty"`
 	Stats    Stats  `json:"stats"`
 }
 
-// NotSpoken is a revision that the server does not speak.
+// A NotSpoken is a revision that the server does not speak.
 type NotSpoken struct {
 	Revision spec.Revision `json:"revision"`
 	Reason   string        `json:"reason"`

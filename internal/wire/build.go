@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 )
 
 // NewRequest returns the bytes of a request, or of a notification if the id is absent. If params is
@@ -28,10 +29,24 @@ func buildMessage(id ID, method string, params any) []byte {
 	b.Write(Quote(method))
 	if params != nil {
 		b.WriteString(`,"params":`)
-		b.Write(JSON(params))
+		b.Write(encodeParams(params))
 	}
 	b.WriteByte('}')
 	return b.Bytes()
+}
+
+// encodeParams puts _meta at the end, since whoever reads the start of a long message wants to see
+// what is particular to it.
+func encodeParams(params any) []byte {
+	members, ok := params.(map[string]any)
+	meta, has := members["_meta"]
+	if !ok || !has || len(members) == 1 {
+		return JSON(params)
+	}
+	rest := maps.Clone(members)
+	delete(rest, "_meta")
+	b := bytes.TrimSuffix(JSON(rest), []byte("}"))
+	return fmt.Appendf(b, `,"_meta":%s}`, JSON(meta))
 }
 
 // NewResult returns the bytes of a successful response. A nil result and an absent id are written

@@ -9,7 +9,8 @@ import (
 // overloadWords matches messages that report overload, a rate limit or a failing upstream.
 var overloadWords = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
-// overloadStatuses are the HTTP statuses that servers use for the same, as numeric codes.
+// overloadStatuses are the HTTP statuses for these conditions. Servers also use them as
+// error codes.
 var overloadStatuses = []int64{429, 502, 503, 504}
 
 // IsOverloadError reports whether the message is an error, or a result with isError, that reports

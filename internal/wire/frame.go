@@ -1,6 +1,7 @@
-// Package wire parses bytes as JSON-RPC 2.0 messages, writes messages as bytes, and keeps the
-// original bytes. It parses every frame twice: strictly, to report each problem, and leniently, so
-// that a conversation can continue after a problem. It knows nothing of MCP.
+// Package wire parses bytes as JSON-RPC 2.0 messages, writes messages as bytes, and keeps
+// the original bytes. It parses every frame twice: strictly, to report each problem, and
+// leniently, so that a conversation can continue after a problem. It has no knowledge of
+// MCP.
 package wire
 
 import (
@@ -27,7 +28,7 @@ const (
 // Kind is the kind of a JSON-RPC message.
 type Kind int
 
-// The kinds.
+// The kinds of messages.
 const (
 	// Invalid is a JSON value of no other kind.
 	Invalid Kind = iota

@@ -9,7 +9,7 @@ import (
 )
 
 // ID is the exact JSON text of an id as it was on the wire. Compared with ==, 1, 1.0, "1" and 1e0
-// are four different ids; Same treats the three numbers as equal. The zero ID stands for an absent
+// are four different ids; Same treats the three numbers as equal. The zero ID denotes an absent
 // id member.
 type ID struct{ text string }
 
@@ -78,7 +78,7 @@ func (id ID) Key() string {
 }
 
 // verbatim returns the text of a string id without its closing quote, and whether it contains
-// neither escapes nor non-ASCII characters. Such a text is its own key.
+// neither escapes nor non-ASCII characters. Then the text is its own key.
 func (id ID) verbatim() (string, bool) {
 	end := len(id.text) - 1
 	if end < 1 || id.text[end] != '"' {

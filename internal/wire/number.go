@@ -7,8 +7,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longestInRange is a number of characters that a number without exponent can have and still be in
-// the range of a double.
+// longestInRange is the length up to which any number without an exponent is in the range
+// of a double.
 const longestInRange = 300
 
 // OutOfRange reports whether v contains a number that is too large or too small for an IEEE 754

@@ -216,7 +216,8 @@ func TestMembersPreserveOrderAndBytes(t *testing.T) {
 	}
 }
 
-// Appending to a value that was cut out of a frame must not overwrite the bytes after it.
+// TestAppendToValueKeepsFrame checks that appending to a value that was cut out of a frame
+// does not overwrite the bytes after it.
 func TestAppendToValueKeepsFrame(t *testing.T) {
 	raw := []byte(`[{"id":1,"params":{}},{"id":2}]`)
 	want := string(raw)

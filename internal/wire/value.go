@@ -278,7 +278,7 @@ func child(v jsontext.Value, part string) jsontext.Value {
 		}
 	case '[':
 		index, err := strconv.Atoi(part)
-		if err != nil || strconv.Itoa(index) != part { // 01, +1 and -0 are no indexes
+		if err != nil || strconv.Itoa(index) != part { // 01, +1 and -0 are not indexes
 			return nil
 		}
 		for e := range elements(v) {

@@ -8,7 +8,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// concurrencyFaults returns the faults that only many concurrent requests show.
+// concurrencyFaults returns the faults that show only with many concurrent requests.
 func concurrencyFaults() []Fault {
 	return []Fault{
 		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() refserver.Seams {
@@ -29,8 +29,8 @@ func concurrencyFaults() []Fault {
 	}
 }
 
-// editAfterRow applies f to the responses to a method from the (most+1)th in an
-// uninterrupted row on. A response to another method starts the count again.
+// editAfterRow applies f to the responses to a method after the first most consecutive
+// ones. A response to another method resets the count.
 func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Seams {
 	var mu sync.Mutex
 	inRow := 0
@@ -47,7 +47,7 @@ func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Sea
 	})
 }
 
-// swapTime is how long a result waits for a concurrent one to be swapped with.
+// swapTime is how long a result waits for a concurrent result to swap with.
 const swapTime = 10 * time.Millisecond
 
 // swapResults swaps the results of pairs of requests that a session handles

@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// closeWithoutResponse closes the connection without a response, like a Go server
-// whose handler panics.
+// closeWithoutResponse closes the connection without a response, as a Go server does
+// when a handler panics.
 func closeWithoutResponse(*exchange) { panic(http.ErrAbortHandler) }
 
 // neverRespond sends no response and returns when the client disconnects.
@@ -37,8 +37,8 @@ func byMethod(name string) func(v *exchange) bool {
 	return func(v *exchange) bool { return v.r.Method == name }
 }
 
-// httpFaults returns the faults that leave HTTP requests without a response, or send a
-// response that is not valid.
+// httpFaults returns the faults that send no response, or an invalid one, to an HTTP
+// request.
 func httpFaults() []Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
 	cancels := func(v *exchange) bool { return v.has(wire.Notification, spec.MethodCancelled) }
@@ -111,7 +111,7 @@ func httpFaults() []Fault {
 	}).inRevisions(spec.V20241105).overTransports(spec.SSE))
 }
 
-// refuseAsUnparsable refuses a request like a server that could not parse it.
+// refuseAsUnparsable refuses a request with a parse error.
 var refuseAsUnparsable = respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error"}}`)
 
 // discarded is an http.ResponseWriter that discards the response.

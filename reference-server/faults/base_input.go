@@ -67,7 +67,7 @@ func silentAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seam
 func isNotJSON(_ *refserver.Session, f *wire.Frame) bool { return !f.Readable() && !f.Has(wire.Empty) }
 
 // isInvalidRequest matches frames with one object that has an id and resembles a
-// request, but is not a valid one: its jsonrpc is not "2.0" or it has no method.
+// request, but is invalid: its jsonrpc is not "2.0" or it has no method.
 var isInvalidRequest = singleMessage(func(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	return m.ID.Present() && m.Kind != wire.Response && (version != "2.0" || m.Method == "")
@@ -114,7 +114,7 @@ func malformedFaults() []Fault {
 }
 
 // acceptIllegalID handles requests whose id is the given invalid one, and echoes that
-// id. Within the server such a request has a unique string id instead.
+// id. Inside the server these requests have a unique string id instead.
 func acceptIllegalID(raw string) refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
 	return combine(

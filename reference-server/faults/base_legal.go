@@ -102,7 +102,7 @@ func legalMessages() []Fault {
 	}
 }
 
-// legalOwn returns the legal variations in what the server sends unprompted.
+// legalOwn returns the legal variations in the messages that the server sends unprompted.
 func legalOwn() []Fault {
 	return []Fault{
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),

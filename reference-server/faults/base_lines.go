@@ -86,7 +86,8 @@ func lineFaults() []Fault {
 	}
 }
 
-// legalLines returns the legal variations in handling such lines.
+// legalLines returns the legal variations in handling lines that contain more than a
+// plain message.
 func legalLines() []Fault {
 	return []Fault{
 		newVariation("text-behind-ignored", "the server ignores text after a message on its line", onIncoming(hasTrailingText, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
@@ -116,7 +117,7 @@ func hasTrailing(text string) func(*refserver.Session, *wire.Frame) bool {
 	}
 }
 
-// hasUndefinedMembers matches frames with a request that has members that JSON-RPC
+// hasUndefinedMembers matches frames with a request that contains members that JSON-RPC
 // does not define.
 var hasUndefinedMembers = singleMessage(func(m *wire.Message) bool {
 	names, _ := wire.Members(m.Raw)

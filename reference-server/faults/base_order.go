@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// orderFaults returns the faults of a server with two pending sampling requests that
-// mixes up their responses.
+// orderFaults returns the faults of a server that mixes up the responses to two pending
+// sampling requests.
 func orderFaults() []Fault {
 	const matched = "base.response-matched-by-id/"
 	return []Fault{

@@ -6,8 +6,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legalPractice returns the legal variations that servers in use, or texts that
-// explain the protocol, are known for.
+// legalPractice returns the legal variations that are known from real servers or from
+// documents that explain the protocol.
 func legalPractice() []Fault {
 	return []Fault{
 		newVariation("values-not-by-prefix", "completion values do not begin with what was typed, and contain more", EditResult(spec.MethodComplete, func(r map[string]any) {

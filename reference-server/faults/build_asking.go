@@ -8,7 +8,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// requestIf sends a request after notifications/initialized to clients that match.
+// requestIf sends a request after notifications/initialized if the session matches.
 func requestIf(when func(s *refserver.Session) bool, method string, params any) refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if when(s) {
@@ -17,7 +17,7 @@ func requestIf(when func(s *refserver.Session) bool, method string, params any) 
 	})
 }
 
-// declares matches clients that declared a capability.
+// declares matches sessions whose client declared a capability.
 func declares(path ...string) func(s *refserver.Session) bool {
 	return func(s *refserver.Session) bool { return s.Declared(path...) }
 }
@@ -26,7 +26,7 @@ func doesNotDeclare(path ...string) func(s *refserver.Session) bool {
 	return func(s *refserver.Session) bool { return !s.Declared(path...) }
 }
 
-// allOf matches clients that match all conditions.
+// allOf matches sessions that match all conditions.
 func allOf(several ...func(s *refserver.Session) bool) func(s *refserver.Session) bool {
 	return func(s *refserver.Session) bool {
 		for _, when := range several {

@@ -79,8 +79,8 @@ func editListItems(method string, e edit) refserver.Seams {
 	return EditResult(method, inItems(listMembers[method], e))
 }
 
-// editBlocks edits the content blocks of a kind, or of every kind where it is
-// empty, in results of tools/call or prompts/get.
+// editBlocks edits the content blocks of a kind, or of every kind if kind is empty, in
+// results of tools/call or prompts/get.
 func editBlocks(method, kind string, e edit) refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		found := objectsIn(r, "content")
@@ -170,8 +170,8 @@ func editAddResult(e edit) refserver.Seams {
 	})
 }
 
-// revisionsWithHints returns the revisions with readOnlyHint. In others the harness
-// calls no tool unless the user allows it.
+// revisionsWithHints returns the revisions that define readOnlyHint. In the others the
+// harness calls no tool unless the user allows it.
 func revisionsWithHints() []spec.Revision { return sinceRevision(spec.V20250326) }
 
 // sinceRevision returns the handshake revisions from r on.

@@ -98,7 +98,7 @@ func hasRequestOf(methods ...string) func(v *exchange) bool {
 	}
 }
 
-// callsSlow picks the calls of the slow tool.
+// callsSlow reports whether the body calls the tool slow.
 func callsSlow(v *exchange) bool {
 	return v.has(wire.Request, spec.MethodToolsCall) && string(wire.At(v.frame.Messages[0].Params(), "/name")) == `"slow"`
 }
@@ -125,8 +125,8 @@ func isCrossOrigin(v *exchange) bool {
 type responseEditor struct {
 	http.ResponseWriter
 	// editHead edits the headers and returns the status. first is the first write of
-	// the body, or nil. editBody edits each write: an event of a stream, or a whole
-	// body.
+	// the body, or nil. editBody edits each write, which is an event of a stream or a
+	// whole body.
 	editHead func(status int, h http.Header, first []byte) int
 	editBody func(b []byte) []byte
 
@@ -147,8 +147,8 @@ func editResponses(when func(v *exchange) bool, make func(v *exchange, r *respon
 	})
 }
 
-// WriteHeader implements http.ResponseWriter. The head goes out with the first
-// write, or with the first flush.
+// WriteHeader implements http.ResponseWriter. The head is sent with the first write or
+// the first flush.
 func (r *responseEditor) WriteHeader(status int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -196,7 +196,7 @@ func (r *responseEditor) FlushError() error {
 	return http.NewResponseController(r.ResponseWriter).Flush()
 }
 
-// writeRaw writes bytes of the fault's own, without editing them.
+// writeRaw writes bytes that the fault has made, without editing them.
 func (r *responseEditor) writeRaw(b []byte) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,7 +298,7 @@ func eventHasProgress(event []byte) bool {
 	return eventCarries(event, wire.Notification, spec.MethodProgress)
 }
 
-// dropEvents drops the events for which when holds.
+// dropEvents drops the events that match.
 func dropEvents(when func(event []byte) bool) func([]byte) []byte {
 	return func(event []byte) []byte {
 		if when(event) {

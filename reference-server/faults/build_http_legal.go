@@ -41,7 +41,7 @@ func respondWithStreams() refserver.Seams {
 		})
 }
 
-// withoutSessionIDs sends no session ids. A request belongs to the newest session.
+// withoutSessionIDs sends no session ids. Each request belongs to the newest session.
 func withoutSessionIDs() refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -61,7 +61,7 @@ func withoutSessionIDs() refserver.Seams {
 	})
 }
 
-// errorStatus sends errors that respond to requests with another HTTP status.
+// errorStatus sends the error responses to requests with another HTTP status.
 func errorStatus(status int) refserver.Seams {
 	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
 		r.editHead = func(old int, h http.Header, first []byte) int {
@@ -116,8 +116,8 @@ func prefixEventIDs() refserver.Seams {
 	}), editEvents(anyExchange, func(b []byte) []byte { return bytes.Replace(b, []byte("id: "), []byte("id: "+mark), 1) }))
 }
 
-// numberEvents adds ids and retry to the events of listening streams, whose events
-// have no ids otherwise.
+// numberEvents adds ids and retry to the events of listening streams. Without it these
+// events have no ids.
 func numberEvents() refserver.Seams {
 	var mu sync.Mutex
 	n := 0

@@ -65,7 +65,7 @@ func reuseSessionIDs() refserver.Seams {
 	)
 }
 
-// sessionList records the sessions that have not ended, oldest first.
+// A sessionList records the sessions that have not ended, oldest first.
 type sessionList struct {
 	mu  sync.Mutex
 	ids []string
@@ -104,7 +104,7 @@ func (m *sessionList) has(id string) bool {
 	return false
 }
 
-// track records the sessions that begin, and drops those that a DELETE ends.
+// track adds the sessions that begin, and removes those that a DELETE ends.
 func (m *sessionList) track(v *exchange, r *responseEditor) {
 	inner := r.editHead
 	r.editHead = func(status int, h http.Header, first []byte) int {
@@ -246,7 +246,7 @@ func moveEventsToNextStream(when func(event []byte) bool) refserver.Seams {
 	})
 }
 
-// heldEvent is an event that waits to be sent on another stream than its own.
+// A heldEvent is an event that waits to be sent on a stream other than its own.
 type heldEvent struct {
 	of    *http.Request
 	event []byte
@@ -285,7 +285,7 @@ func replayForeignEvents() refserver.Seams {
 	})
 }
 
-// prefixWriter writes a prefix before the body of each response with status 200.
+// A prefixWriter writes a prefix before the body of each response with status 200.
 type prefixWriter struct {
 	http.ResponseWriter
 	prefix []byte
@@ -307,7 +307,7 @@ func (v *exchange) serveDiscarding(r *http.Request) {
 	v.next.ServeHTTP(&discardWriter{header: http.Header{}}, r)
 }
 
-// discardWriter is an http.ResponseWriter that discards the response.
+// A discardWriter is an http.ResponseWriter that discards the response.
 type discardWriter struct{ header http.Header }
 
 // Header implements http.ResponseWriter.
@@ -319,7 +319,7 @@ func (*discardWriter) WriteHeader(int) {}
 // Write implements http.ResponseWriter.
 func (*discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
-// failAfterDisconnect makes tools/call fail when the client disconnected meanwhile.
+// failAfterDisconnect makes tools/call fail if the client disconnects before the response.
 func failAfterDisconnect() refserver.Seams {
 	var mu sync.Mutex
 	left := map[string]bool{}
@@ -341,8 +341,8 @@ func failAfterDisconnect() refserver.Seams {
 	}))
 }
 
-// shareResponses returns the result of one session's request to another session's
-// request with the same string id, except for tools/call.
+// shareResponses returns the response to one session's request also for another session's
+// request with the same string id, except for initialize and tools/call.
 func shareResponses() refserver.Seams {
 	type answer struct {
 		of     *refserver.Session

@@ -6,8 +6,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// combine merges the seams of several faults. Seams that wrap are nested, the last
-// outermost; of other seams the last wins.
+// combine merges the seams of several faults. Seams that wrap are nested, with the last
+// outermost. For each other seam the last one is used.
 func combine(several ...refserver.Seams) refserver.Seams {
 	var t refserver.Seams
 	for _, s := range several {

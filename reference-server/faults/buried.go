@@ -43,8 +43,8 @@ func editMatchingResults(method string, when func(c *refserver.Call) bool, do fu
 	})
 }
 
-// paramText matches requests with a string at the pointer in the params for which fits
-// returns true.
+// paramText matches requests whose params have a string at the pointer, if fits returns
+// true for that string.
 func paramText(pointer string, fits func(s string) bool) func(c *refserver.Call) bool {
 	return func(c *refserver.Call) bool {
 		s, ok := wire.Text(wire.At(c.Params, pointer))
@@ -60,7 +60,7 @@ func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refse
 	}
 }
 
-// buriedValues returns the faults that only rare values show.
+// buriedValues returns the faults that show only with rare values.
 func buriedValues() []Fault {
 	return []Fault{
 		newFault("tools.structured.conforms/large-sum", "the structured sum of numbers from 2^53 on is a string",
@@ -130,7 +130,7 @@ func buriedValues() []Fault {
 	}
 }
 
-// buriedIDs returns the faults that only rare ids show.
+// buriedIDs returns the faults that show only with rare ids.
 func buriedIDs() []Fault {
 	reply := func(alter func(id wire.ID) string) refserver.Seams {
 		return EditOutgoing(Responses(), func(o *refserver.Out) {

@@ -16,7 +16,8 @@ type methodHistory struct {
 	steps []string
 }
 
-// endsWith records a method. It reports whether the newest methods are those given.
+// endsWith records step as the newest method. It then reports whether the newest methods
+// are equal to last.
 func (h *methodHistory) endsWith(step string, last ...string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -27,8 +28,8 @@ func (h *methodHistory) endsWith(step string, last ...string) bool {
 	return len(h.steps) >= len(last) && slices.Equal(h.steps[len(h.steps)-len(last):], last)
 }
 
-// onSequence calls do instead of the handler when the newest methods, including that
-// of the request, are those given.
+// onSequence calls do instead of the handler if the newest methods, including that of the
+// request, are equal to methods.
 func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		h := &methodHistory{}
@@ -41,7 +42,7 @@ func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any,
 	}
 }
 
-// buriedSequences returns the faults that only certain sequences of requests show.
+// buriedSequences returns the faults that show only in certain sequences of requests.
 func buriedSequences() []Fault {
 	with := func(name string, value any) func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -166,7 +167,7 @@ func buriedSequences() []Fault {
 	}
 }
 
-// buriedRaces returns the faults that only concurrent requests show.
+// buriedRaces returns the faults that show only with concurrent requests.
 func buriedRaces() []Fault {
 	crowd := func(method string, most int, do func(o *refserver.Out)) func() refserver.Seams {
 		return func() refserver.Seams {
@@ -206,7 +207,8 @@ func buriedRaces() []Fault {
 	}
 }
 
-// buriedTasks returns the faults in tasks that only a sequence or a rare value shows.
+// buriedTasks returns the faults in tasks that show only in a certain sequence or with a
+// rare value.
 func buriedTasks() []Fault {
 	return []Fault{
 		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() refserver.Seams {

@@ -93,6 +93,17 @@ func cancellationFaults() []Fault {
 		newFault(own+"nothing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)).inRevisions(olderRevisions()...),
 		newFault(own+"null", "the server sends a cancellation with requestId null", notifyOnInitialized(spec.MethodCancelled, `{"requestId":null}`)),
 
+		newFault("cancellation.no-messages-after-cancel.stdio/progress", "a cancelled tool continues and reports progress", combine(ignoreCancellations(), muteCancelled())),
+		newFault("cancellation.no-messages-after-cancel.stdio/late", "a cancelled tool reports progress once more after 150 ms", sendAfterCancellation(func(_ wire.ID, token jsontext.Value) []byte {
+			return wire.NewNotification(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1e6})
+		})),
+		newFault(race+"stateless", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).inRevisions(stateless()...).overTransports(spec.Stdio),
+		newFault("cancellation.server-only-subscriptions/call", "the server cancels the client's tools/call", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			c.Notify(spec.MethodCancelled, map[string]any{"requestId": jsontext.Value(c.ID.Raw()), "reason": "busy"})
+			return next(c)
+		})),
+		newFault("cancellation.server-ends-subscription/silent", "on shutdown subscriptions end without a word", combine(
+			dropMessages(isCancellation), dropMessages(Responses(spec.MethodListen)))),
 		newFault(idType+"text-for-number", `a cancellation with the string "1" cancels the request with the number 1`, cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if id := cancelledIn(n); id.IsString() {
 				if bare, _ := wire.Text(jsontext.Value(id.Raw())); wire.RawID(bare).IsInteger() {

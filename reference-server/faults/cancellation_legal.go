@@ -64,9 +64,9 @@ func refusingCancelled() refserver.Seams {
 // maxHoldUp is the longest time that a pending request delays the next message.
 const maxHoldUp = 200 * time.Millisecond
 
-// readOneByOne delays each message until the request before it has its response. Calls
-// that send requests to the client are exempt: they need the client's response, which
-// arrives later.
+// readOneByOne delays each message until the previous request has its response. It does
+// not wait for calls that send requests to the client, because these need the client's
+// response, which arrives later.
 func readOneByOne() refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}
@@ -108,8 +108,8 @@ func readOneByOne() refserver.Seams {
 	}})
 }
 
-// answeredByItself matches valid requests that complete without further messages from
-// the client.
+// answeredByItself reports whether m is a valid request that completes without further
+// messages from the client.
 func answeredByItself(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	tool, _ := wire.Text(wire.At(m.Params(), "/name"))
@@ -117,8 +117,8 @@ func answeredByItself(m *wire.Message) bool {
 		!m.Has("result") && !m.Has("error") && m.Method != spec.MethodTasksResult && !strings.HasPrefix(tool, "ask-")
 }
 
-// cancelInitialize delays initialize for a moment, and sends no response if it is
-// cancelled meanwhile.
+// cancelInitialize delays initialize briefly, and sends no response if the client cancels
+// it during the delay.
 func cancelInitialize() refserver.Seams {
 	var mu sync.Mutex
 	var waits []byte // the delayed initialize

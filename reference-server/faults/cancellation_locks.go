@@ -15,7 +15,7 @@ func neverReleaseLock() refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
 
-// clearUp is how long a server is still busy with a cancelled call.
+// clearUp is how long the server stays busy with a cancelled call.
 const clearUp = 100 * time.Millisecond
 
 // delayAfterCancelled runs one call of the tool slow at a time. After a cancelled call

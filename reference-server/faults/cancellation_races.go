@@ -19,7 +19,7 @@ import (
 // can arrive while it runs. Otherwise the server responds at once.
 const shortDelay = 3 * time.Millisecond
 
-// longDelay is the delay in faults, which must show on a busy machine, too.
+// longDelay is the delay in faults. They must also show on a busy machine.
 const longDelay = 40 * time.Millisecond
 
 // cancelRaceFaults returns the faults that show when a cancellation and other messages
@@ -127,8 +127,8 @@ func delayRequests(d time.Duration) refserver.Seams {
 	})
 }
 
-// swallowNeighbour drops the response to one other running request of the session,
-// too, when a request is cancelled.
+// swallowNeighbour drops the response to one other running request of the session when a
+// request is cancelled.
 func swallowNeighbour(t *callTracker) refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
@@ -207,7 +207,7 @@ func hangAfterCancelledWait() refserver.Seams {
 }
 
 // initializeCancelled ends the process when initialize is cancelled, if when returns
-// true.
+// true for the session.
 func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}
@@ -226,8 +226,7 @@ func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
 	}}
 }
 
-// truncatingReader drops everything after a cancellation that arrives in the same
-// read.
+// A truncatingReader drops everything that follows a cancellation in the same read.
 type truncatingReader struct{ r io.Reader }
 
 func (c *truncatingReader) Read(b []byte) (int, error) {
@@ -241,8 +240,8 @@ func (c *truncatingReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// loseEarlyCancellation ignores the cancellation of a tools/call that has sent no
-// progress yet, as if the call were not registered yet.
+// loseEarlyCancellation ignores the cancellation of a tools/call that has not sent
+// progress yet, as if the server had not registered the call.
 func loseEarlyCancellation() refserver.Seams {
 	var mu sync.Mutex
 	early := map[callKey]bool{}

@@ -10,7 +10,7 @@ import (
 
 const noValues = `{"completion":{"values":[],"total":0,"hasMore":false}}`
 
-// completionFaults returns the faults in how the server handles completion/complete.
+// completionFaults returns the faults in handling completion/complete.
 func completionFaults() []Fault {
 	served := func(words string) refserver.Seams {
 		return onErrors(spec.MethodComplete, words, func(*refserver.Error) (any, *refserver.Error) { return jsontext.Value(noValues), nil })

@@ -2,8 +2,8 @@ package faults
 
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
-// contentFaults returns the faults in the content blocks that prompts and tools
-// return. For prompts the specification forbids more than for tool results.
+// contentFaults returns the faults in the content blocks that prompts and tools return.
+// The specification restricts content of prompts more than content of tool results.
 func contentFaults() []Fault {
 	const audio = `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`
 	const link = `{"type":"resource_link","uri":"demo://text/hello","name":"hello"}`

@@ -283,7 +283,7 @@ func addTemplate(text string) refserver.Seams {
 	}))
 }
 
-// legalPermitted returns the variations that belong to no other table.
+// legalPermitted returns the legal variations that belong to no other table.
 func legalPermitted() []Fault {
 	return []Fault{
 		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),

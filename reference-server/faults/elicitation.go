@@ -6,14 +6,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// A valid elicitation/create in form mode and one in URL mode.
+// Valid params of elicitation/create, in form mode and in URL mode.
 const (
 	aForm = `{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":{"type":"string"}}}}`
 	aPage = `{"mode":"url","message":"Please look.","elicitationId":"e1","url":"https://example.com/"}`
 )
 
-// elicitationFaults returns the faults of a server that sends elicitation/create when,
-// or with content that, the specification forbids.
+// elicitationFaults returns the faults of a server that sends elicitation/create at a
+// time, or with content, that the specification forbids.
 func elicitationFaults() []Fault {
 	const undeclared, mode = "elicitation.requires-client-capability-2025-06-18/", "elicitation.mode.supported-only/"
 	const sensitive, credentials, links = "elicitation.form.no-sensitive-information-2025-06-18/", "elicitation.form.no-credentials-2025-11-25/",
@@ -40,6 +40,8 @@ func elicitationFaults() []Fault {
 			sendFromTool("ask-elicitation", doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
 		newFault(mode+"page", "the server uses url mode although the client declared only form", sendFromTool("ask-elicitation-url", forms, spec.MethodElicit, rawJSON(aPage))),
 		newFault(mode+"form", "the server uses form mode although the client declared only url", sendFromTool("ask-elicitation", pages, spec.MethodElicit, rawJSON(aForm))),
+		newFault(mode+"form-input", "a form is required of a client that declares only url mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", ifHas("url", setValue("form", map[string]any{})))))).inRevisions(spec.V20260728),
+		newFault(mode+"page-input", "a page is required of a client that declares only form mode", inCallMeta(spec.MethodToolsCall, inMember(spec.MetaClientCapabilities, inMember("elicitation", setValue("url", map[string]any{}))))).inRevisions(spec.V20260728),
 		newFault(mode+"required", "a call demands a URL elicitation although the client did not declare url mode", demands(`"https://example.com/"`)),
 
 		newFault(sensitive+"password", "a form asks for a password", form(`"Please log in."`, `"password"`, `{"type":"string"}`)).inRevisions(spec.V20250618),
@@ -73,6 +75,7 @@ func elicitationFaults() []Fault {
 func userFaults() []Fault {
 	const actions, failure, visit = "elicitation.response.all-actions-handled-2025-06-18/", "elicitation.response.client-error-handled/",
 		"elicitation.response.url-accept-without-content/"
+	const stateless = "elicitation.response.all-actions-handled-2026-07-28/"
 	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
 		return onClientResponse(spec.MethodElicit, when, then)
 	}
@@ -88,6 +91,9 @@ func userFaults() []Fault {
 		newStatefulFault(actions+"cancel-dies", "the action cancel ends the process", on(resultHasText("/action", "cancel"), exitWith(1))),
 		newStatefulFault(actions+"cancel-hangs", "the server ignores a response with the action cancel", on(resultHasText("/action", "cancel"), dropFrame)),
 		newStatefulFault(actions+"accept-dies", "the action accept ends the process", on(resultHasText("/action", "accept"), exitWith(1))),
+		newFault(stateless+"decline-dies", "a retry with the action decline ends the process", exitOnRequest(spec.MethodToolsCall, bringsAction("decline"))).overTransports(spec.Stdio),
+		newFault(stateless+"decline-hangs", "a retry with the action decline gets no response", suppressResponse(spec.MethodToolsCall, bringsAction("decline"))),
+		newFault(stateless+"cancel-hangs", "a retry with the action cancel gets no response", suppressResponse(spec.MethodToolsCall, bringsAction("cancel"))),
 		newStatefulFault(failure+"dies", "an error response to elicitation/create ends the process", on(code(-32603), exitWith(1))),
 		newStatefulFault(failure+"hangs", "the server ignores an error response to elicitation/create", on(code(-32602), dropFrame)),
 		newFault(visit+"refused", "the action accept without content gets an error in url mode", wrapTool("ask-elicitation-url", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -104,6 +110,19 @@ func userFaults() []Fault {
 			addFixedTools(official(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
 				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}
 			}))),
+	}
+}
+
+// bringsAction matches retries with an elicitation result that has the action.
+func bringsAction(action string) func(c *refserver.Call) bool {
+	return func(c *refserver.Call) bool {
+		_, responses := wire.Members(wire.At(c.Params, "/inputResponses"))
+		for _, v := range responses {
+			if got, _ := wire.Text(wire.At(v, "/action")); got == action {
+				return true
+			}
+		}
+		return false
 	}
 }
 

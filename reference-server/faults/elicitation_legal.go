@@ -68,7 +68,7 @@ func legalAsking() []Fault {
 			return messages
 		})).inRevisions(spec.V20251125),
 		newVariation("loop-ended-at-once", "the server ends a sampling loop although the model requests tool use", wrapTool("ask-sampling-tools", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-			if !c.Session.Declared("sampling", "tools") {
+			if !c.Declared("sampling", "tools") {
 				return next(c)
 			}
 			_, _ = c.SendRequest(spec.MethodSampling, samplingWith("tools", rawJSON(weatherTools)))

@@ -9,8 +9,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// completeRecipientFaults returns the faults that send elicitation/complete to the
-// wrong client.
+// completeRecipientFaults returns the faults that send notifications/elicitation/complete
+// to the wrong client.
 func completeRecipientFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{
@@ -22,8 +22,7 @@ func completeRecipientFaults() []Fault {
 	}
 }
 
-// sendToAllSessions sends the matching messages to all sessions instead of only their
-// own.
+// sendToAllSessions sends the matching messages to all sessions, not only to their own.
 func sendToAllSessions(when MessageFilter) refserver.Seams {
 	var mu sync.Mutex
 	sessions := map[*refserver.Session]bool{}

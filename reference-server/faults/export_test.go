@@ -2,7 +2,7 @@ package faults
 
 import "slices"
 
-// Shapes returns the faults and the legal variations in the shape of messages.
+// Shapes returns the faults and legal variations in the shape of messages.
 func Shapes() []Fault {
 	return slices.Concat(
 		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),

@@ -1,11 +1,11 @@
-// Package faults lists ways in which the reference server misbehaves on demand:
-// faults, which break a requirement that the checks must report, and legal
-// variations, which are odd but permitted and which no check may report.
+// Package faults lists ways in which the reference server misbehaves on demand. A fault
+// breaks a requirement, and the checks must report it. A legal variation is odd but
+// permitted, and no check may report it.
 //
-// To add one, add a row to a function of its area, in a file whose name begins
-// with the area; add a new function to tables. A row has an id, whose part before
-// the slash is the requirement that it breaks, a title that says what the server
-// does, and the seams, most often made by a function in build.go.
+// To add a fault, add a row to a function of its area, in a file whose name begins
+// with the area; add a new function to tables. A row has an id, a title and the seams.
+// The part of the id before the slash is the requirement that the fault breaks. The
+// title says what the server does. Functions in build.go make most of the seams.
 package faults
 
 import (
@@ -19,47 +19,63 @@ import (
 
 // A Fault is a fault or a legal variation.
 type Fault struct {
-	ID string // the requirement or "legal", a slash, and words for what happens
-	// Requirement is the id of the catalogue entry it breaks; empty for a
+	ID string // the requirement or "legal", a slash, and a short name
+	// Requirement is the id of the requirement that the fault breaks; empty for a
 	// legal variation.
 	Requirement string
 	// Area is the area of the specification; for a fault the first word of its id.
 	Area  string
 	Title string // what the server does
 	// Revisions limits the revisions; nil means all handshake revisions in which
-	// the requirement exists.
+	// the requirement exists, or 2026-07-28 if it exists only there.
 	Revisions []spec.Revision
-	// Transports limits the transports; nil means stdio, and all others too in a
-	// full self-test.
+	// Transports limits the transports; nil means stdio, and in a full self-test
+	// all transports.
 	Transports []spec.Transport
 	Legal      bool // a legal variation
 	JSONOnly   bool // requires Options.JSONOnly
+	// StatelessOnly makes the server serve 2026-07-28 alone.
+	StatelessOnly bool
 	// OwnServer gives each HTTP client a server of its own, as on stdio.
 	OwnServer    bool
-	NeedsProcess bool // can't be shown with a server in this process
+	NeedsProcess bool // requires a server in its own process
 	// AllInterfaces makes the HTTP server listen on all network interfaces, not
 	// only on loopback.
 	AllInterfaces bool
-	// Unreachable says that the server opens no conversation, so that a run must
+	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.
 	Unreachable bool
 	Seams       func() refserver.Seams // fresh state for each server
 }
 
-// tables are the functions that return the rows of each area. They are in files
-// whose names begin with the area.
+// AppliesIn returns the revisions in which the fault may run, oldest first. The
+// requirement need not exist in all of them.
+func (f Fault) AppliesIn() []spec.Revision {
+	q := spec.Requirements().Lookup(f.Requirement)
+	switch {
+	case f.Revisions != nil:
+		return f.Revisions
+	case q != nil && !q.InEra(spec.Handshake):
+		return []spec.Revision{spec.V20260728}
+	default:
+		return spec.HandshakeRevisions()
+	}
+}
+
+// tables maps each area to the functions that return its rows. They are in files whose
+// names begin with the area.
 var tables = map[string][]func() []Fault{
 	"base": {
 		messageFaults, idFaults, answerFaults, errorFaults, notificationFaults, malformedFaults, batchFaults, lineFaults, metaFaults, schemaFaults,
-		orderFaults, raceFaults, concurrencyFaults, httpFaults,
+		orderFaults, raceFaults, concurrencyFaults, httpFaults, codeFaults,
 		legalLines, legalMessages, legalOwn, legalPractice,
 	},
 	"lifecycle":    {lifecycleFaults, openingShapeFaults, lifecycleHTTPFaults, legalOpening},
-	"versioning":   {versioningFaults, askingFaults},
+	"versioning":   {versioningFaults, askingFaults, perRequestFaults, eraFaults, legalVersions},
 	"ping":         {pingFaults},
 	"progress":     {progressFaults, progressShapeFaults, serverTokenFaults, legalRunning},
 	"cancellation": {cancellationFaults, cancellationShapeFaults, cancelRaceFaults, legalCancelling},
-	"pagination":   {paginationFaults, walkFaults, cursorShapeFaults, legalLists, legalWalks},
+	"pagination":   {paginationFaults, connectionFaults, walkFaults, cursorShapeFaults, legalLists, legalWalks},
 	"tools":        {toolFaults, callFaults, failureFaults, knownFaults, branchFaults, toolShapeFaults, callShapeFaults, structuredFaults, legalOffers},
 	"resources": {
 		offeredFaults, readingFaults, templateFaults, subscriptionFaults, updateFaults, changedResourcesFaults, resourceShapeFaults, readShapeFaults, updatedShapeFaults,
@@ -67,7 +83,7 @@ var tables = map[string][]func() []Fault{
 	},
 	"prompts":     {promptFaults, rememberedPromptFaults, fileFaults, promptShapeFaults, promptGetShapeFaults, legalRememberedPrompts},
 	"completion":  {completionFaults, completionShapeFaults, completedFaults},
-	"logging":     {loggingFaults, secretFaults, logMessageFaults, legalSecrets},
+	"logging":     {loggingFaults, requestLoggingFaults, secretFaults, logMessageFaults, legalSecrets, legalRequestLogging},
 	"content":     {contentFaults, annotationFaults, iconFaults, sampledBlockFaults, demandedContentFaults, legalShapes, legalPermitted},
 	"sampling":    {samplingFaults, loopFaults, modelFaults, samplingShapeFaults, sampledContentFaults, legalAskedShapes, legalOrder},
 	"elicitation": {elicitationFaults, userFaults, completeRecipientFaults, formFaults, elicitationShapeFaults, elicitationErrorFaults, legalAsking},
@@ -76,9 +92,15 @@ var tables = map[string][]func() []Fault{
 		taskDeclarationFaults, taskToolFaults, taskCreationFaults, taskShownFaults, taskCourseFaults, taskClientFaults, taskLimitFaults,
 		legalTasks, legalTaskLimits,
 	},
-	"stdio": {stdioFaults, legalProcess},
+	"discover":      {discoverFaults, legalDiscovery},
+	"stateless":     {metadataFaults, rememberingFaults, resultFaults, removedFaults, legalStateless},
+	"mrtr":          {inputFaults, legalInput},
+	"subscriptions": {changeFaults, legalListening},
+	"caching":       {cachingFaults, legalCaching},
+	"stdio":         {stdioFaults, statelessStdioFaults, legalProcess},
 	"streamable-http": {
 		originFaults, postFaults, streamFaults, listenFaults, resumeFaults, sessionFaults, closingFaults, versionHeaderFaults, crossingFaults, leakFaults, bodyFaults, spellingFaults,
+		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
 	"sse": {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
@@ -157,13 +179,19 @@ func restrictTransports(transports []spec.Transport, rows []Fault) []Fault {
 	return rows
 }
 
-// withOwnServer marks a fault with which a server can't serve several clients.
+// withOwnServer marks a fault that prevents a server from serving several clients.
 func (f Fault) withOwnServer() Fault {
 	f.OwnServer = true
 	return f
 }
 
-// unreachable marks a fault with which no conversation can be opened.
+// statelessOnly marks a fault that shows only at a server without handshake revisions.
+func (f Fault) statelessOnly() Fault {
+	f.StatelessOnly = true
+	return f
+}
+
+// unreachable marks a fault that prevents clients from opening a conversation.
 func (f Fault) unreachable() Fault {
 	f.Unreachable = true
 	return f

@@ -67,11 +67,8 @@ func revisions(f faults.Fault, over spec.Transport) []spec.Revision {
 	if !slices.Contains(transports(f), over) {
 		return nil
 	}
-	if f.Revisions != nil {
-		return f.Revisions
-	}
 	q := spec.Requirements().Lookup(f.Requirement)
-	return slices.DeleteFunc(spec.HandshakeRevisions(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
+	return slices.DeleteFunc(f.AppliesIn(), func(r spec.Revision) bool { return !f.Legal && !q.AppliesTo(r, over) || !over.DefinedIn(r) })
 }
 
 // TestEveryPermissionIsUsed checks that each permission of the specification has a

@@ -18,7 +18,7 @@ func readFile(t *testing.T, fault, path string) string {
 	return callServer(t, fault, spec.MethodResourcesRead, map[string]any{"uri": "file://" + path})
 }
 
-// callServer returns the response of a server with the fault.
+// callServer sends a request to a server with the fault and returns the response.
 func callServer(t *testing.T, fault, method string, params map[string]any) string {
 	t.Helper()
 	f, ok := faults.Lookup(fault)

@@ -13,7 +13,7 @@ import (
 )
 
 // refuseEarlyLists refuses list requests before notifications/initialized, and calls
-// refuses for each. Later it refuses those for which still returns true.
+// refuses for each of them. Later it refuses list requests for which still returns true.
 func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) refserver.Seams {
 	var begun sync.Map
 	return refserver.Seams{
@@ -196,9 +196,6 @@ func withholdAndServeEmpty(capability, list, member string) refserver.Seams {
 
 // withholdCapabilities removes capabilities from the result of initialize.
 func withholdCapabilities(capabilities ...string) refserver.Seams {
-	return EditResult(spec.MethodInitialize, func(r map[string]any) {
-		for _, name := range capabilities {
-			delete(r["capabilities"].(map[string]any), name)
-		}
-	})
+	withhold := inMember("capabilities", omit(capabilities...))
+	return combine(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))
 }

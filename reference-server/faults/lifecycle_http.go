@@ -7,7 +7,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// lifecycleHTTPFaults returns the faults in the lifecycle that only HTTP shows.
+// lifecycleHTTPFaults returns the faults in the lifecycle that show only over HTTP.
 func lifecycleHTTPFaults() []Fault {
 	return append(restrictTransports([]spec.Transport{spec.StreamableHTTP}, []Fault{
 		newFault("lifecycle.initialize-response/http-malformed", "every initialize gets a parse error", onExchange(isInitialize, refuseAsUnparsable)),

@@ -5,8 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// openingShapeFaults returns the faults in the result of initialize that only the
-// schema shows.
+// openingShapeFaults returns the faults in the result of initialize that only validation
+// against the schema finds.
 func openingShapeFaults() []Fault {
 	const opening = "lifecycle.initialize-result-schema/"
 	answer := func(e edit) refserver.Seams { return EditResult(spec.MethodInitialize, e) }

@@ -133,8 +133,8 @@ func replaceLevel(f func(level string) string) refserver.Seams {
 	})
 }
 
-// dropLogMessages drops the log messages for which when returns true, given the newest
-// level of logging/setLevel and that of the message.
+// dropLogMessages drops the log messages for which when returns true. set is the newest
+// level of logging/setLevel, level that of the message.
 func dropLogMessages(when func(set, level string) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		var set atomic.Value

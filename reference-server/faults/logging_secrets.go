@@ -30,8 +30,8 @@ func legalSecrets() []Fault {
 	}
 }
 
-// logHeaders adds a log message to the response's stream. Its data is what tell
-// returns for the request's headers.
+// logHeaders adds a log message to the response's stream. tell returns the data of the
+// message, given the request's headers.
 func logHeaders(tell func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}

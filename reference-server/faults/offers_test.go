@@ -3,7 +3,7 @@ package faults_test
 import "github.com/mcp-conform/mcp-conform/internal/spec"
 
 // offersConversation returns a conversation that uses tools, prompts and completion in
-// unusual ways, which only faults in these areas show.
+// unusual ways. Only faults and variations in these areas change it.
 func offersConversation(r spec.Revision) conversation {
 	return conversation{answers: 12, chunks: []string{
 		initialize(string(r), "{}") + initialized,

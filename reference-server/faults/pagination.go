@@ -11,8 +11,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// onCursor handles the list requests whose cursor matches. A cursor that is not a
-// string is passed to when as raw JSON.
+// onCursor lets answer handle the list requests whose cursor matches. A cursor that is
+// not a string is passed to when as raw JSON.
 func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		raw := wire.At(c.Params, "/cursor")
@@ -122,8 +122,8 @@ func paginationFaults() []Fault {
 	}
 }
 
-// onForeignCursor calls answer when the server refuses a cursor that may come from
-// another list.
+// onForeignCursor lets answer handle a request whose cursor the server refuses, if the
+// cursor may come from another list.
 func onForeignCursor(answer CallHandler) refserver.Seams {
 	return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, err := next(c); err == nil {

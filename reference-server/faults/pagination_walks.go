@@ -12,8 +12,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// walkFaults returns the faults that show only when a client walks through a list more
-// than once.
+// walkFaults returns the faults that show only when a client walks a list more than once.
 func walkFaults() []Fault {
 	changing := func(seams refserver.Seams) refserver.Seams {
 		return combine(markReadOnly("trigger-list-changed"), seams)

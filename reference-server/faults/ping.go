@@ -17,6 +17,7 @@ func pingFaults() []Fault {
 	// without its response is a deviation of the transport.
 	legacy := []spec.Transport{spec.Stdio, spec.SSE}
 	return []Fault{
+		newFault("ping.removed/served", "ping is served in 2026-07-28", serveMethod(spec.MethodPing, nil)),
 		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
 		newFault("ping.responds/unknown", "ping gets -32601", refuseCalls(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
 		newFault("ping.responds/slow", "ping gets its response after 15 s", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -33,7 +34,7 @@ func pingFaults() []Fault {
 				return next(c)
 			}
 			return combine(wrapSlow(inTurn), WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-				sleep(c.Context(), 50*time.Millisecond) // the earlier calls are waiting for the slot by now
+				sleep(c.Context(), 50*time.Millisecond) // by then the earlier calls wait for the slot
 				return inTurn(c, next)
 			}))
 		}),
@@ -97,7 +98,7 @@ func pingFaults() []Fault {
 			return combine(
 				refserver.Seams{RequestTimeout: noTimeout},
 				wrapTool("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-					if !c.Session.Declared("roots") {
+					if !c.Declared("roots") {
 						return next(c)
 					}
 					var other sync.WaitGroup
@@ -163,8 +164,8 @@ func pingFaults() []Fault {
 	}
 }
 
-// trackInitialized returns a flag that is true after notifications/initialized, and
-// the seams that set it.
+// trackInitialized returns a flag and the seams that set it after
+// notifications/initialized.
 func trackInitialized() (*atomic.Bool, refserver.Seams) {
 	var ready atomic.Bool
 	return &ready, onInitialized(func(*refserver.Session) { ready.Store(true) })
@@ -190,7 +191,7 @@ type pendingRequest struct {
 	over   chan struct{} // closed at the end of the call
 }
 
-// ended waits until the call that sent the request has ended.
+// ended waits until the call that sent the request has ended, or c is cancelled.
 func (q *pendingRequest) ended(c *refserver.Call) {
 	select {
 	case <-q.over:

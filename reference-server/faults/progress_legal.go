@@ -129,8 +129,8 @@ func finishCancelledAtOnce() refserver.Seams {
 }
 
 // isOvertaken matches the server's own responses to cancelled calls, to which the
-// variation has responded already. It also marks the call as ended: once its response
-// is sent, it can't be cancelled.
+// variation has already sent a response. It also marks the call as ended, because a call
+// can't be cancelled after its response.
 func (t *callTracker) isOvertaken(o *refserver.Out) bool {
 	if !Responses()(o) {
 		return false

@@ -49,6 +49,10 @@ func promptFaults() []Fault {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
+		newStatefulFault("prompts.list.same-on-every-connection/alternating", "every second process lists one of the prompts less", alternate(spec.MethodPromptsList)),
+		newStatefulFault("prompts.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the prompts is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodPromptsList)),
+		newFault("prompts.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the prompts", combine(
+			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodPromptsChanged)))),
 		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/removed", "a prompt is removed again without a notification", everySecondMuted(spec.MethodPromptsChanged)).overTransports(spec.Stdio),
 
 		newFault("prompts.get.listed-is-gettable/renamed", "prompts/list has other names than prompts/get accepts", EditResult(spec.MethodPromptsList, func(r map[string]any) {

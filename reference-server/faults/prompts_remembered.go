@@ -8,8 +8,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// memoize returns the first result again for later requests of the session with the
-// same key.
+// memoize returns the first result for all later requests of the session with the same
+// key.
 func memoize(method string, key func(c *refserver.Call) string) refserver.Seams {
 	type place struct {
 		session *refserver.Session

@@ -60,7 +60,7 @@ func pagesOf(method string, cut func(all []any) [][]any) refserver.Seams {
 	})
 }
 
-// onRead handles resources/read for the URIs that match.
+// onRead lets answer handle resources/read for the URIs that match.
 func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok && when(uri) {
@@ -130,9 +130,31 @@ func readingFaults() []Fault {
 		newFault("resources.read.missing-uri-param/served", "resources/read without uri returns text", bare(serveText("Here you are."))),
 		newFault("resources.read.missing-uri-param/code", "resources/read without uri gets -32603", bare(failWith(spec.CodeInternal, "Internal error"))),
 
+		newFault("resources.read.path-traversal/plain", "a path with ../ leads out of the folder", onRead(leadsOut("../"), servePasswd)),
+		newFault("resources.read.path-traversal/dots", "a path with escaped dots leads out of the folder", onRead(leadsOut("%2e%2e/"), servePasswd)),
+		newFault("resources.read.path-traversal/slashes", "a path with escaped slashes leads out of the folder", onRead(leadsOut("..%2f"), servePasswd)),
+
 		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is that of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
+	}
+}
+
+// passwd is what a system file contains that no server should serve.
+const passwd = "root:x:0:0:root:/root:/bin/sh\n"
+
+// servePasswd returns the system file as the content of any URI.
+func servePasswd(uri string) (any, *refserver.Error) {
+	return completeResult(map[string]any{
+		"ttlMs": 0, "cacheScope": "private",
+		"contents": []any{map[string]any{"uri": uri, "mimeType": "text/plain", "text": passwd}},
+	}), nil
+}
+
+// leadsOut matches URIs of that system file with the given step to a parent folder.
+func leadsOut(step string) func(string) bool {
+	return func(uri string) bool {
+		return strings.Contains(uri, step) && strings.HasSuffix(uri, "passwd")
 	}
 }
 
@@ -218,6 +240,12 @@ func changedResourcesFaults() []Fault {
 	return []Fault{
 		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
+		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process lists one of the resources less", alternate(spec.MethodResourcesList)),
+		newStatefulFault("resources.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the resources is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodResourcesList)),
+		newFault("resources.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the list of resources", combine(
+			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
+		newFault("resources.listen.update-delivered/silent", "subscriptions bring no updates of resources", combine(
+			markReadOnly("update-resource"), dropMessages(notifications(spec.MethodResourcesUpdated)))),
 		newStatefulFault("resources.list-changed.sent-on-change-2024-11-05/removed", "a resource is removed again without a notification", everySecondMuted(spec.MethodResourcesChanged)).overTransports(spec.Stdio),
 		newFault("resources.read.listed-is-readable/promised", "a resource that the official suite knows is refused with an internal error", combine(
 			addFixedTools(official(nil)), EditResult(spec.MethodResourcesList, func(r map[string]any) {

@@ -54,6 +54,7 @@ func resourcesLegal() []Fault {
 			}}, nil
 		})),
 		newVariation("denied", "a listed resource is temporarily unreadable", onRead(uriIs(hello), failWith(spec.CodeInternal, "Access denied"))),
+		newVariation("whole-disk", "the server offers every file of its machine by URI", onRead(func(uri string) bool { return strings.HasSuffix(uri, "passwd") }, servePasswd)).inRevisions(spec.V20260728),
 		newVariation("garbage-is-empty", "a URI without a scheme returns empty contents", onRead(func(uri string) bool { return !strings.Contains(uri, ":") }, serveNothing)),
 		newVariation("not-found-by-name", "an unknown resource gets an error without the URI", WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)

@@ -10,8 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// updateFaults returns the faults in the notifications during the life of
-// subscriptions.
+// updateFaults returns the faults in the notifications of subscriptions.
 func updateFaults() []Fault {
 	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) Fault {
 		return newStatefulFault("resources.subscribe.update-sent/"+name, title, func() refserver.Seams {
@@ -101,8 +100,8 @@ type subscriptions struct {
 	on, ended, twice map[string]bool
 }
 
-// refused is what trackSubscriptions passes to happens when the server sends an error
-// response, to whatever request.
+// refused is the value that trackSubscriptions passes to happens when the server sends an
+// error response to any request.
 const refused = "error"
 
 // trackSubscriptions records the subscriptions of each session. It calls happens,

@@ -44,7 +44,7 @@ func samplingFaults() []Fault {
 // weatherTools is the member tools of a sampling request.
 const weatherTools = `[{"name":"weather","inputSchema":{"type":"object"}}]`
 
-// samplingWith returns the params of a sampling request with one more member.
+// samplingWith returns the params of a sampling request with one additional member.
 func samplingWith(name string, value any) map[string]any {
 	return withMember(decodeObject(samplingParams), name, value)
 }
@@ -139,7 +139,7 @@ func dropLastBlock(m map[string]any) {
 // loopForEver sends sampling requests, with the results of the tools that the model
 // uses, until the model uses none. It has no limit.
 func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
-	if !c.Session.Declared("sampling", "tools") {
+	if !c.Declared("sampling", "tools") {
 		return next(c)
 	}
 	question := map[string]any{"role": "user", "content": map[string]any{"type": "text", "text": "How warm is it?"}}

@@ -80,7 +80,7 @@ func legalAskedShapes() []Fault {
 		newVariation("form-optional", "a form has an empty required list", form(setValue("required", []any{}))).inRevisions(newer...),
 		newVariation("visit-first", "a call gets error -32042", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
-			if name != "ask-elicitation-url" || !c.Session.Declared("elicitation", "url") {
+			if name != "ask-elicitation-url" || !c.Declared("elicitation", "url") {
 				return next(c)
 			}
 			return nil, &refserver.Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: rawJSON(`{"elicitations":[

@@ -12,7 +12,8 @@ func sampled(e edit) refserver.Seams {
 	return requestOnInitialized(spec.MethodSampling, params)
 }
 
-// sampledContent sends a sampling request whose one message has the content, raw JSON.
+// sampledContent sends a sampling request with one message; text is its content as raw
+// JSON.
 func sampledContent(text string) refserver.Seams {
 	return sampled(inItems("messages", setValue("content", rawJSON(text))))
 }
@@ -67,8 +68,8 @@ func samplingShapeFaults() []Fault {
 	}
 }
 
-// sampledUse sends a sampling request with messages in which the model has used a
-// tool; the tool_result contains the block, raw JSON.
+// sampledUse sends a sampling request with messages in which the model has used a tool.
+// The tool_result contains block, which is raw JSON.
 func sampledUse(block string) refserver.Seams {
 	return sampled(setValue("messages", rawJSON(`[{"role":"user","content":{"type":"text","text":"Look."}},
 			{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{}}]},

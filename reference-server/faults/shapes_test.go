@@ -20,8 +20,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// notOfShape maps requirements or faults that no schema shows to the reason. The
-// tables of shape faults contain them, too.
+// notOfShape contains the requirements and faults in the tables of shape faults that
+// validation against a schema does not find, each with the reason.
 var notOfShape = map[string]string{
 	"content.prompt-embedded.mime-type-present":                      "the type has it optional, the page of prompts demands it",
 	"tools.structured.present":                                       "it is a matter of the tool's outputSchema",
@@ -34,7 +34,7 @@ var notOfShape = map[string]string{
 }
 
 // TestShapesShow validates the messages of each server with a shape fault against the
-// schemas. The schemas must report the faults, at the pointers in the golden file, and
+// schemas. The validation must report the faults, at the pointers in the golden file, and
 // no legal variation.
 func TestShapesShow(t *testing.T) {
 	var golden strings.Builder
@@ -73,8 +73,8 @@ func TestShapesShow(t *testing.T) {
 	}
 }
 
-// TestTheRightServerHasShape checks that the schemas report nothing for the server
-// without faults, and that its messages are reproducible.
+// TestTheRightServerHasShape checks that the messages of the server without faults are
+// valid and reproducible.
 func TestTheRightServerHasShape(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		got, first := objections(t, faultless, r)
@@ -92,8 +92,8 @@ var (
 	random = regexp.MustCompile(`[A-Z2-7]{26}`) // random ids, such as those of elicitations
 )
 
-// objections returns the violations that the schemas report for a server, each place
-// once, and the server's messages, sorted.
+// objections returns the schema violations in the messages of a server, one for each
+// place, and the server's messages, sorted.
 func objections(t *testing.T, seams func() refserver.Seams, r spec.Revision) (found []string, text string) {
 	t.Helper()
 	v := schema.For(r)

@@ -7,8 +7,8 @@ import (
 )
 
 // crowdedConversations returns conversations in which the client sends messages
-// without waiting for responses. The cancelled requests have a response already, or
-// are slow calls, so that the messages of the server without faults are reproducible.
+// without waiting for responses. The cancelled requests already have a response or are
+// slow calls, so that the messages of the server without faults are reproducible.
 func crowdedConversations(r spec.Revision) []conversation {
 	open := initialize(string(r), "{}") + initialized
 	cancel := func(id string) string {

@@ -23,21 +23,21 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// onlyInTime are the variations that change no message, but only how long a
-// conversation takes.
+// onlyInTime contains the variations that change only how long a conversation takes, not
+// its messages.
 var onlyInTime = map[string]bool{"legal/slow-start": true, "legal/slow-exit": true, "legal/out-of-order": true, "legal/ends-cancelled": true, "legal/one-by-one": true}
 
-// onlyFiles are the variations that show only when the client reads a file: see
+// onlyFiles contains the variations that show only when the client reads a file. See
 // TestFilesOutsideOfTheRoots.
 var onlyFiles = map[string]bool{"legal/files-in-the-root": true}
 
-// TestEveryVariationShows compares conversations with the server without faults and
-// with each legal variation, in each of its revisions. At least one must differ. The
-// self-test proves that each fault shows, because it finds it. That it finds nothing
-// in a variation proves something only if the variation has an effect.
+// TestEveryVariationShows compares conversations with the server without faults and with
+// each legal variation, in each of its revisions. At least one conversation must differ.
+// Otherwise the variation has no effect, and a self-test that finds nothing in it proves
+// nothing. Faults need no such test, because the self-test must find each of them.
 func TestEveryVariationShows(t *testing.T) {
 	right := map[spec.Revision][]func() observed{}
-	for _, r := range spec.HandshakeRevisions() {
+	for _, r := range revisionsOfConversations() {
 		for _, c := range conversations(r) {
 			right[r] = append(right[r], sync.OnceValue(func() observed { return c.play(t, asItShould) }))
 		}
@@ -83,8 +83,8 @@ type showing struct {
 	revision spec.Revision
 }
 
-// shownOnTours returns the variations that a tour shows. A tour takes no real time.
-// Variations of a whole process show only in the conversations below.
+// shownOnTours returns the variations that change the messages of a tour. A tour takes no
+// real time. Variations of a whole process show only in the conversations below.
 func shownOnTours(t *testing.T) map[showing]bool {
 	shown := map[showing]bool{}
 	for _, v := range visitors() {
@@ -94,7 +94,7 @@ func shownOnTours(t *testing.T) map[showing]bool {
 		}
 		for _, f := range variations() {
 			for _, r := range revisions(f, spec.Stdio) {
-				if at := (showing{f.ID, r}); !shown[at] && said(takeTour(t, v, f.Seams, r)) != right[r] {
+				if at := (showing{f.ID, r}); r.Era() == spec.Handshake && !shown[at] && said(takeTour(t, v, f.Seams, r)) != right[r] {
 					shown[at] = true
 				}
 			}
@@ -103,8 +103,8 @@ func shownOnTours(t *testing.T) map[showing]bool {
 	return shown
 }
 
-// TestTheRightServerIsSteady checks that two runs of the server without faults are the
-// same. Otherwise a difference would prove nothing.
+// TestTheRightServerIsSteady checks that two runs of the server without faults are
+// identical. Otherwise a difference would prove nothing.
 func TestTheRightServerIsSteady(t *testing.T) {
 	for _, r := range spec.HandshakeRevisions() {
 		for i, v := range visitors() {
@@ -113,6 +113,8 @@ func TestTheRightServerIsSteady(t *testing.T) {
 				t.Errorf("%s, visitor %d: two tours differ:\n%s", r, i, diff)
 			}
 		}
+	}
+	for _, r := range revisionsOfConversations() {
 		for i, c := range conversations(r) {
 			first, second := c.play(t, asItShould), c.play(t, asItShould)
 			if diff := cmp.Diff(first.said, second.said); diff != "" || first.took != second.took {
@@ -127,11 +129,13 @@ func TestTheRightServerIsSteady(t *testing.T) {
 type conversation struct {
 	chunks  []string
 	hasty   bool   // the client closes stdin at once, without waiting for responses
-	answers int    // how many responses the server without faults sends
+	answers int    // the number of responses that the server without faults sends
 	signal  string // the signal that ends the server; if empty, the client closes stdin
-	// reply returns the response to a request of the server. If nil, the client sends
-	// an empty result.
+	// reply returns the response to a request of the server. If reply is nil, the
+	// client sends an empty result.
 	reply func(m *wire.Message) string
+	// follow returns what the client sends after a response, "" for nothing. It may be nil.
+	follow func(m *wire.Message) string
 }
 
 // newlines is a bufio.SplitFunc that splits at each newline and keeps the rest of the
@@ -161,7 +165,15 @@ func initialize(version, capabilities string) string {
 
 const initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n"
 
+// revisionsOfConversations returns the revisions for which there are conversations.
+func revisionsOfConversations() []spec.Revision {
+	return append(spec.HandshakeRevisions(), spec.V20260728)
+}
+
 func conversations(r spec.Revision) []conversation {
+	if r.Era() == spec.Stateless {
+		return statelessConversations()
+	}
 	open := func(capabilities string) string { return initialize(string(r), capabilities) + initialized }
 	all := `{"roots":{"listChanged":true},"sampling":{},"elicitation":{"form":{},"url":{}}}`
 	ping := func(id string) string { return request(id, "ping", "") }
@@ -203,8 +215,8 @@ func conversations(r spec.Revision) []conversation {
 	return slices.Concat(out, []conversation{offersConversation(r)}, crowdedConversations(r))
 }
 
-// observed is the observable behaviour of a server: the lines of stdout and stderr,
-// sorted, with how it ended, and how long it took.
+// observed is the observable behaviour of a server: the sorted lines of stdout and
+// stderr, how the process ended, and how long it ran.
 type observed struct {
 	said string
 	took time.Duration
@@ -281,6 +293,11 @@ func (c conversation) describe(seams refserver.Seams) string {
 				case m.Kind == wire.Request:
 					say(string(wire.NewResult(m.ID, map[string]any{})) + "\n")
 				case m.Kind == wire.Response:
+					if c.follow != nil {
+						if text := c.follow(&m); text != "" {
+							say(text)
+						}
+					}
 					if n++; n == c.answers {
 						close(answered)
 					}

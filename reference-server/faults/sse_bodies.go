@@ -2,7 +2,7 @@ package faults
 
 import "net/http"
 
-// legacyBodyFaults returns the faults of bodyFaults for HTTP with SSE.
+// legacyBodyFaults is like bodyFaults, but for HTTP with SSE.
 func legacyBodyFaults() []Fault {
 	const takes = "sse.accepts-post/"
 	return []Fault{

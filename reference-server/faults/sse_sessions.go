@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// legacyCrossingFaults returns the faults of crossingFaults for HTTP with SSE.
+// legacyCrossingFaults is like crossingFaults, but for HTTP with SSE.
 func legacyCrossingFaults() []Fault {
 	// This revision does not define readOnlyHint, so the tools lack it by default.
 	with := func(tool string, seams func() refserver.Seams) func() refserver.Seams {
@@ -25,7 +25,7 @@ func legacyCrossingFaults() []Fault {
 	}
 }
 
-// routeByCallIDOverSSE is routeByCallID for HTTP with SSE.
+// routeByCallIDOverSSE is like routeByCallID, but for HTTP with SSE.
 func routeByCallIDOverSSE() refserver.Seams {
 	var mu sync.Mutex
 	streams, newest := map[string]*responseEditor{}, map[string]string{}
@@ -54,7 +54,7 @@ func routeByCallIDOverSSE() refserver.Seams {
 	}))
 }
 
-// legacyLeakFaults returns the faults of leakFaults for HTTP with SSE.
+// legacyLeakFaults is like leakFaults, but for HTTP with SSE.
 func legacyLeakFaults() []Fault {
 	return []Fault{
 		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() refserver.Seams {

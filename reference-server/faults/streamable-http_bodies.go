@@ -19,7 +19,7 @@ func refusePosts(when func(r *http.Request) bool, status int) refserver.Seams {
 }
 
 const (
-	muchText = 32_000 // bytes; more than a server with a small buffer reads
+	muchText = 32_000 // in bytes; exceeds a small read buffer
 	longRead = 100 * time.Millisecond
 )
 
@@ -153,7 +153,7 @@ func hasCharset(r *http.Request) bool {
 	return strings.Contains(r.Header.Get("Content-Type"), "charset")
 }
 
-// spellingFaults returns the faults that recognize headers only in some of their valid
+// spellingFaults returns the faults that accept headers only in some of their valid
 // spellings.
 func spellingFaults() []Fault {
 	const both, typed = "streamable-http.accept-both/", "streamable-http.request-content-type/"
@@ -230,8 +230,8 @@ func legalSpellings() []Fault {
 	}
 }
 
-// unknownSession refuses session ids that the server never assigned with a status of
-// its own.
+// unknownSession refuses session ids that the server never assigned with the given status
+// instead of 404.
 func unknownSession(status int) refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {

@@ -21,7 +21,7 @@ func isAcceptedListening(v *exchange) bool {
 }
 
 // A changeNotifier sends an event about a change on the listening streams of a session
-// that has several. It returns what to send on the stream of the call instead.
+// that has several. It returns the bytes to send on the stream of the call instead.
 type changeNotifier func(e *listeningStreams, session string, event []byte) []byte
 
 // onNewest sends the event on the newest listening stream.
@@ -115,7 +115,7 @@ func (e *listeningStreams) writeToAll(session string, b []byte) {
 }
 
 // writeInTurn writes to one of the session's listening streams, selected by turn. It
-// reports false if the session has fewer than two.
+// returns false if the session has fewer than two.
 func (e *listeningStreams) writeInTurn(session string, turn int, b []byte) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()

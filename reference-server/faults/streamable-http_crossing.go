@@ -92,8 +92,8 @@ func answerTo(event []byte) string {
 	return wire.Parse(eventData(event)).Messages[0].ID.Key()
 }
 
-// routeByCallID sends the response to a call to the client that used the call's id
-// last, in whichever session.
+// routeByCallID sends the response to a call to the client that last used the call's id,
+// in any session.
 func routeByCallID() refserver.Seams {
 	var mu sync.Mutex
 	newest := map[string]*responseEditor{}

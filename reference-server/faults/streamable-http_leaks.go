@@ -47,13 +47,13 @@ func leakFaults() []Fault {
 	}
 }
 
-// sendToOtherSession sends the messages of a call to its client on another session's
-// listening stream. With copied, its own client gets them, too. Otherwise the server
-// delivers the other client's responses to the session of the call.
+// sendToOtherSession sends the messages of a call on another session's listening stream.
+// If copied is true, the call's own client also gets them. Otherwise the server delivers
+// the other client's responses to the session of the call.
 func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex
-	askedBy := map[string]string{} // the session of the call, by the session that got its request
+	askedBy := map[string]string{} // maps the session that received a request to the session of the call
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		switch {
@@ -87,8 +87,8 @@ func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserve
 
 func firstOf(streams []*responseEditor) []*responseEditor { return streams[:min(1, len(streams))] }
 
-// copiedTo also sends messages on the listening streams that some returns. It gets all
-// listening streams, oldest first.
+// copiedTo also sends messages on the listening streams that some selects. some receives
+// all listening streams, oldest first.
 func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor

@@ -31,8 +31,8 @@ func editHeaders(when func(v *exchange) bool, change func(h http.Header)) refser
 	})
 }
 
-// legalWire returns the legal variations in HTTP responses and event streams, whatever
-// they carry.
+// legalWire returns the legal variations in HTTP responses and event streams that do not
+// depend on the messages in them.
 func legalWire() []Fault {
 	always := func(edit func(b []byte) []byte) refserver.Seams { return editEvents(anyExchange, edit) }
 	ended := func(end string) refserver.Seams {

@@ -30,8 +30,8 @@ func isLargeBody(v *exchange) bool { return v.frame != nil && v.r.ContentLength 
 // freeRequests is how many requests are always served.
 const freeRequests = 10
 
-// everyThirdAfterSome returns a function that reports true on every third call after
-// the first few.
+// everyThirdAfterSome returns a function that returns true on every third call after
+// the first freeRequests.
 func everyThirdAfterSome() func() bool {
 	var asked atomic.Int64
 	return func() bool { n := asked.Add(1); return n > freeRequests && n%3 == 0 }

@@ -17,7 +17,7 @@ import (
 // ignoreUnknownEventIDs ignores a Last-Event-ID that the session never received.
 func ignoreUnknownEventIDs() refserver.Seams {
 	var mu sync.Mutex
-	known := map[string][]string{} // the sessions that received an event, by its id
+	known := map[string][]string{} // the sessions that received an event, by event id
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
 		if isResume(v) {
@@ -97,8 +97,8 @@ func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 	}
 }
 
-// endListeningStreams ends each listening stream after a while. It can't be resumed:
-// its event ids are ignored, and later messages go to the next stream.
+// endListeningStreams ends each listening stream after a while. Clients can't resume it:
+// the server ignores its event ids and sends later messages on the next stream.
 func endListeningStreams() refserver.Seams {
 	const mark = "listening-"
 	var opened atomic.Int64

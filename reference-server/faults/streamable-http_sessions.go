@@ -79,8 +79,8 @@ func sessionFaults() []Fault {
 	}
 }
 
-// openStreamWithoutSession opens a stream that begins with event for a GET without a
-// session id.
+// openStreamWithoutSession responds to a GET without a session id with a stream that
+// begins with event.
 func openStreamWithoutSession(event string) refserver.Seams {
 	return onExchange(func(v *exchange) bool { return opensListeningStream(v) && v.r.Header.Get(sessionHeader) == "" }, func(v *exchange) {
 		v.w.Header().Set("Content-Type", streamType)

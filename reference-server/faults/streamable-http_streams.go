@@ -110,7 +110,7 @@ func listenFaults() []Fault {
 		newFault(opens+"not-flushed", "the header of the response to GET is sent with the first message", onExchange(opensListeningStream, func(v *exchange) {
 			v.w = &unflushedWriter{ResponseWriter: v.w}
 			v.serve()
-			<-v.r.Context().Done() // returning would send the header
+			<-v.r.Context().Done() // a return would send the header
 		})).inRevisions(spec.V20250326, spec.V20250618),
 		newFault(opens+"202", "GET opens a stream with status 202", editStatus(opensListeningStream, replaceStatus(http.StatusOK, http.StatusAccepted))),
 		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasResponse, false) }),

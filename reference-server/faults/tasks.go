@@ -24,6 +24,8 @@ func taskDeclarationFaults() []Fault {
 		"taskId": "52c5f4d4a8e94f5b", "status": "working", "ttl": nil, "createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:30:00Z",
 	}
 	return []Fault{
+		newFault("tasks.removed/list", "tasks/list is served in 2026-07-28", serveMethod(spec.MethodTasksList, map[string]any{"tasks": []any{}})),
+		newFault("tasks.removed/result", "tasks/result is served in 2026-07-28", serveMethod(spec.MethodTasksResult, map[string]any{"content": []any{}})),
 		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", taskCapability(func(r map[string]any) { delete(r, "tasks") })),
 		newFault("tasks.capability-declared/status", "the server sends tasks/status, but tasks are not declared", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),

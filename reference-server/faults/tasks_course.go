@@ -12,7 +12,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// namesTask reports whether a message has _meta, which contains the id of its task.
+// namesTask reports whether the params have _meta. In the server's messages it contains
+// the id of the task.
 func namesTask(o *refserver.Out) bool { return wire.At(o.Frames[0], "/params/_meta") != nil }
 
 // taskProgress matches progress notifications of tasks.
@@ -130,7 +131,7 @@ func id(c *refserver.Call) string {
 	return text
 }
 
-// get handles the request like tasks/get.
+// get handles a request that names a task as if it were tasks/get.
 func get(c *refserver.Call, next Handler) (any, *refserver.Error) {
 	ask := *c
 	ask.Method = spec.MethodTasksGet
@@ -233,7 +234,7 @@ func completeLate() refserver.Seams {
 		if tool(c) == "slow" && wantsTask(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
 			steps, _ := wire.Integer(wire.At(c.Params, "/arguments/steps"))
-			for range 2 * steps { // in steps like the work, which a busy machine slows down
+			for range 2 * steps { // in steps, because a busy machine delays the steps of the work as well
 				sleep(c.Context(), time.Duration(milliseconds/max(1, steps))*time.Millisecond)
 			}
 		}

@@ -13,8 +13,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// taskLimitFaults returns the faults in how long tasks are kept, and which sessions
-// see them.
+// taskLimitFaults returns the faults in how long tasks are kept and in which sessions
+// can access them.
 func taskLimitFaults() []Fault {
 	const web = spec.StreamableHTTP
 	return []Fault{

@@ -33,6 +33,10 @@ func toolFaults() []Fault {
 			capabilityOf("tools", map[string]any{}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
 		newFault("tools.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of tools are announced though listChanged is false", combine(
 			capabilityOf("tools", map[string]any{"listChanged": false}), sendLineOnInitialized(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`))),
+		newStatefulFault("tools.list.same-on-every-connection/alternating", "every second process lists one of the tools less", alternate(spec.MethodToolsList)),
+		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the tools is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
+		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the tools", combine(
+			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
 		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() refserver.Seams {
 			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
 		}),

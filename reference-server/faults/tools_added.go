@@ -113,7 +113,8 @@ func sumOf(r map[string]any) float64 {
 	return sum
 }
 
-// branchFaults returns the faults that show only with certain or optional arguments.
+// branchFaults returns the faults that show only with certain values of arguments or with
+// optional arguments.
 func branchFaults() []Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""

@@ -15,8 +15,8 @@ import (
 const done = `{"content":[{"type":"text","text":"Done."}]}`
 
 // official returns the results of tools that the official conformance suite calls by
-// name, with some changed. A server with three of these tools is made for that suite,
-// so their behaviour is known.
+// name, with some changed. A server with three of these tools is assumed to be made for
+// that suite, so that their behaviour is known.
 func official(change map[string]string) map[string]string {
 	out := map[string]string{
 		"test_simple_text":    done,
@@ -29,7 +29,8 @@ func official(change map[string]string) map[string]string {
 	return out
 }
 
-// knownFaults returns the faults of tools that do not behave as their names promise.
+// knownFaults returns the faults of tools whose names belong to the official conformance
+// suite but that behave differently.
 func knownFaults() []Fault {
 	var out []Fault
 	for _, f := range []struct{ name, title, tool string }{

@@ -136,14 +136,14 @@ func legalOffers() []Fault {
 	}
 }
 
-// longName returns a name of 128 characters that ends in name. If name is too long for
-// that, the result is longer, and no tool of the server has such a name.
+// longName returns a name of 128 characters that ends in name. If name is too long, the
+// result is longer; no tool of the server has such a long name.
 func longName(name string) string {
 	const head = "Aa0.-_"
 	return head + strings.Repeat("z", max(0, 128-len(head)-2-len(name))) + "__" + name
 }
 
-// onNamed refuses requests by the name in their params.
+// onNamed refuses requests for which f returns an error, given the name in their params.
 func onNamed(method string, f func(name string) *refserver.Error) refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))

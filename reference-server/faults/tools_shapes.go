@@ -5,8 +5,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// structuredFaults returns the faults in structured content that only a comparison
-// shows.
+// structuredFaults returns the faults in structured content that show only in a
+// comparison.
 func structuredFaults() []Fault {
 	structured := func(id, title string, e edit) Fault { return newFault("tools.structured."+id, title, editAddResult(e)) }
 	return []Fault{

@@ -6,8 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// dawdling is a visitor that sets log levels, waits for progress, cancels requests,
-// and responds to the server's requests too late.
+// dawdling is a visitor that sets log levels, waits for progress, cancels requests, and
+// responds too late to the server's requests.
 var dawdling = visitor{capabilities: all, pages: 100, reply: func(*wire.Message) []byte { return nil }, more: dawdle()}
 
 func dawdle() []string {

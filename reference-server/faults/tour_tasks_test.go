@@ -9,15 +9,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// noTimeout is a visitor that calls tools as tasks and does not respond to their
+// noTimeout is a visitor that calls tools as tasks and sends no response to their
 // requests.
 var noTimeout = visitor{
 	capabilities: `{"elicitation":{},"tasks":{}}`, pages: 3, more: taskWalk(),
 	reply: func(*wire.Message) []byte { return nil },
 }
 
-// taskWalk returns messages that create, query and cancel tasks. $1 stands for the id
-// of the first created task, and so on.
+// taskWalk returns messages that create, query and cancel tasks. withTasks replaces $1
+// with the id of the first created task, and so on.
 func taskWalk() []string {
 	var lines []string
 	ask := func(method, params string) {
@@ -51,14 +51,14 @@ func taskWalk() []string {
 	ask("tools/list", `{"task":{}}`)
 	lines = append(lines, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":300}}`)
 	about("$1", "get", "cancel", "get", "result", "cancel", "get")
-	for range 3 { // meanwhile the running tasks proceed
+	for range 3 { // the running tasks proceed during this time
 		ask("ping", "")
 	}
 	about("$4", "get")
 	return lines
 }
 
-// withTasks replaces $1, $2, … in a line by the ids of the created tasks.
+// withTasks replaces $1, $2, … in a line with the ids of the created tasks.
 func withTasks(line string, said []heard) string {
 	if !strings.Contains(line, "$") {
 		return line

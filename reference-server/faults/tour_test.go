@@ -15,8 +15,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// heard is one frame of the server: its messages, and the method of the request to
-// which they respond, if any.
+// heard is one frame of the server: its messages, and the method of the request to which
+// they are the response, if any.
 type heard struct {
 	asked    string
 	messages []wire.Message
@@ -32,8 +32,8 @@ type visitor struct {
 
 const all = `{"roots":{"listChanged":true},"sampling":{"tools":{},"context":{}},"elicitation":{"form":{},"url":{}}}`
 
-// willing is a visitor that accepts every request of the server, but does not respond
-// to pings.
+// willing is a visitor that accepts every request of the server, but does not answer
+// pings.
 var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message) []byte {
 	if m.Method == spec.MethodPing {
 		return nil
@@ -41,8 +41,7 @@ var willing = visitor{capabilities: all, pages: 100, reply: func(m *wire.Message
 	return wire.NewResult(m.ID, map[string]any{"action": "accept", "content": map[string]any{}})
 }}
 
-// visitors returns different clients, because some faults depend on the client's
-// responses.
+// visitors returns several clients, because some faults depend on the client's responses.
 func visitors() []visitor {
 	refusing := func(m *wire.Message) []byte { return wire.NewError(m.ID, -1, "User rejected", nil) }
 	return []visitor{
@@ -53,7 +52,7 @@ func visitors() []visitor {
 	}
 }
 
-// able responds like a client with a model, a user and roots.
+// able returns a function that responds like a client with a model, a user and roots.
 func able() func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		switch {
@@ -81,7 +80,7 @@ func takeTour(t *testing.T, v visitor, seams func() refserver.Seams, r spec.Revi
 	t.Helper()
 	var all []heard
 	synctest.Test(t, func(t *testing.T) {
-		ctx, leave := context.WithTimeout(t.Context(), time.Minute) // some faults wait for ever
+		ctx, leave := context.WithTimeout(t.Context(), time.Minute) // some faults wait forever
 		defer leave()
 		var mu sync.Mutex // guards all and replies
 		var replies [][]byte

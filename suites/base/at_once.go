@@ -15,11 +15,10 @@ const (
 	tokenEcho = "progress.token-echo"
 )
 
-// concurrentCases are the cases that ask for many things at once, in one conversation:
-// requests of every kind in one write, one request many times over, answers of
-// all sizes, calls that report progress, subscriptions. That each is answeredAlone
-// once, and with its id, is judged by rules; that the answers are those of the
-// requests is judged here.
+// concurrentCases returns the cases that send many requests at once in one conversation: requests
+// of every kind in one write, one request many times, responses of all sizes, calls that report
+// progress, and subscriptions. Rules judge that each gets one response with its id; the cases
+// judge that each response belongs to its request.
 func concurrentCases() []suite.Case {
 	answers := []string{"base.request-answered", "base.response-once", "base.response-unsolicited"}
 	return []suite.Case{
@@ -65,31 +64,30 @@ func concurrentCases() []suite.Case {
 	}
 }
 
-// What is asked of a real server has to stay in bounds: all cases together make
-// about 160 requests, most servers get fewer.
+// Limits for real servers: all cases together send about 160 requests, and fewer to most servers.
 const (
 	maxReads         = 3
 	maxTools         = 3
 	maxSubscriptions = 4
-	crowd            = 98 // the same request at once, after one and before another
-	crowdOverHTTP    = 38 // each is an exchange with a connection of its own
+	crowd            = 98 // concurrent copies of a request, with one before and one after
+	crowdOverHTTP    = 38 // each is an exchange with its own connection
 	maxBytes         = 4 << 20
 	bigOnes          = 4
 )
 
-// aloneTime is how long a request may take that is made by itself, and quick
-// how long one that is then made beside others: of it an answer is expected,
-// so that it must not hang on the author's code.
+// aloneTime is how long a single request may take. quick is the limit for a request that is then
+// sent concurrently with others: it must not depend on code of the server's author, because a
+// response is expected.
 const (
 	aloneTime = 2 * time.Second
 	quick     = 500 * time.Millisecond
 )
 
-// timesMore is how often what took long by itself is asked for once more: it is
-// known then whether it always does, or the machine was busy.
+// timesMore is how often a slow request is repeated, to find out whether it is always slow or the
+// machine was busy.
 const timesMore = 3
 
-// knownRequest is a request whose answer is known, as it was made by itself before.
+// knownRequest is a request whose response is known from sending it alone.
 type knownRequest struct {
 	method   string
 	params   map[string]any
@@ -100,11 +98,11 @@ func (a *knownRequest) frame(c *client.Conversation) []byte {
 	return c.Request(c.NewID(), a.method, a.params)
 }
 
-// responseSize is that of the answer.
+// responseSize is the size of the response.
 func (a *knownRequest) responseSize() int { return len(a.response.Message.Raw) }
 
-// knownRequests are lists and resources, and a prompt, that the server gave at once
-// when it was asked for them one by one.
+// knownRequests returns requests for lists, resources and a prompt that the server answered
+// quickly when they were sent one by one.
 func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []knownRequest {
 	var all []knownRequest
 	for _, list := range []struct{ capability, method string }{
@@ -124,7 +122,7 @@ func knownRequests(ctx context.Context, t *suite.T, c *client.Conversation) []kn
 	return requestsWithResult(ctx, c, all)
 }
 
-// resourceReads are reads of the first resources.
+// resourceReads returns reads of the first resources.
 func resourceReads(t *suite.T, most int) []knownRequest {
 	var all []knownRequest
 	for _, uri := range t.Inventory.Resources[:min(most, len(t.Inventory.Resources))] {
@@ -133,8 +131,8 @@ func resourceReads(t *suite.T, most int) []knownRequest {
 	return all
 }
 
-// requestsWithResult makes each request by itself, and returns those that got a result
-// in a moment. After one that got no answer no more are made.
+// requestsWithResult sends each request alone, and returns those with a quick result. It stops
+// after a request without a response.
 func requestsWithResult(ctx context.Context, c *client.Conversation, all []knownRequest) []knownRequest {
 	var good []knownRequest
 	for _, a := range all {

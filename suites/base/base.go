@@ -1,8 +1,7 @@
-// Package base checks how a server takes part in JSON-RPC: the ids of its
-// responses, its silence to notifications and to stray responses, foreign
-// metadata, long requests, batches where the revision has them, what it says to
-// requests that it can't serve and to lines that are no messages at all, and
-// what becomes of many requests at once.
+// Package base checks how a server takes part in JSON-RPC: the ids of its responses, its silence
+// after notifications and unmatched responses, foreign metadata, long requests, batches if the
+// revision has them, its errors for requests that it can't serve and for malformed lines, and
+// many requests at once.
 package base
 
 import (
@@ -18,6 +17,7 @@ func Cases() []suite.Case {
 		unknownNotificationCase(),
 		oddNotificationCase(),
 		foreignMetaCase(),
+		traceCase(),
 		batchCase(),
 		damagedBatchCase(),
 		longRequestCase(),

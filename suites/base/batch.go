@@ -45,25 +45,24 @@ func batchCase() suite.Case {
 	}
 }
 
-// batchResponses are the answers to the requests of one batch.
+// batchResponses are the responses to the requests of a batch.
 type batchResponses struct {
-	from   int // position in the record before the batch
+	from   int // position in the transcript before the batch
 	sent   int // position of the batch
 	ids    []wire.ID
-	events map[wire.ID][]*transcript.Event // by id, each answer
+	events map[wire.ID][]*transcript.Event // responses by id
 	missed bool
-	ended  bool // the server ended over it
+	ended  bool // the batch ended the server
 }
 
-// sendBatch sends the messages as one array and waits for an answer to each
-// of ids.
+// sendBatch sends the messages as an array and waits for a response to each of ids.
 func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messages ...[]byte) (batchResponses, error) {
 	a := batchResponses{from: c.Record.Len(), ids: ids, events: map[wire.ID][]*transcript.Event{}}
-	_ = c.Send(ctx, joinAsArray(messages...)) // that it can't be sent, the fence shows
+	_ = c.Send(ctx, joinAsArray(messages...)) // if it can't be sent, the fence fails
 	a.sent = firstSent(c, a.from)
 	for _, id := range ids {
 		r := c.AwaitResponse(ctx, a.from, id, client.MayIgnore)
-		if errors.Is(r.Err, client.ErrNoFence) { // deaf, or busy
+		if errors.Is(r.Err, client.ErrNoFence) { // unresponsive or busy
 			r = c.AwaitResponse(ctx, a.from, id, client.Within(c.Options().Timeout))
 		}
 		if !r.Answered() {
@@ -75,11 +74,11 @@ func sendBatch(ctx context.Context, c *client.Conversation, ids []wire.ID, messa
 		return a, context.Cause(ctx)
 	}
 	a.collect(c)
-	a.missed = len(a.events) < len(ids) // the last may have come since
+	a.missed = len(a.events) < len(ids) // the last response may have come since
 	return a, nil
 }
 
-// collect sorts what came since by the id that it answers.
+// collect groups the responses since the batch by id.
 func (a *batchResponses) collect(c *client.Conversation) {
 	clear(a.events)
 	for e, m := range transcript.Messages(c.Record.From(a.from), transcript.Received) {
@@ -132,8 +131,8 @@ func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	return true
 }
 
-// knownNotification is a notification that every server has to take: over HTTP it may
-// refuse one that it does not know, and the batch with it.
+// knownNotification returns a notification that every server has to accept: over HTTP it may
+// refuse an unknown one, and the batch with it.
 func knownNotification() []byte { return wire.NewNotification(spec.MethodRootsChanged, nil) }
 
 // sendMixedBatch sends a notification among requests.
@@ -150,16 +149,16 @@ func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		judgeMissingResponses(t, c, &a, "a batch of requests and a notification")
 		return
 	}
-	t.Quiet(ctx, c) // what is too much may come last
+	t.Quiet(ctx, c) // extra responses may come last
 	a.collect(c)
 	judgeExtraResponses(t, c, &a)
 }
 
-// longOf is how many requests a long batch has.
+// longOf is the number of requests in a long batch.
 const longOf = 50
 
-// sendLongBatch sends more requests in one batch than some servers have workers, or
-// room in a queue, for. One that refuses it as a whole may find it too long.
+// sendLongBatch sends more requests in a batch than some servers have workers or queue slots. A
+// server that refuses the whole batch may find it too long.
 func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var ids []wire.ID
 	var messages [][]byte
@@ -199,7 +198,7 @@ func judgeMissingResponses(t *suite.T, c *client.Conversation, a *batchResponses
 	t.Deviates(c, d)
 }
 
-// judgeExtraResponses looks for answers beyond one a request.
+// judgeExtraResponses looks for more than one response for a request.
 func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) {
 	extra := unmatchedResponses(c, a.from)
 	for _, id := range a.ids {

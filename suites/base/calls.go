@@ -15,17 +15,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// callTime is what all calls get together, and duration how long a slow tool
-// takes.
+// callTime is the time limit for all calls together. duration is how long a slow tool takes.
 const (
 	callTime = 3 * time.Second
 	duration = 60 * time.Millisecond
 )
 
-// callConcurrently calls a tool that echoes its argument; one that is known to
-// report progress, so that the reports cross; where there is none, tools that
-// need no arguments. What those give may depend on what else runs, so that it
-// is compared with nothing.
+// callConcurrently calls a tool that echoes its argument, and a tool that is known to report
+// progress, so that the reports interleave. Without the latter it calls tools that need no
+// arguments; their results may depend on what else runs, so they are not compared.
 func callConcurrently(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	echoTool, echoes := findEchoTool(ctx, t, c)
@@ -41,7 +39,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(all) == 0 && !echoes {
-		t.Skip("no tool may be called that needs no arguments, or gives back what it is told")
+		t.Skip("no tool may be called that needs no arguments, or returns its argument")
 	}
 	good := requestsWithResult(ctx, c, all)
 	var requests [][]byte
@@ -56,7 +54,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	}
 }
 
-// steppedCall is a call that is known to report in how many steps it is made.
+// steppedCall is a call that reports a known number of steps.
 type steppedCall struct {
 	token string
 	steps int
@@ -67,8 +65,8 @@ func (s steppedCall) frame(t *suite.T, c *client.Conversation) []byte {
 	return c.Request(c.NewID(), spec.MethodToolsCall, slow.WithToken(s.token))
 }
 
-// compareProgress makes calls at once that differ in their number of steps, by which
-// it shows whose progress has which token.
+// compareProgress makes concurrent calls with different numbers of steps, which identify the call
+// of each progress notification.
 func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var all []steppedCall
 	var requests [][]byte
@@ -102,7 +100,7 @@ func compareProgress(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// reportsSteps reports whether a call that is made by itself reports its steps.
+// reportsSteps reports whether a single call reports its number of steps.
 func reportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps int) bool {
 	s, from := steppedCall{"mcp-conform/by-itself", steps}, c.Record.Len()
 	c.DoAll(ctx, [][]byte{s.frame(t, c)}, client.Within(callTime))
@@ -110,7 +108,7 @@ func reportsSteps(ctx context.Context, t *suite.T, c *client.Conversation, steps
 	return len(totals) > 0 && !slices.ContainsFunc(totals, func(total string) bool { return total != strconv.Itoa(steps) })
 }
 
-// progressTotals returns the totals in progress with the token, and where they stand.
+// progressTotals returns the totals in progress notifications with the token, and their events.
 func progressTotals(c *client.Conversation, from int, token string) (totals []string, events []*transcript.Event) {
 	for e, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
 		named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
@@ -121,8 +119,8 @@ func progressTotals(c *client.Conversation, from int, token string) (totals []st
 	return totals, events
 }
 
-// subscribeConcurrently subscribes to several resources at once. Updates that then come
-// are judged by rules.
+// subscribeConcurrently subscribes to several resources at once. Rules judge the updates that
+// follow.
 func subscribeConcurrently(ctx context.Context, t *suite.T) {
 	uris := t.Inventory.Resources[:min(maxSubscriptions, len(t.Inventory.Resources))]
 	if len(uris) < 2 {

@@ -56,7 +56,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 		return
 	}
 	if !a.missed {
-		a.ended = hasEnded(c, c.Quiet(ctx)) // the two answers may come apart
+		a.ended = hasEnded(c, c.Quiet(ctx)) // the two responses may come separately
 	}
 	stray, message := firstUnmatchedResponse(c, a.from)
 	code, _ := errorCode(message)
@@ -81,7 +81,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 
 func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	from := c.Record.Len()
-	_ = c.Send(ctx, []byte("[]")) // that it can't be sent, the fence shows
+	_ = c.Send(ctx, []byte("[]")) // if it can't be sent, the fence fails
 	event, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (e.Frame.Batch || unmatchedResponse(e) != nil)
 	}, client.MayIgnore)
@@ -120,8 +120,7 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	t.Deviates(c, d)
 }
 
-// unmatchedResponse returns the first response of an event that belongs to no request,
-// or nil.
+// unmatchedResponse returns the first response in an event that matches no request, or nil.
 func unmatchedResponse(e *transcript.Event) *wire.Message {
 	for i := range e.Messages() {
 		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {

@@ -14,13 +14,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// echoWords returns the texts for echo tools, no two of them equal.
+// echoWords returns distinct words for echo tools.
 func echoWords() []string {
 	return []string{"mcp-conform-beside-amber", "mcp-conform-beside-birch", "mcp-conform-beside-cedar", "mcp-conform-beside-dune"}
 }
 
-// echoTool is a tool that only reads, and whose result holds the text that it is
-// given in an argument.
+// echoTool is a read-only tool whose result contains the text of an argument.
 type echoTool struct {
 	tool      inventory.Tool
 	arguments map[string]any
@@ -33,14 +32,13 @@ func (p echoTool) params(word string) map[string]any {
 	return map[string]any{"name": p.tool.Name, "arguments": arguments}
 }
 
-// echoesOnly reports whether a call that is made by itself gives back its own word,
-// and no other.
+// echoesOnly reports whether a single call returns its own word and no other.
 func (p echoTool) echoesOnly(ctx context.Context, c *client.Conversation, word string) bool {
 	r := c.Do(ctx, spec.MethodToolsCall, p.params(word), client.Within(aloneTime))
 	return r.Succeeded() && slices.Equal(wordsIn(r), []string{word})
 }
 
-// wordsIn returns the words in a result.
+// wordsIn returns the echo words in a result.
 func wordsIn(r *client.Reply) []string {
 	return slices.DeleteFunc(echoWords(), func(word string) bool { return !strings.Contains(string(r.Message.Result()), word) })
 }
@@ -64,7 +62,7 @@ func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echo
 	return echoTool{}, false
 }
 
-// freeTextArgument returns the first required argument of the tool that may be any text.
+// freeTextArgument returns the first required argument that accepts any text.
 func freeTextArgument(tool inventory.Tool) (string, bool) {
 	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
 	for _, name := range tool.Required() {
@@ -80,9 +78,9 @@ func freeTextArgument(tool inventory.Tool) (string, bool) {
 	return "", false
 }
 
-// compareEchoes calls the tool several times at once, each time with a word of its
-// own. A result that holds the word of another call, and not the own one, is
-// that of the other; one that is merely like another's may be so by chance.
+// compareEchoes makes several concurrent calls, each with its own word. A result with the word of
+// another call and without its own belongs to the other call. A result that only resembles
+// another may do so by chance.
 func compareEchoes(ctx context.Context, t *suite.T, c *client.Conversation, p echoTool) {
 	var requests [][]byte
 	for _, word := range echoWords() {

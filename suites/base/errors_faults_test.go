@@ -30,7 +30,7 @@ func TestRequests(t *testing.T) {
 		{Name: "bad params refused", Case: "errors.invalid-params", Kept: []string{"base.invalid-params-2024-11-05"}},
 		{
 			Name: "bad params with another code", Case: "errors.invalid-params", Seams: refuse("tools/call", spec.CodeInternal),
-			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing parameter, but not with -32602. (note)"},
+			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing or mistyped parameter, but not with -32602. (note)"},
 		},
 		{
 			Name: "bad params as a failed tool", Case: "errors.invalid-params", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
@@ -39,7 +39,7 @@ func TestRequests(t *testing.T) {
 				}
 				return next(c)
 			}),
-			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing parameter in a tool result. (note)"},
+			Want: []string{"base.invalid-params-2024-11-05: The server refuses a missing or mistyped parameter in a tool result. (note)"},
 		},
 		{Name: "bad params served by tools", Case: "errors.invalid-params", Seams: serve("tools/call"), Want: []string{served}},
 		{Name: "bad params served by prompts", Case: "errors.invalid-params", Seams: serve("prompts/get"), Want: []string{served}},
@@ -143,7 +143,7 @@ func TestMalformed(t *testing.T) {
 			Shown: []string{`"Method"`},
 		},
 		{
-			Name: "fraction cut off", Seams: rewrite(`.5,`, `,`), // a rule's business
+			Name: "fraction cut off", Seams: rewrite(`.5,`, `,`), // judged by a rule
 		},
 		{
 			Name: "fraction served", Seams: serveID(".5"),
@@ -184,7 +184,7 @@ func TestMalformed(t *testing.T) {
 	}
 }
 
-// serveID serves requests whose illegal id ends in end, and gives it back.
+// serveID serves requests whose illegal id ends with end, and responds with that id.
 func serveID(end string) func() refserver.Seams {
 	const stand = `"stands for it"`
 	return func() refserver.Seams {
@@ -216,7 +216,7 @@ func onMalformed(f func([]byte) refserver.FrameAction) func([]byte) refserver.Fr
 			m := frame.Messages[0]
 			version, _ := wire.Text(m.Member("jsonrpc"))
 			sound := m.Kind == wire.Notification || m.Kind == wire.Request && (m.ID.IsString() || m.ID.IsInteger())
-			if m.Kind == wire.Response { // the client answers what it was asked, which is no fault of its own
+			if m.Kind == wire.Response { // the client's own responses are legal
 				return refserver.Pass(raw)
 			}
 			if sound && m.Method != "" && version == "2.0" && m.Params().Kind() != '"' {
@@ -243,8 +243,8 @@ func TestMalformedOverHTTP(t *testing.T) {
 	}
 }
 
-// late answers a request whose method is a number once an object with an id
-// alone has come, and nothing else until then.
+// late delays the response to a request whose method is a number until an object with only an id
+// has come. All later requests wait for that response.
 func late() refserver.Seams {
 	next, told := make(chan struct{}), make(chan struct{})
 	var begun, over sync.Once
@@ -279,7 +279,7 @@ func late() refserver.Seams {
 	}}
 }
 
-// refusesMethod5 refuses a request whose method is a number with a code of its own.
+// refusesMethod5 refuses a request whose method is a number with an unexpected code.
 func refusesMethod5() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, h http.Handler) {
 		body := read(r)
@@ -294,7 +294,7 @@ func refusesMethod5() refserver.Seams {
 
 var idAlone = regexp.MustCompile(`^\{"jsonrpc":"2.0","id":[0-9]+\}$`)
 
-// polls answers a body with a stream that ends before it brings a message.
+// polls answers a body with a stream that ends before any message.
 func polls(body string) func() refserver.Seams {
 	return onBody(body, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -314,7 +314,7 @@ func onBody(body string, f func(http.ResponseWriter)) func() refserver.Seams {
 	}
 }
 
-// forgets ends each session that gets the body.
+// forgets ends each session that receives the body.
 func forgets(body string) func() refserver.Seams {
 	return func() refserver.Seams {
 		var over sync.Map
@@ -334,7 +334,7 @@ func forgets(body string) func() refserver.Seams {
 	}
 }
 
-// read returns the body of a request, and leaves it there to be read.
+// read returns the body of a request, and restores it for other readers.
 func read(r *http.Request) string {
 	body, _ := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -352,8 +352,7 @@ func answer(method string, result any) func() refserver.Seams {
 
 func serve(method string) func() refserver.Seams { return answer(method, map[string]any{}) }
 
-// refuse alters the code with which a method is refused; an empty one means
-// all of them.
+// refuse changes the error code for a method; an empty method means all.
 func refuse(method string, code spec.Code) func() refserver.Seams {
 	return handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 		result, err := next(c)

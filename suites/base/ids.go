@@ -13,10 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// idShapes are ids that every server must be able to give back. None of them
-// has a twin of the other type, so that an answer with the type changed can't
-// be taken for the answer to another request. The greatest integer is the last
-// that a double tells from its neighbours.
+// idShapes returns ids that every server must be able to return. None has a counterpart of the
+// other type, so a response with a changed type can't match another request. The greatest integer
+// is the last one that a double distinguishes from its neighbors.
 func idShapes() []wire.ID {
 	return []wire.ID{
 		wire.IntID(0),
@@ -28,13 +27,13 @@ func idShapes() []wire.ID {
 		wire.StringID("7000002"),
 		wire.StringID(""),
 		wire.StringID("ключ-鍵-🗝"),
-		// An answer that does not escape this one spans lines.
+		// A response that does not escape this one spans several lines.
 		wire.StringID("line\nbreak, tab\t, quote\" and backslash\\"),
 		wire.StringID(strings.Repeat("long-", 50)),
-		// JSON permits these line separators raw within a string; readers that
+		// JSON permits these line separators unescaped in strings. Readers that
 		// split text at every kind of newline cut the message there.
 		wire.StringID("next\u0085line, line\u2028separator, paragraph\u2029separator"),
-		wire.StringID("before\x00after"),       // escaped on the wire; strings of C end there
+		wire.StringID("before\x00after"),       // escaped on the wire; C strings end there
 		wire.StringID("de\u0301compose\u0301"), // Unicode normalization changes it
 	}
 }
@@ -59,7 +58,7 @@ func idCase() suite.Case {
 			}
 			for _, r := range c.DoAll(ctx, requests) {
 				if !r.Answered() {
-					return // the rules tell what came instead
+					return // rules judge what came instead
 				}
 			}
 			t.Kept("base.request-answered")
@@ -70,7 +69,7 @@ func idCase() suite.Case {
 	}
 }
 
-// sendEqualLookingIDs sends two requests at once whose ids differ in type alone.
+// sendEqualLookingIDs sends two concurrent requests whose ids differ only in type.
 func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	number, text := wire.IntID(7_000_011), wire.StringID("7000011")
 	method, member := c.HarmlessMethod(), ""
@@ -91,16 +90,16 @@ func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 }
 
-// sendHugeIDs sends ids that not every server can hold. None becomes the other when it
-// is rounded. What becomes of them a rule notes.
+// sendHugeIDs sends ids that not every server can hold. Rounding does not make them equal. A rule
+// notes the outcome.
 func sendHugeIDs(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
 		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.HarmlessMethod(), nil), client.MayIgnore)
 	}
 }
 
-// requestSpellings are ways to write a request that are all the same to JSON. Who looks
-// for texts in a line instead of reading it knows one of them alone.
+// requestSpellings are equivalent JSON spellings of a request. A server that searches lines for
+// text instead of parsing them recognizes only one.
 func requestSpellings() []func(request []byte) []byte {
 	return []func([]byte) []byte{
 		func(request []byte) []byte { // the last member first
@@ -116,7 +115,7 @@ func requestSpellings() []func(request []byte) []byte {
 			}
 			return []byte("{" + strings.Join(written, " ,") + "}")
 		},
-		func(request []byte) []byte { // a method in escapes
+		func(request []byte) []byte { // an escaped method
 			names, members := wire.Members(request)
 			method, _ := wire.Text(members["method"])
 			var escaped strings.Builder

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// kinds name the lines of a requirement in summaries.
+// kinds describe the lines of a requirement in summaries.
 var kinds = map[string]string{
 	parseError:     "a non-JSON line",
 	invalidRequest: "an invalid request",
@@ -22,12 +22,12 @@ var kinds = map[string]string{
 	refusedBatch:   "a batch in a revision without batches",
 }
 
-// several are the requirements that several lines are about.
+// several are the requirements with more than one line.
 var several = map[string]bool{parseError: true, invalidRequest: true}
 
-// judge judges the answers to all lines, and what became of the server. What is
-// wrong with the answers is one finding for each requirement: a server that does
-// not look at what it gets answers several of the lines wrongly.
+// judge judges the responses to all lines and the state of the server. It reports one finding for
+// each requirement on responses, because a server that does not validate its input answers
+// several lines wrongly.
 func (w *lineRun) judge(t *suite.T) {
 	odd := map[string]*verdict.Deviation{}
 	for _, p := range w.probes {
@@ -52,11 +52,11 @@ func (w *lineRun) judge(t *suite.T) {
 	}
 }
 
-// deviation returns what is wrong with the answer to one line, or with what
-// became of the server; false for nothing.
+// deviation returns what is wrong with the response to a line, or with the server after it; false
+// if nothing is.
 func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bool) {
 	d = verdict.Deviation{Requirement: p.requirement, Permitted: p.describePermitted(), At: []int{w.positionOf(p)}}
-	if p.event != nil && p.state == survived { // else it is about what did not come
+	if p.event != nil && p.state == survived { // otherwise the finding is about a missing response
 		d.At = append(d.At, p.event.Seq)
 	}
 	if p.state != survived {
@@ -81,8 +81,8 @@ func (w *lineRun) deviation(t *suite.T, p *sentLine) (d verdict.Deviation, ok bo
 	return d, true
 }
 
-// positionOf returns the position of the line itself: over HTTP the head of its request
-// stands before it, and what ends an exchange before that may, too.
+// positionOf returns the position of the line itself. Over HTTP, the request head and the end of
+// an earlier exchange may come before it.
 func (w *lineRun) positionOf(p *sentLine) int {
 	for _, e := range w.c.Record.From(p.sent) {
 		if e.Kind == transcript.Sent && bytes.Equal(e.Raw, p.frame) {
@@ -92,8 +92,7 @@ func (w *lineRun) positionOf(p *sentLine) int {
 	return p.sent
 }
 
-// problem returns the summary of what is wrong with the answer, empty if it is
-// as permitted.
+// problem returns the summary of what is wrong with the response, "" if it is permitted.
 func (p *sentLine) problem() string {
 	kind := kinds[p.requirement]
 	if p.reply == nil {
@@ -103,7 +102,7 @@ func (p *sentLine) problem() string {
 		return "The server does not answer " + kind + "."
 	}
 	if p.invented && p.id.Present() {
-		return "" // that the id changed, a rule sees
+		return "" // a rule reports the changed id
 	}
 	if p.invented {
 		return "The server answers " + kind + " with an unknown id."
@@ -128,7 +127,7 @@ func (p *sentLine) problem() string {
 	return ""
 }
 
-// lacksID reports whether the refusal lacks an id that is in order.
+// lacksID reports whether the refusal lacks a valid id.
 func (p *sentLine) lacksID() bool {
 	sound := p.id.IsString() || p.id.IsInteger()
 	return p.reply != nil && p.requirement == invalidRequest && sound && !p.silence && !p.byStatus && (!p.reply.ID.Present() || p.reply.ID.IsNull())

@@ -1,6 +1,7 @@
 package base
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -15,33 +16,29 @@ const (
 	refusedBatch   = "base.batch-refused-when-undefined"
 )
 
-// line is one that a client must not send, and what is permitted in return.
-// Nothing of it can be broken: no sentence of the specification obliges a
-// server to anything here, so that what JSON-RPC 2.0 foresees is expected,
-// and whatever else is foreseeable is passed.
+// line is a line that a client must not send, with the permitted responses. The specification
+// does not oblige a server to anything here, so a violation is at most a warning: the responses
+// that JSON-RPC 2.0 specifies are expected, and other reasonable ones pass.
 type line struct {
-	// frame is what is sent, ID standing for an id never used and METHOD for
-	// a request that any server would serve.
+	// frame is what is sent. ID is replaced by a fresh id, and METHOD by a method that any server
+	// serves.
 	frame string
-	// what names the line in evidence.
+	// what describes the line in evidence.
 	what string
-	// requirement judges the answer, survival judges whether the server
-	// still answers afterwards.
+	// requirement is on the response, survival on whether the server still responds afterwards.
 	requirement, survival string
-	// readable: the id can be read, so that the answer may have it.
+	// readable is set if the id can be read, so that the response may have it.
 	readable bool
-	// codes are those of an error that is as foreseen; empty: any.
+	// codes are the permitted error codes; empty means any.
 	codes []spec.Code
-	// silence is permitted.
+	// silence is set if no response is permitted too.
 	silence bool
-	// serves: a result is permitted.
+	// serves is set if a result is permitted.
 	serves bool
-	// note is the finding where a result comes, of what JSON-RPC only advises
-	// against; empty: a result counts as a failure like any other answer
-	// that was not foreseen.
+	// note is the finding for a result if JSON-RPC only advises against the line. If it is empty,
+	// a result is judged like any other unexpected response.
 	note string
-	// applies reports whether the line is one that must not be sent in a
-	// revision; nil: in all.
+	// applies reports whether clients must not send the line in a revision; nil means in all.
 	applies func(spec.Revision) bool
 }
 
@@ -51,17 +48,16 @@ var (
 	shapeCodes  = []spec.Code{spec.CodeInvalidRequest, spec.CodeInvalidParams}
 )
 
-// lines are ordered from the harmless to those that servers were seen to die
-// of, as what follows a death costs a new server.
+// lines are ordered from harmless ones to those that crashed servers in practice, because each
+// crash costs a new server.
 var lines = []line{
 	{
 		what: "a request without jsonrpc", frame: `{"id":ID,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: onlyInvalid,
 	},
 	{
-		// Neither JSON-RPC nor a schema forbids it, and neither says what to do
-		// with it, so that only survival is judged: no method is one whose
-		// refusal would be judged.
+		// Neither JSON-RPC nor a schema forbids this or specifies the response, so
+		// only survival is judged: the refusal of the method is not.
 		what: "a request with members that JSON-RPC does not define", frame: `{"jsonrpc":"2.0","id":ID,"method":"com.example/does-not-exist","com.example/\u0000extra":{"nul\u0000":"\u0000"}}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true, serves: true,
 	},
@@ -76,6 +72,9 @@ var lines = []line{
 	{
 		what: "a request whose params are a string", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD","params":"text"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, codes: shapeCodes,
+		// Since 2026-07-28 it also lacks metadata, without which the server may take it for
+		// a request of an older revision.
+		applies: func(r spec.Revision) bool { return r.Era() == spec.Handshake },
 	},
 	{
 		what: "an id and nothing else", frame: `{"jsonrpc":"2.0","id":ID}`,
@@ -88,7 +87,7 @@ var lines = []line{
 	{
 		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
-		// JSON-RPC advises senders against fractions, and has them be numbers.
+		// JSON-RPC advises senders against fractions, but permits numbers.
 		note: `The server serves a request whose id has a fraction.`,
 	},
 	{
@@ -125,7 +124,7 @@ var lines = []line{
 		requirement: parseError, survival: parseError, readable: true, silence: true, serves: true,
 	},
 	{
-		// Decoders of streams read the object, and stumble over the rest later.
+		// Stream decoders read the object, and fail at the rest later.
 		what: "a request with a comma behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
 		note: `The server serves a request with other text after it on its line.`,
@@ -145,25 +144,33 @@ var lines = []line{
 	},
 }
 
-// linesFor returns the lines that apply in revision r, of the requirements
-// that hold over transport t.
+// linesFor returns the lines that apply in revision r and whose requirements apply to transport
+// t. In the stateless era over HTTP a server may compare the headers with the body before anything
+// else, and most of the lines have no method that Mcp-Method could repeat.
 func linesFor(r spec.Revision, t spec.Transport) []line {
 	var out []line
 	for _, l := range lines {
 		q := spec.Requirements().Lookup(l.requirement)
 		if (l.applies == nil || l.applies(r)) && q.AppliesTo(r, t) {
+			if r.Era() == spec.Stateless && t == spec.StreamableHTTP && len(l.codes) > 0 {
+				l.codes = append(slices.Clone(l.codes), spec.CodeHeaderMismatch)
+			}
 			out = append(out, l)
 		}
 	}
 	return out
 }
 
-// fill returns the frame for one conversation, the id that an answer may
-// have (none where it can't be read), and the number that it was made of.
+// fill returns the frame for a conversation, the id that the response may have (absent if it
+// can't be read), and the fresh number in that id.
 func (l *line) fill(c *client.Conversation) (frame []byte, id, stem wire.ID) {
 	stem = c.NewID()
-	text := strings.ReplaceAll(l.frame, "METHOD", c.HarmlessMethod())
-	frame = []byte(strings.ReplaceAll(text, "ID", stem.Raw()))
+	text := strings.ReplaceAll(l.frame, "ID", stem.Raw())
+	method := `"` + c.HarmlessMethod() + `"`
+	if params := wire.Parse(c.Request(stem, c.HarmlessMethod(), nil)).Messages[0].Params(); params != nil { // metadata
+		method += `,"params":` + string(params)
+	}
+	frame = []byte(strings.ReplaceAll(text, `"METHOD"`, method))
 	if l.readable {
 		id = wire.Parse(frame).Messages[0].ID
 	}

@@ -13,12 +13,12 @@ import (
 
 const answered = "base.request-answered"
 
-// longText is twice the 64 KiB at which many readers of lines give up by
-// default; files and pictures in the arguments of tools are longer.
+// longText is twice 64 KiB, the default limit of many line readers. Files and images in tool
+// arguments are longer.
 const longText = 128 << 10
 
-// longRequestCase finds no more than a warning: nothing says how long a request may be.
-// That a server ends over it, the rules see.
+// longRequestCase finds at most a warning, because no maximum length is specified. Rules report a
+// server that exits.
 func longRequestCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.long",

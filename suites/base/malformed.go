@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxUnresponsive bounds how many servers are lost to a line after which they answer
-// no more, as each takes its time.
+// maxUnresponsive bounds how many servers may become unresponsive, because each costs the whole
+// timeout.
 const maxUnresponsive = 2
 
 func malformedCase() suite.Case {
@@ -40,44 +40,43 @@ func malformedCase() suite.Case {
 	}
 }
 
-// serverState is how the server is after a line.
+// serverState is the state of the server after a line.
 type serverState int
 
 const (
 	survived serverState = iota
 	died
-	unresponsive // it lives, and answers no more
+	unresponsive // alive, but not responding
 )
 
-// sentLine is one line that was sent.
+// sentLine is a line that was sent.
 type sentLine struct {
 	line
-	id       wire.ID // that an answer may have; none where it can't be read
-	stem     wire.ID // the number that the id was made of
+	id       wire.ID // the id that a response may have; absent if it can't be read
+	stem     wire.ID // the fresh number in the id
 	frame    []byte  // as it was sent
-	sent     int     // the position in the record from which it is to be found
-	until    int     // the position after the answer to the fence behind it
+	sent     int     // the position in the transcript from which to search for it
+	until    int     // the position after the response to the next fence
 	state    serverState
-	reply    *wire.Message // the first answer, nil if none came
+	reply    *wire.Message // the first response, nil if none came
 	event    *transcript.Event
-	invented bool // the reply has an id that nobody sent
-	byStatus bool // it was refused by an HTTP status, where an error needs no id
+	invented bool // the response has an id that was never sent
+	byStatus bool // it was refused by HTTP status, where an error needs no id
 }
 
-// lineRun sends lines in one conversation, as far as the server lives.
+// lineRun sends lines in one conversation, until the server ends.
 type lineRun struct {
 	c      *client.Conversation
-	from   int // where the lines begin in the record
+	from   int // the position of the first line in the transcript
 	probes []*sentLine
-	posts  map[int]*sentLine // over HTTP, by the exchanges in which the lines went
+	posts  map[int]*sentLine // over HTTP: lines by their exchanges
 	over   bool              // nothing more can come
 }
 
-// send sends lines, a fence behind each, until one ends the server or makes
-// it deaf, and returns those that are left. A server may answer another
-// request before it ends, so that its end may belong to the line before, too:
-// then both are left, and unsure. The first of two such lines is followed by
-// a longer wait, and so is the last of all.
+// send sends lines, each followed by a fence, until the server ends or becomes unresponsive. It
+// returns the remaining lines. A server may answer one more request before it ends, so the cause
+// may also be the line before. In that case both lines remain, and stillUnsure is set. The first
+// of two unsure lines, and the last line of all, are followed by a longer wait.
 func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []line, stillUnsure bool) {
 	w.from = w.c.Record.Len()
 	for i, l := range lines {
@@ -86,7 +85,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 		frame, p.id, p.stem = l.fill(w.c)
 		w.probes = append(w.probes, p)
 		p.frame = frame
-		_ = w.c.Send(ctx, frame) // that it can't be sent, the fence shows
+		_ = w.c.Send(ctx, frame) // if it can't be sent, the fence fails
 		fence := w.c.Fence
 		if unsure && i == 0 || i == len(lines)-1 {
 			fence = w.c.Quiet
@@ -101,7 +100,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 		switch {
 		case errors.Is(err, client.ErrUnanswered) && w.c.Alive():
 			p.state = unresponsive
-		case certain: // an end shows first in that nothing can be sent
+		case certain: // an ended server may show first as a failed write
 			p.state = died
 		default:
 			w.probes = w.probes[:i-1]
@@ -112,8 +111,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 	return nil, false
 }
 
-// awaitResponses sorts the answers to the lines, those that came and those that are
-// still to come.
+// awaitResponses assigns the responses to the lines, including those that still come.
 func (w *lineRun) awaitResponses(ctx context.Context) {
 	w.posts = map[int]*sentLine{}
 	for _, p := range w.probes {
@@ -139,7 +137,7 @@ func (w *lineRun) awaitResponses(ctx context.Context) {
 	}
 }
 
-// isWaiting reports whether an answer is still missed.
+// isWaiting reports whether a response is still missing.
 func (w *lineRun) isWaiting() bool {
 	return slices.ContainsFunc(w.probes, func(p *sentLine) bool { return p.reply == nil && !p.silence })
 }
@@ -152,10 +150,11 @@ func (w *lineRun) noteEvent(e *transcript.Event) {
 	}
 }
 
-// assignResponse finds the line that a response answers, which is the one of its
-// exchange, or the first of these that has no answer yet: the one with its id; the one whose id it seems to be
-// made of; for a result without an id the one with id null; the one that it
-// followed at once; and any that still misses its answer.
+// assignResponse finds the line to which a response belongs. Over HTTP it is the line of the same
+// exchange. Otherwise it is the first unanswered line that matches in this order: the line with
+// the response's id; a line whose id contains it as its fresh number; for a result without an id,
+// the line with id null; the line directly before the response; any line that still expects a
+// response.
 func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {
 	usable := m.ID.Present() && !m.ID.IsNull()
 	foreign := usable && !w.c.HasSent(m.ID)

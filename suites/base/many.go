@@ -7,9 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// What a server takes for a request and does not give back after an error, such
-// as a slot of a pool, is used up after some errors. Over HTTP each request has
-// a connection of its own.
+// A server that leaks a resource with each error, such as a slot of a pool, runs out of it after
+// some errors. Over HTTP each request has its own connection.
 const (
 	manyErrors         = 104
 	manyErrorsOverHTTP = 48

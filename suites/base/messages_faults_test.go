@@ -22,13 +22,13 @@ func TestMessages(t *testing.T) {
 				return nil, refserver.NoResponse
 			}
 			return next(c)
-		})}, // a rule's business
+		})}, // judged by a rule
 		{Name: "requests in unusual spelling dropped", Case: "messages.ids", Seams: incoming(func(raw []byte) refserver.FrameAction {
 			if !bytes.HasPrefix(raw, []byte(`{"jsonrpc"`)) {
 				return refserver.Drop()
 			}
 			return refserver.Pass(raw)
-		})}, // a rule's business
+		})}, // judged by a rule
 		{
 			Name: "silent to notifications", Case: "messages.unknown-notifications",
 			Kept: []string{"base.unknown-notification-harmless", "base.notification-no-response"},
@@ -70,7 +70,7 @@ func TestMessages(t *testing.T) {
 			Name: "long request dropped", Case: "messages.long", Seams: incoming(onLong(swallow)),
 			Want: []string{"base.request-answered: The server does not answer a long request. (warning)"},
 		},
-		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // a rule's business
+		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // judged by a rule
 		{Name: "long request refused", Case: "messages.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if len(c.Params) > 64<<10 {
 				return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "too long"}
@@ -201,7 +201,7 @@ func onDamaged(f func([]byte) refserver.FrameAction) func([]byte) refserver.Fram
 	})
 }
 
-// onLong takes lines of more than 64 KiB.
+// onLong handles lines of more than 64 KiB.
 func onLong(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
 	return func(raw []byte) refserver.FrameAction {
 		if len(raw) > 64<<10 {

@@ -10,7 +10,7 @@ import (
 
 const foreignKeys = "base.meta-foreign-keys-accepted"
 
-// lists are the requests that a declared capability obliges to serve.
+// lists are the list requests that a server with the capability must serve.
 var lists = []struct{ capability, method string }{
 	{"tools", spec.MethodToolsList},
 	{"resources", spec.MethodResourcesList},

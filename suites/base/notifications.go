@@ -17,7 +17,7 @@ const (
 	harmless   = "base.unknown-notification-harmless"
 )
 
-// unknownName is the method of a notification that no server knows.
+// unknownName is a notification method that no server knows.
 const unknownName = "notifications/com.example.unknown"
 
 func unknownNotificationCase() suite.Case {
@@ -36,10 +36,10 @@ func unknownNotificationCase() suite.Case {
 				{unknownName, nil},
 				{unknownName, map[string]any{"level": 5, "text": "unbekannt: ✓"}},
 				{unknownName, map[string]any{"_meta": map[string]any{"com.example.harness/probe": map[string]any{"a": []int{1}}}}},
-				{"com.example/unknown", nil}, // what makes a notification is that it has no id
+				{"com.example/unknown", nil}, // it has no id, so it is a notification
 			} {
 				if err := c.Notify(ctx, n.method, n.params); err != nil {
-					break // the fence tells why
+					break // the fence shows why
 				}
 			}
 			judgeSilence(ctx, t, c, from)
@@ -47,7 +47,7 @@ func unknownNotificationCase() suite.Case {
 	}
 }
 
-// judgeSilence judges what followed the unknown notifications sent since from.
+// judgeSilence judges what the server sent after the unknown notifications since from.
 func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from int) {
 	err := c.Quiet(ctx)
 	switch {
@@ -83,15 +83,14 @@ func judgeSilence(ctx context.Context, t *suite.T, c *client.Conversation, from 
 	}
 }
 
-// hasEnded reports whether the server ended, given the result of a fence. An end
-// may show first in that nothing can be sent.
+// hasEnded reports whether the server ended, given the result of a fence. An ended server may
+// show first as a failed write.
 func hasEnded(c *client.Conversation, fence error) bool {
 	return !c.Alive() || fence != nil && !errors.Is(fence, client.ErrUnanswered)
 }
 
-// oddNotificationCase are known ones that have nothing to refer to, then some
-// with wrong params. The last are not for a client to send, so that a server
-// may end, but not answer.
+// oddNotificationCase sends known notifications that refer to nothing, and then some with invalid
+// params. A client must not send the latter, so a server may end, but must not respond.
 func oddNotificationCase() suite.Case {
 	return suite.Case{
 		ID:                 "messages.odd-notifications",
@@ -124,9 +123,8 @@ func oddNotificationCase() suite.Case {
 	}
 }
 
-// unmatchedResponses returns the positions of events since from that hold a response
-// without an id that could belong to a request. The body of a POST that was
-// refused by its status may be one.
+// unmatchedResponses returns the positions of events since from with a response without an id. It
+// skips the bodies of refused POSTs, which may be such responses.
 func unmatchedResponses(c *client.Conversation, from int) []int {
 	var at []int
 	exchanges := transcript.ExchangesOf(c.Record.From(0))

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// unmatchedReplyCase sends what no client may: responses to requests that the
-// server never made. So it finds no more than warnings. Clients whose server
-// was restarted, or which answer twice, send them nevertheless.
+// unmatchedReplyCase sends responses to requests that the server never sent. A client must not do
+// that, so the case finds at most warnings. Clients of a restarted server, and clients that
+// respond twice, do it nevertheless.
 func unmatchedReplyCase() suite.Case {
 	return suite.Case{
 		ID:           "messages.stray-responses",
@@ -46,7 +46,7 @@ func unmatchedReplyCase() suite.Case {
 				}
 				return
 			}
-			_ = c.Quiet(ctx) // rules judge what comes in return
+			_ = c.Quiet(ctx) // rules judge the reaction
 		},
 	}
 }

@@ -18,7 +18,7 @@ func incoming(f func([]byte) refserver.FrameAction) func() refserver.Seams {
 	}
 }
 
-// rewrite reads one text in place of another.
+// rewrite replaces one text by another in incoming frames.
 func rewrite(from, to string) func() refserver.Seams {
 	return incoming(func(raw []byte) refserver.FrameAction {
 		return refserver.Pass(bytes.Replace(raw, []byte(from), []byte(to), 1))
@@ -37,10 +37,10 @@ func dieOf(text string) func() refserver.Seams {
 	})
 }
 
-// deafAfter reads on after the text, and heeds nothing.
+// deafAfter reads on after the text, but ignores everything.
 func deafAfter(text string) func() refserver.Seams {
 	return func() refserver.Seams {
-		deaf := false // frames come from one goroutine
+		deaf := false // all frames come from one goroutine
 		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			if deaf = deaf || bytes.Contains(raw, []byte(text)); deaf {
 				return refserver.Drop()
@@ -50,10 +50,10 @@ func deafAfter(text string) func() refserver.Seams {
 	}
 }
 
-// deafAfterLine heeds nothing more after the line.
+// deafAfterLine ignores everything after the line.
 func deafAfterLine(line string) func() refserver.Seams {
 	return func() refserver.Seams {
-		deaf := false // frames come from one goroutine
+		deaf := false // all frames come from one goroutine
 		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			if deaf = deaf || string(raw) == line; deaf {
 				return refserver.Drop()

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// pipelineRequests makes in one write what was answered one by one: forth and back,
-// so that the last of the first round is the first of the second.
+// pipelineRequests sends in one write the requests that were answered one by one before: in
+// order, then in reverse, so that the last of the first round is the first of the second.
 func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asks := knownRequests(ctx, t, c)
@@ -37,12 +37,11 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 	judgeCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
 }
 
-// judgeCrossed judges replies to requests that were made at once; of says what
-// each asked for, nil for what does not matter. What differs from the answer
-// that came by itself may have changed. It is the answer to another request
-// when that one's came, and the own one comes again as soon as it is asked for
-// by itself. Of two reads, what came must bear the URI of the other, for
-// what resources hold may be alike at times.
+// judgeCrossed judges the replies to concurrent requests; of has the request of each, nil for
+// requests that don't matter. A result that differs from that of the single request may have
+// changed legitimately. It belongs to another request only if it equals that request's result,
+// and the right result comes again when the request is repeated alone. Of two reads, the result
+// must also have the URI of the other, because resources may have equal contents.
 func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []knownRequest, of []*knownRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
@@ -66,7 +65,7 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks 
 	}
 }
 
-// requestOfResponse returns the ask whose answer the reply to another one is, nil for none.
+// requestOfResponse returns the other request to which the reply belongs, or nil.
 func requestOfResponse(asks []knownRequest, own *knownRequest, r *client.Reply) *knownRequest {
 	if haveEqualResults(r, own.response) {
 		return nil
@@ -79,7 +78,7 @@ func requestOfResponse(asks []knownRequest, own *knownRequest, r *client.Reply) 
 	return nil
 }
 
-// isDistinguishableFrom reports whether the answers to two requests can't be the same.
+// isDistinguishableFrom reports whether the results of two requests can't be equal.
 func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
 	if a.method != other.method {
 		return true
@@ -89,7 +88,7 @@ func (a *knownRequest) isDistinguishableFrom(other *knownRequest) bool {
 	return a.method == spec.MethodResourcesRead && slices.Equal(other.contentURIs(), []string{uri}) && slices.Equal(a.contentURIs(), []string{own}) && uri != own
 }
 
-// contentURIs are those in the contents that a resource was given by itself.
+// contentURIs returns the URIs in the contents of the single read.
 func (a *knownRequest) contentURIs() []string {
 	var all []string
 	for _, contents := range wire.Elements(wire.At(a.response.Message.Result(), "/contents")) {
@@ -105,8 +104,8 @@ func haveEqualResults(a, b *client.Reply) bool {
 	return a.Succeeded() && b.Succeeded() && bytes.Equal(a.Message.Result(), b.Message.Result())
 }
 
-// repeatRequest makes one request many times over. That all answers are alike nobody
-// promised; that there is one for each, a rule sees.
+// repeatRequest sends one request many times. The responses need not be equal; a rule checks that
+// each request has one.
 func repeatRequest(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	one := requestsWithResult(ctx, c, resourceReads(t, 1))
@@ -134,8 +133,8 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
-// sendLargeBesideSmall requests the longest response and the shortest at once: what is written
-// in several pieces must not be torn by what is written meanwhile.
+// sendLargeBesideSmall requests the longest and the shortest response concurrently: a response
+// written in several chunks must not be interleaved with others.
 func sendLargeBesideSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asks := knownRequests(ctx, t, c)

@@ -15,25 +15,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// capacityCheck is what is known of a slow tool before any of its calls is
-// cancelled, to see whether it still works when some were: a server may keep
-// for ever what a cancelled call had taken.
+// capacityCheck measures a slow tool before any of its calls is cancelled, to check afterwards
+// whether it still works: a server may never release the resources of a cancelled call.
 type capacityCheck struct {
 	c        *client.Conversation
 	from     int
 	isBrief  inventory.Known
-	duration time.Duration // a call by itself
-	works    bool          // two calls at once, and then one, were answered
+	duration time.Duration // a single call
+	works    bool          // two concurrent calls, and then a single one, were answered
 }
 
-// How long a call takes that is not to be cancelled, and the longest that
-// the client waits for one when others were.
+// How long a call takes that is not cancelled, and the maximum time that the client waits for one
+// after others were cancelled.
 const (
 	briefly = 20 * time.Millisecond
 	longest = 30 * time.Second
 )
 
-// newCapacityCheck calls the tool twice at once, and by itself.
+// newCapacityCheck makes two concurrent calls of the tool, and then a single one.
 func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *capacityCheck {
 	brief, _ := t.Inventory.Slow(briefly, 2)
 	a := &capacityCheck{c: c, from: c.Record.Len(), isBrief: brief}
@@ -53,8 +52,7 @@ func (a *capacityCheck) callFrame() []byte {
 	return a.c.Request(a.c.NewID(), spec.MethodToolsCall, a.isBrief.Params())
 }
 
-// limit is how long a call may take now: all that were made before may go on
-// to their ends before it is its turn.
+// limit is how long a call may take now: all earlier calls may run to their end first.
 func (a *capacityCheck) limit() time.Duration {
 	calls := 0
 	for _, m := range transcript.Messages(a.c.Record.From(a.from), transcript.Sent) {
@@ -65,8 +63,7 @@ func (a *capacityCheck) limit() time.Duration {
 	return max(3*a.duration, a.c.Options().Timeout) + time.Duration(calls)*(a.duration+duration)
 }
 
-// judgeLaterCall calls the tool once more, by itself, and judges it where that has no
-// answer.
+// judgeLaterCall makes another single call, and reports it if there is no response.
 func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !a.works || c != a.c || ctx.Err() != nil || !c.Alive() {
 		return

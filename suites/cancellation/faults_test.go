@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
 )
 
-// What the cases have to compare themselves, on right servers and on wrong
-// ones; what rules find in their traffic, the self-test shows.
+// TestMisbehaviour tests what the cases compare themselves, on conforming and faulty servers. The
+// self-test covers what rules find in their traffic.
 func TestMisbehaviour(t *testing.T) {
 	const (
 		race      = "cancellation.race-handled"

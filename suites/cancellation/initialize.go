@@ -21,13 +21,13 @@ func initializeRaces() []suite.Race {
 
 const atOnceEnds = "The server exits or stops answering when initialize is cancelled."
 
-// cancelInitialize cancels initialize, and looks whether the server can be talked to
-// afterwards. A server that has heeded the cancellation is asked once more.
+// cancelInitialize cancels initialize, and checks whether the server still responds. A server
+// that heeded the cancellation gets another initialize.
 func cancelInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	id, ping := c.NewID(), c.NewID()
 	frames := [][]byte{wire.NewRequest(id, spec.MethodInitialize, c.InitializeParams())}
-	if t.Transport == spec.Stdio { // over HTTP what follows needs the session that is not there yet
+	if t.Transport == spec.Stdio { // over HTTP the other requests need a session, which does not exist yet
 		frames = append(frames, cancellationFrame(id), c.Request(ping, spec.MethodPing, nil))
 	}
 	from := c.Record.Len()
@@ -67,8 +67,8 @@ func awaitDue(ctx context.Context, c *client.Conversation, from int, id wire.ID)
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
 
-// awaitInitialize waits for the answer to initialize, the server's start included, and no
-// longer than the grace when the ping behind it is answered.
+// awaitInitialize waits for the response to initialize, including the start of the server. After
+// the response to the following ping it waits only for the grace.
 func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(id)) || suite.HasMessage(e, suite.MatchResponse(ping)))
@@ -79,8 +79,7 @@ func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, 
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Grace()))
 }
 
-// noteSilence only notes the outcome for a server whose client does what no client
-// may do.
+// noteSilence only notes the outcome, because a client must not cancel initialize.
 func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply, summary string) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")

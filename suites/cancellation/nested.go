@@ -15,17 +15,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// cancelAskingCall makes two calls in which the server asks something, and leaves both
-// questions open. It answers the one, so that its call can end; it cancels the
-// other call, and answers its question when the server was given the time to
-// cancel that, too. Then the same call has to come to its end.
+// cancelAskingCall makes two calls during which the server sends a request to the client, and
+// leaves both requests open. It responds to one, so that its call can end. It cancels the other
+// call and, after the server had time to cancel its request, responds to that too. Then the same
+// call has to work again.
 func cancelAskingCall(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	tool, _ := t.Inventory.Asking()
 	var open atomic.Bool
 	open.Store(true)
 	c := t.Start(ctx, client.Options{Answer: suite.LeaveOpen(&open)})
-	t.Quiet(ctx, c) // what the server asks of itself at the beginning has come
+	t.Quiet(ctx, c) // requests that the server sends on its own at the start have come
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := awaitServerRequests(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
@@ -50,7 +50,8 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	repeatCall(ctx, t, c, tool)
 }
 
-// cancelOtherAskingCalls does the same with a tool for each other topic, all at once.
+// cancelOtherAskingCalls does the same with one tool for each other kind of request,
+// concurrently.
 func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversation, but string) {
 	var ids []wire.ID
 	var params []map[string]any
@@ -79,14 +80,13 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	}
 }
 
-// againTime is how long a call may take of which the question is refused at
-// once, until it is looked whether it takes longer elsewhere, too.
+// againTime is how long a call may take whose request is refused at once, before it is compared
+// with a call on another server.
 const againTime = 3 * time.Second
 
-// repeatCall calls the tool once more, and refuses what it asks. Where that does not
-// come to an end, a server is looked at in which nothing was cancelled. When the
-// call has ended there, it has as long again as any request in the first one: a
-// machine that is busy may have kept it.
+// repeatCall calls the tool once more, and refuses its request. If the call does not end, it is
+// repeated on a fresh server on which nothing was cancelled. If it ends there, the first call
+// gets the timeout of any request once more, because the machine may have been busy.
 func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
@@ -120,9 +120,9 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 	})
 }
 
-// awaitServerRequests makes the calls and returns the first requests of the server, one
-// for each, as far as they come: a server may well do one thing after the other,
-// and what has ended asks no more.
+// awaitServerRequests makes the calls and returns the first requests of the server, at most one
+// for each call. It stops waiting for calls that have ended, and a server may process calls one
+// by one.
 func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation, calls []wire.ID, params ...map[string]any) []*wire.Message {
 	var frames [][]byte
 	for i, id := range calls {

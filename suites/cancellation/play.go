@@ -17,15 +17,15 @@ import (
 // frameMaker returns the bytes of the nth request of a race.
 type frameMaker func(id wire.ID, n int) []byte
 
-// raceRun is one go at a race.
+// raceRun is one run of a race.
 type raceRun struct {
 	ctx     context.Context
 	c       *client.Conversation
 	make    frameMaker
 	random  *rand.Rand
 	rounds  int
-	runs    bool // the requests report progress when they run
-	cancels bool // else it is played without the cancellations
+	runs    bool // the requests report progress while they run
+	cancels bool // false for a run without the cancellations
 
 	from   int
 	frames [][]byte
@@ -33,14 +33,14 @@ type raceRun struct {
 	raced  bool // something was cancelled
 }
 
-// raceRequest is one request of a race.
+// raceRequest is a request in a race.
 type raceRequest struct {
 	id        wire.ID
 	cancelled bool
 	ending    suite.Endings
 }
 
-// How often a race is run. Over HTTP each message is an exchange of its own.
+// How often the steps of a race are repeated. Over HTTP each message is its own exchange.
 const (
 	rounds    = 5
 	roundsWeb = 2
@@ -55,7 +55,7 @@ func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *ra
 	return p
 }
 
-// concurrency is how many requests at once the server is asked to bear, at most n.
+// concurrency returns how many concurrent requests the server gets, at most n.
 func (p *raceRun) concurrency(n int) int {
 	if p.c.Web() != nil {
 		n = min(n, crowdWeb)
@@ -84,8 +84,7 @@ func (p *raceRun) cancel(id wire.ID) {
 	}
 }
 
-// send sends what was said since, in one write. That it can't be sent shows in
-// what follows.
+// send sends the pending frames in one write. If that fails, later steps show it.
 func (p *raceRun) send() {
 	if len(p.frames) > 0 {
 		_ = p.c.Send(p.ctx, p.frames...)
@@ -93,23 +92,22 @@ func (p *raceRun) send() {
 	p.frames = nil
 }
 
-// await waits for the answer to the request, and reports whether it came.
+// await waits for the response to the request, and reports whether it came.
 func (p *raceRun) await(id wire.ID) bool {
 	return awaitDue(p.ctx, p.c, p.from, id).Answered()
 }
 
-// awaitRunning waits until the requests are seen to be under way.
+// awaitRunning waits until the requests are seen to run.
 func (p *raceRun) awaitRunning() bool {
 	return len(p.asked) > 0 && suite.IsRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
-// least is how long a request is waited for at least when one behind it was
-// answered.
+// least is the minimum time to wait for a request after a later one was answered.
 const least = 500 * time.Millisecond
 
-// settle waits until what became of the requests is known, when one behind them
-// was answered: whoever is not answered then has a little longer, and the
-// others, when that timed out, no more than the grace.
+// settle waits until the outcome of the requests is known, after a later request was answered.
+// The first missing response gets a little longer; once that times out, the others get only the
+// grace.
 func (p *raceRun) settle() {
 	limit := max(least, 2*p.c.Grace())
 	for _, e := range p.asked {
@@ -129,12 +127,12 @@ func (p *raceRun) settle() {
 	}
 }
 
-// awaitWithin waits for the answer to a request no longer than said.
+// awaitWithin waits for the response to a request for at most limit.
 func (p *raceRun) awaitWithin(id wire.ID, limit time.Duration) bool {
 	return p.c.AwaitResponse(p.ctx, p.from, id, client.Within(limit)).Answered()
 }
 
-// outcomeIn is what an event shows of the outcome of the request with the id.
+// outcomeIn returns the outcome of the request with the id that an event shows.
 func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	answers := suite.MatchResponse(id)
 	switch {
@@ -147,8 +145,7 @@ func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
 	}
 }
 
-// firstNotPermitted returns the first request that came to what the race does not
-// permit.
+// firstNotPermitted returns the first request with an outcome that the race does not permit.
 func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	for _, e := range p.asked {
 		permitted := r.Others
@@ -162,7 +159,7 @@ func (p *raceRun) firstNotPermitted(r race) *raceRequest {
 	return nil
 }
 
-// run plays the race and judges it, and returns the conversation to go on with.
+// run runs the race and judges it. It returns the conversation to continue with.
 func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask frameMaker, runs ...bool) *client.Conversation {
 	if r.ordered && t.Transport != spec.Stdio {
 		return c
@@ -171,7 +168,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	p.runs = len(runs) > 0
 	r.steps(p)
 	if next := conversationAfter(ctx, t, c); next != c {
-		return next // the server has ended, which the rules say
+		return next // the server has ended, which rules report
 	}
 	if r.Others == 0 {
 		return c
@@ -208,15 +205,17 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	return c
 }
 
-// succeedsUncancelled plays the race without its cancellations, and reports whether all that is
-// answered there, while e is not, though it has had twice as long once more.
+// succeedsUncancelled runs the race without its cancellations. It reports whether every request
+// is served there, while e still has no response after twice that time.
 func (r race) succeedsUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
 	p := newRaceRun(ctx, c, with.make)
 	p.cancels, p.runs = false, with.runs
 	began := time.Now()
 	r.steps(p)
 	for _, e := range p.asked {
-		if !p.awaitWithin(e.id, c.Options().Timeout) {
+		reply := c.AwaitResponse(ctx, p.from, e.id, client.Within(c.Options().Timeout))
+		// An overload error comes sooner than the result of a call, and would make the wait too short.
+		if !reply.Answered() || reply.Message.IsOverloadError() {
 			return false
 		}
 	}

@@ -11,21 +11,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// race is one order of messages: what the client does, the legal outcomes, and
-// what is said of a server where something else does. That a server ends, falls
-// silent, or answers twice, the rules say.
+// race is an order of messages: the steps of the client, the legal outcomes, and the summary for
+// a server with another one. Rules report servers that end, stop responding or respond twice.
 type race struct {
 	suite.Race
-	requirement string // of the requests that are not cancelled
-	unanswered  string // the sentence on one that has no answer
-	ordered     bool   // it says something only where messages arrive in their order
+	requirement string // on the requests that are not cancelled
+	unanswered  string // the summary if one of them gets no response
+	ordered     bool   // it shows something only if messages arrive in order
 	steps       func(p *raceRun)
 }
 
 const neighbour = "The server drops a request when concurrent ones are cancelled."
 
-// quickRaces are the races that any server can be tried in, for they need nothing
-// that takes time.
+// quickRaces are the races for any server, because they need no slow tool.
 func quickRaces() []race {
 	return []race{
 		{
@@ -97,8 +95,8 @@ func quickRaces() []race {
 	}
 }
 
-// otherTypeRace cancels ids that differ from those of requests by their type
-// alone: where there is no such request, and where there is one beside it.
+// otherTypeRace cancels ids that differ from those of requests only in type, both with and
+// without a concurrent request that has the cancelled id.
 func otherTypeRace() race {
 	return race{
 		Race:        suite.Race{Name: "by an id of another type: a number as a string, and the other way round, with and without a request of that id beside it", Cancelled: suite.Any, Others: suite.Answer},
@@ -119,7 +117,7 @@ func otherTypeRace() race {
 				for _, id := range try.asked {
 					p.requestWithID(id)
 				}
-				if !p.runs { // what ends at once has to be cancelled at once
+				if !p.runs { // quick requests have to be cancelled at once
 					p.cancel(try.cancel)
 				}
 			}
@@ -138,11 +136,11 @@ func otherTypeRace() race {
 // idAsString returns the id as a string.
 func idAsString(id wire.ID) wire.ID { return wire.StringID(id.Raw()) }
 
-// most is how many requests are in flight at once.
+// most is the maximum number of concurrent requests.
 const most = 50
 
-// halfRace has n requests run, of which it cancels a half that is drawn at random,
-// and the same in every run, one of them twice.
+// halfRace runs n requests and cancels half of them, one of them twice. The half is drawn at
+// random, with a fixed seed.
 func halfRace(n int) race {
 	return race{
 		Race:        suite.Race{Name: "a half, drawn at random, of several requests that run, one of them twice", Cancelled: suite.Any, Others: suite.Answer},
@@ -167,8 +165,8 @@ func halfRace(n int) race {
 	}
 }
 
-// mixedRace cancels a half of up to n requests that are made in one write, each
-// cancellation somewhere behind its request.
+// mixedRace cancels half of up to n requests that are sent in one write, each cancellation
+// somewhere after its request.
 func mixedRace(n int) race {
 	r := halfRace(n)
 	r.Name = "a half, drawn at random, of many requests, in the write that makes them"
@@ -187,12 +185,12 @@ func mixedRace(n int) race {
 	return r
 }
 
-// nothing are the capabilities of a client that a server can't ask anything:
-// many servers wait for the answer to a request of their own before they exit.
+// nothing is the capabilities of a client that a server can't send requests to: many servers wait
+// for the response to their own request before they exit.
 var nothing = map[string]any{}
 
-// runQuickRaces plays them one after the other, and ends by closing the server's input
-// right behind cancellations.
+// runQuickRaces runs the races one after the other, and ends by closing the server's input right
+// after cancellations.
 func runQuickRaces(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: nothing})
 	first := c
@@ -200,13 +198,13 @@ func runQuickRaces(ctx context.Context, t *suite.T) {
 		c = r.run(ctx, t, c, harmlessRequests(t, c))
 	}
 	t.Quiet(ctx, c)
-	if c == first { // else one that ended stands for it already
+	if c == first { // otherwise the server has already ended once
 		closeAfterCancellations(ctx, t, c)
 	}
 }
 
-// harmlessRequests makes requests that every server answers, in turn: pings, and those
-// for a list if there is one that is not long.
+// harmlessRequests returns alternating requests that every server answers: pings, and requests
+// for a list if there is a short one.
 func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	methods := []string{c.HarmlessMethod()}
 	if method := shortList(t); method != "" {
@@ -215,7 +213,7 @@ func harmlessRequests(t *suite.T, c *client.Conversation) frameMaker {
 	return func(id wire.ID, n int) []byte { return c.Request(id, methods[n%len(methods)], nil) }
 }
 
-// longList is the size, in bytes, from which on a list is not asked for often.
+// longList is the size in bytes from which a list is not requested repeatedly.
 const longList = 32 << 10
 
 func shortList(t *suite.T) string {
@@ -233,7 +231,7 @@ func shortList(t *suite.T) string {
 	}
 }
 
-// cancellationFrame is the notification that cancels the request with the id.
+// cancellationFrame returns the notification that cancels the request with the id.
 func cancellationFrame(id wire.ID) []byte {
 	return wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(id.Raw()), "reason": "the case wants to see what becomes of it"})
 }

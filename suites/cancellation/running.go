@@ -21,12 +21,12 @@ func runSlowCall(ctx context.Context, t *suite.T) {
 	after.judgeLaterCall(ctx, t, c)
 }
 
-// runSlowRaces races calls of a slow tool that run side by side.
+// runSlowRaces runs races with concurrent calls of a slow tool.
 func runSlowRaces(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	c := t.Conversation(ctx)
 	after := newCapacityCheck(ctx, t, c)
-	// On a busy machine it takes longer until what was seen to run is cancelled.
+	// On a busy machine it takes longer to cancel a call that was seen to run.
 	short, _ := t.Inventory.Slow(max(duration/5, c.Grace()), steps/2)
 	for _, r := range slowRaces() {
 		c = r.run(ctx, t, c, func(id wire.ID, _ int) []byte {
@@ -36,29 +36,35 @@ func runSlowRaces(ctx context.Context, t *suite.T) {
 	after.judgeLaterCall(ctx, t, c)
 }
 
-// The races that listen long enough for rules to judge what comes.
+// The races that listen long enough for rules to judge the outcome.
 var (
 	firstProgress = suite.Race{Name: "after the first progress", Cancelled: suite.Any}
 	withCall      = suite.Race{Name: "in the write that makes the call", Cancelled: suite.Any}
 )
 
-// severalSlow is how many calls of a slow tool run side by side.
+// severalSlow is the number of concurrent calls of a slow tool.
 const severalSlow = 6
 
-// slowRaces are those in which calls of a slow tool run.
+// slowRaces are the races with calls of a slow tool.
 func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} }
 
-// cancelSlowCall cancels a call after its first progress, another in the write that
-// makes it, for a cancellation that comes before its request is under way must
-// not get lost, and listens for as long as the calls would have taken.
+// cancelSlowCall cancels one call after its first progress, and another in the write that sends
+// it: a cancellation that comes before its request is processed must not get lost. It then
+// listens for as long as the calls would have taken.
 func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) {
 	id, from := startCall(ctx, t, c, slow)
 	runs := suite.IsRunning(ctx, c, from, id)
 	if runs && c.Cancel(ctx, id, "the case wants to see it stop") != nil {
-		return // the rules have nothing to see
+		return // there is nothing for the rules to judge
 	}
 	early := c.NewID()
-	_ = c.Send(ctx, c.Request(early, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once")), wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
+	call := c.Request(early, spec.MethodToolsCall, slow.WithToken("mcp-conform/at-once"))
+	if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {
+		_ = c.Send(ctx, call)
+		_ = c.Cancel(ctx, early, "")
+	} else {
+		_ = c.Send(ctx, call, wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": json.RawMessage(early.Raw())}))
+	}
 	// The second fence is sent when the first was answered: what was on its
 	// way when the cancellations were read has come by then.
 	requireFence(ctx, t, c)
@@ -72,8 +78,8 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	}
 }
 
-// startCall calls the tool with a progress token and returns the call's id, and
-// the position in the record behind which all that belongs to it stands.
+// startCall calls the tool with a progress token. It returns the call's id, and the position in
+// the transcript after which everything that belongs to it comes.
 func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {

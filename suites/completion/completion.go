@@ -1,6 +1,5 @@
-// Package completion provokes what the rules on completion judge: it asks for
-// values of the arguments of prompts and the variables of resource templates,
-// in order and not.
+// Package completion provokes what the rules on completion judge: it requests values for prompt
+// arguments and template variables, with valid and invalid requests.
 package completion
 
 import (
@@ -12,16 +11,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// Bounds on what is asked of a server.
+// Limits for real servers.
 const (
 	maxPrompts   = 8               // arguments of prompts
 	maxVariables = 8               // variables of templates
 	maxPages     = 20              // of the list of prompts
-	askTime      = 3 * time.Second // a request
-	allAsked     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
+	askTime      = 3 * time.Second // for each request
+	allAsked     = 8 * time.Second // for the requests of a case; the rest is skipped
 )
 
-// unknownName names no prompt and no argument.
+// unknownName is the name of no prompt and no argument.
 const unknownName = "mcp-conform-no-such-name"
 
 // Cases returns the cases of this area.
@@ -61,20 +60,20 @@ func Cases() []suite.Case {
 	}
 }
 
-// mayComplete reports whether completion may be asked for: 2024-11-05 has no word
-// for that, so there it is tried.
+// mayComplete reports whether completion may be requested. Revision 2024-11-05 has no capability
+// for it, so there it is tried.
 func mayComplete(t *suite.T) bool {
 	return t.Revision == spec.V20241105 || t.Inventory.Declares("completions")
 }
 
-// requireCompletion ends the case where completion is not declared.
+// requireCompletion ends the case if completion is not declared.
 func requireCompletion(t *suite.T) {
 	if !mayComplete(t) {
 		t.Skip("the server does not declare completions")
 	}
 }
 
-// completer asks one after the other, and no longer than is good.
+// completer sends completion requests one after the other, within time limits.
 type completer struct {
 	c     *client.Conversation
 	since time.Time
@@ -82,13 +81,13 @@ type completer struct {
 
 func newCompleter(c *client.Conversation) completer { return completer{c, time.Now()} }
 
-// complete asks for values and reports whether more may be asked after it.
+// complete requests values and reports whether more requests may follow.
 func (a completer) complete(ctx context.Context, params map[string]any) bool {
 	a.c.Do(ctx, spec.MethodComplete, params, client.Within(askTime))
 	return a.hasTime(ctx)
 }
 
-// hasTime reports whether more may be asked.
+// hasTime reports whether more requests may follow.
 func (a completer) hasTime(ctx context.Context) bool {
 	return ctx.Err() == nil && a.c.Alive() && time.Since(a.since) < allAsked
 }

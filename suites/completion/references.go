@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// completable is something that values can be asked for.
+// completable is a reference for which values can be requested.
 type completable struct {
 	ref  map[string]any
 	name string
@@ -37,8 +37,8 @@ func completables(t *suite.T) []completable {
 	return out
 }
 
-// completeAll asks for each with an empty value; for the first of either kind
-// with a beginning and in the context of other values, too.
+// completeAll requests values for each reference with an empty value, and for the first of each
+// kind also with a prefix and with other values as context.
 func completeAll(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	all := completables(t)
@@ -66,7 +66,7 @@ func completeAll(ctx context.Context, t *suite.T) {
 func completeUnknown(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	c := t.Conversation(ctx)
-	if c.Server().Declares("prompts") { // tools that were called since the last list may have changed it
+	if c.Server().Declares("prompts") { // tools called since the last list may have changed it
 		inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
 		t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
 	}
@@ -81,8 +81,8 @@ func completeUnknown(ctx context.Context, t *suite.T) {
 	a.probeInvalid(ctx, t, requests...)
 }
 
-// completeMalformed refers to something that exists where it can, so that nothing else
-// is wrong with the requests.
+// completeMalformed refers to existing items where possible, so that the requests have no other
+// fault.
 func completeMalformed(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	s := completable{promptRef(unknownName), unknownName}
@@ -103,7 +103,7 @@ func completeMalformed(ctx context.Context, t *suite.T) {
 	}...)
 }
 
-// completeUndeclared asks in the way that every server with completion understands.
+// completeUndeclared sends a request that every server with completion understands.
 func completeUndeclared(ctx context.Context, t *suite.T) {
 	if mayComplete(t) {
 		t.Skip("the server declares completions, or the revision has no word for it")
@@ -115,11 +115,11 @@ func completeUndeclared(ctx context.Context, t *suite.T) {
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{
 		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: askTime,
-	}) { // rules judge what it gets
+	}) { // rules judge the response
 	}
 }
 
-// probeInvalid asks what can't be answered, after a question that can.
+// probeInvalid sends invalid requests after a valid one as control.
 func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[string]any) {
 	control := t.Ordinary("")
 	if all := completables(t); len(all) > 0 {

@@ -15,29 +15,17 @@ import (
 
 const (
 	allActions           = "elicitation.response.all-actions-handled-2025-06-18"
+	allActionsStateless  = "elicitation.response.all-actions-handled-2026-07-28"
 	clientError          = "elicitation.response.client-error-handled"
 	acceptWithoutContent = "elicitation.response.url-accept-without-content"
 )
 
 type object = map[string]any
 
-// isURLMode reports whether the user is sent to a page.
+// isURLMode reports whether the elicitation sends the user to a page.
 func isURLMode(m *wire.Message) bool {
 	mode, _ := wire.Text(wire.At(m.Params(), "/mode"))
 	return mode == "url"
-}
-
-// acceptAny fills in a form, or agrees to visit a page. A form that is not
-// understood is declined.
-func acceptAny(m *wire.Message) []byte {
-	if isURLMode(m) {
-		return wire.NewResult(m.ID, object{"action": "accept"})
-	}
-	content, ok := client.FillIn(wire.At(m.Params(), "/requestedSchema"))
-	if !ok {
-		return wire.NewResult(m.ID, object{"action": "decline"})
-	}
-	return wire.NewResult(m.ID, object{"action": "accept", "content": content})
 }
 
 func respondWith(action string) func(m *wire.Message) []byte {
@@ -48,18 +36,17 @@ func respondWithError(code spec.Code, message string) func(m *wire.Message) []by
 	return func(m *wire.Message) []byte { return wire.NewError(m.ID, int64(code), message, nil) }
 }
 
-// responseVariation is one way to answer, and what is to be said of a server that does
-// not cope with it.
+// responseVariation is a way to respond, with the summary for a server that can't handle it.
 type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
-	works       bool // what follows may take long
+	works       bool // the server may need long after it
 	summary     string
 }
 
 var (
 	declining = responseVariation{allActions, respondWith("decline"), false, "The server does not answer a call after the user declines."}
-	accepting = responseVariation{allActions, acceptAny, true, "The server does not answer a call after the user accepts."}
+	accepting = responseVariation{allActions, suite.Accept, true, "The server does not answer a call after the user accepts."}
 )
 
 func responseVariations() []responseVariation {
@@ -72,14 +59,14 @@ func responseVariations() []responseVariation {
 }
 
 const (
-	// leastTime is what a call gets at least that the server may have forgotten.
+	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many such calls a server may cost us.
+	// maxMissed is how many such calls are waited for.
 	maxMissed = 2
 )
 
-// compareResponses holds each way to answer against another by which the tool is known
-// to come to its end: declining against accepting, all else against declining.
+// compareResponses compares each way to respond with another one after which the tool is known to
+// finish: declining with accepting, all others with declining.
 func compareResponses(ctx context.Context, t *suite.T) {
 	tools := elicitingTools(t)
 	caps := client.AllCapabilities(t.Revision)
@@ -104,7 +91,7 @@ func compareResponses(ctx context.Context, t *suite.T) {
 			continue
 		}
 		if errors.Is(declined.Err, client.ErrUnanswered) && !declined.EndedServer(ctx, c) && !try(tool, accepting, leastTime).Answered() {
-			continue // slow whatever is answered
+			continue // slow, whatever the response
 		}
 		if !declining.judge(ctx, t, c, declined) || missed >= maxMissed {
 			return
@@ -126,8 +113,8 @@ func compareResponses(ctx context.Context, t *suite.T) {
 	}
 }
 
-// repeatAfterVisit repeats a call that was refused until a page is visited, as a client
-// does whose user has been there.
+// repeatAfterVisit repeats a call that was refused until the user visits a page, as a client does
+// after the visit.
 func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventory.Tool, n *suite.Nested) {
 	if n.Answered() {
 		if code, ok := n.Message.ErrorCode(); ok && spec.Code(code) == spec.CodeURLElicitation {
@@ -136,13 +123,20 @@ func repeatAfterVisit(ctx context.Context, c *client.Conversation, tool inventor
 	}
 }
 
-// judge judges the effect of the answer, and whether the server still responds.
+// judge judges the effect of the response. It reports whether the server still responds.
 func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, n *suite.Nested) bool {
+	if n.IsInputRequired() { // it requests input again, or the client had no response
+		return true
+	}
+	requirement := v.requirement
+	if requirement == allActions && t.Revision.Era() == spec.Stateless {
+		requirement = allActionsStateless
+	}
 	if !n.HasRequest(spec.MethodElicit) {
-		return n.Answered() // this time it did not ask, and nobody knows why
+		return n.Answered() // it sent no request this time, for unknown reasons
 	}
 	d := verdict.Deviation{
-		Requirement: v.requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
+		Requirement: requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
 		Seen: suite.Describe(n.Reply), At: n.Positions(spec.MethodElicit),
 	}
 	switch {
@@ -151,13 +145,13 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 			t.Deviates(c, d)
 			return false
 		}
-		t.Kept(v.requirement)
+		t.Kept(requirement)
 	case errors.Is(n.Err, client.ErrEnded), n.EndedServer(ctx, c):
 		t.Deviates(c, d)
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):
 		if c.Fence(ctx) != nil {
-			return false // slow, or gone: nothing is known
+			return false // slow or gone: the outcome is unknown
 		}
 		if !v.works {
 			t.Deviates(c, d)
@@ -168,9 +162,8 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	return true
 }
 
-// judgeVisit judges what follows when the user agrees to visit a page, for which
-// there is nothing to hand in. That the tool wants to see the visit first is
-// its good right.
+// judgeVisit judges the result after the user agrees to visit a page, for which there is no
+// content. The tool may insist on the visit first.
 func judgeVisit(t *suite.T, c *client.Conversation, declined, n *suite.Nested) {
 	if !n.Answered() || declined.Message.IsError() {
 		return

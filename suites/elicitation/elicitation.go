@@ -1,5 +1,5 @@
-// Package elicitation checks what a server does that asks its client's user:
-// whether it may ask, and whether it copes with every answer.
+// Package elicitation checks a server that sends elicitation requests: whether it may, and
+// whether it handles every response.
 package elicitation
 
 import (
@@ -34,7 +34,7 @@ func Cases() []suite.Case {
 		{
 			ID:           "elicitation.answers",
 			Title:        "Accepts, declines and cancels elicitations, submits invalid content, and returns errors",
-			Requirements: []string{allActions, clientError, acceptWithoutContent, validated},
+			Requirements: []string{allActions, allActionsStateless, clientError, acceptWithoutContent, validated},
 			Provokes:     []string{"elicitation.url.", "elicitation.complete.", "elicitation.required-error."},
 			Needs:        []string{"tools"},
 			Run:          compareResponses,
@@ -43,9 +43,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// Bounds on what a server is asked to do.
+// Limits for real servers.
 const (
-	maxAskers = 4 // called again and again
+	maxAskers = 4 // tools that are called repeatedly
 	callTime  = 3 * time.Second
 )
 
@@ -58,8 +58,8 @@ func callElicitingTools(ctx context.Context, t *suite.T) {
 	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
-// declareOneMode declares elicitation without a mode, which means forms, and then
-// pages alone.
+// declareOneMode declares elicitation without a mode, which means form mode, and then only URL
+// mode.
 func declareOneMode(ctx context.Context, t *suite.T) {
 	tools := elicitingTools(t)
 	for _, modes := range []map[string]any{{}, {"url": map[string]any{}}} {

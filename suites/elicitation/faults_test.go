@@ -48,8 +48,8 @@ func fault(t *testing.T, id string) func() refserver.Seams {
 	return f.Seams
 }
 
-// slow has calls of tools whose answer begins with such a text take longer
-// than the client waits for.
+// slow delays the response to calls of tools whose text satisfies when, beyond the client's
+// timeout.
 func slow(when func(text string) bool) func() refserver.Seams {
 	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
@@ -64,7 +64,7 @@ func slow(when func(text string) bool) func() refserver.Seams {
 	})
 }
 
-// wantsVisit has a tool wait for the visit that the user agreed to.
+// wantsVisit makes a tool wait for the visit that the user agreed to.
 func wantsVisit() refserver.Seams {
 	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)

@@ -28,7 +28,7 @@ func initiatorCase() suite.Case {
 func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 	tools := elicitingTools(t)
 	script := client.NewAnswers(client.AllCapabilities(t.Revision))
-	script.Set(spec.MethodElicit, acceptAny)
+	script.Set(spec.MethodElicit, suite.Accept)
 	sent, other := t.Start(ctx, client.Options{Answer: script.Answer}), t.Start(ctx, client.Options{})
 	given := func() []string { return elicitationIDs(sent.Record.From(0)) }
 	for _, tool := range tools {
@@ -39,7 +39,7 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 	if len(given()) == 0 {
 		t.GiveUp("no tool that may be called sent the user to a page")
 	}
-	t.Quiet(ctx, sent) // the end of a visit may be told behind the answer
+	t.Quiet(ctx, sent) // the completion of a visit may be announced after the response
 	told := false
 	for _, e := range sent.Record.From(0) {
 		told = told || completedElicitation(e, given()) != ""
@@ -63,8 +63,7 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 	t.Kept(onlyToInitiator)
 }
 
-// elicitationIDs returns the ids of the visits that the server asked for, by a
-// request or by an error.
+// elicitationIDs returns the ids of the URL elicitations in requests and errors of the server.
 func elicitationIDs(events []*transcript.Event) []string {
 	var out []string
 	for _, m := range transcript.Messages(events, transcript.Received) {
@@ -81,7 +80,7 @@ func elicitationIDs(events []*transcript.Event) []string {
 	return out
 }
 
-// completedElicitation returns which of the visits the event says to be over, or "".
+// completedElicitation returns the id of the elicitation that the event completes, or "".
 func completedElicitation(e *transcript.Event, ids []string) string {
 	if e.Kind != transcript.Received {
 		return ""

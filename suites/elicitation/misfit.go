@@ -19,11 +19,11 @@ import (
 
 const validated = "elicitation.response.validated"
 
-// misfit stands in the place of a word from a list, a number or a truth value.
+// misfit is the value in place of an enum value, a number or a boolean.
 const misfit = "mcp-conform-does-not-fit"
 
-// misfitFor returns the spoiled form for an elicitation, or nil if m is none or its
-// form cannot be spoiled.
+// misfitFor returns the spoiled form for an elicitation, or nil if m is not a form elicitation or
+// its form cannot be spoiled.
 func misfitFor(m *wire.Message) *misfitForm {
 	if m == nil || isURLMode(m) {
 		return nil
@@ -34,7 +34,7 @@ func misfitFor(m *wire.Message) *misfitForm {
 // misfitForm is a filled-in form with one field whose value its schema forbids.
 type misfitForm struct {
 	content object
-	fitting string // what the field would hold, as text
+	fitting string // a valid value of the field, as text
 }
 
 // newMisfitForm fills in a form, with one field that violates its schema. It returns nil
@@ -62,8 +62,8 @@ func newMisfitForm(schema jsontext.Value) *misfitForm {
 
 var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
-// maskValues returns the result with the spoiled value, and the fitting one, replaced
-// by the same character, so that two results can be compared.
+// maskValues returns the result with the spoiled value and the valid one replaced by the same
+// character, so that two results can be compared.
 func (f *misfitForm) maskValues(r *client.Reply) string {
 	text := unquoted.Replace(string(r.Message.Result()))
 	text = strings.ReplaceAll(text, misfit, "\x00")
@@ -73,10 +73,9 @@ func (f *misfitForm) maskValues(r *client.Reply) string {
 	return strings.ReplaceAll(text, f.fitting, "\x00")
 }
 
-// sendMisfit hands in a form with a field that does not fit, and, if the tool
-// succeeds and its result shows that value, a form that fits. A tool that
-// responds to both in the same way has not checked the form. Otherwise its words
-// may say that the value was refused, so that is only noted.
+// sendMisfit submits a form with an invalid field. If the tool succeeds and its result shows that
+// value, it also submits a valid form. A tool with equal results for both has not validated the
+// form. Otherwise its result may say that the value was refused, so that is only noted.
 func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	handIn := func(spoils bool) *suite.Nested {
 		handedIn := false
@@ -121,9 +120,9 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 	t.Deviates(c, d)
 }
 
-// judgeMisfit judges a tool that fails with the spoiled form, by its response to a
-// fitting one. If that fails as well, the tool may fail for another reason, unless
-// the configuration says that it asks the user.
+// judgeMisfit judges a tool that fails with the spoiled form, by its response to a valid one. If
+// that fails as well, the tool may fail for another reason, unless the configuration says that it
+// sends elicitation requests.
 func judgeMisfit(t *suite.T, c *client.Conversation, tool inventory.Tool, n, control *suite.Nested) {
 	promised := slices.ContainsFunc(t.Inventory.Known(inventory.AsksElicitation), func(k inventory.Known) bool {
 		return k.Promised && k.Tool == tool.Name

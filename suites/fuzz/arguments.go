@@ -16,15 +16,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// toolCall is a call of a tool that was answered.
+// toolCall is an answered tool call.
 type toolCall struct {
 	tool        string
 	proof       generate.Proof
 	arguments   jsontext.Value
-	asked, told int // where in the record
+	asked, told int // positions in the transcript
 	answer      *wire.Message
-	// disturbed: it was cancelled, or the server asked the client something
-	// meanwhile, so that it may be the cause.
+	// disturbed is set if the call was cancelled, or if the server sent the client a request
+	// during it: either may be the cause.
 	disturbed bool
 }
 
@@ -32,12 +32,11 @@ func (c *toolCall) failed() bool {
 	return c.answer.IsError() || string(wire.At(c.answer.Result(), "/isError")) == "true"
 }
 
-// validArguments looks for tools that refuse what their schemas permit. A tool
-// may well fail for other reasons than its arguments, so a result that says that
-// it failed has to say that they were not valid.
+// validArguments looks for tools that refuse arguments that their schemas permit. A tool may fail
+// for other reasons, so a failed result counts only if it says that the arguments are invalid.
 func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return hasListChanged(t, 0, len(t.Events)) }) {
-		return nil // a tool may have gone
+		return nil // the tool may have been removed
 	}
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
@@ -65,12 +64,11 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-// invalidity is how libraries say that arguments are not valid.
+// invalidity matches the wording of libraries for invalid arguments.
 var invalidity = regexp.MustCompile(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
 
-// mayHaveOtherCause reports whether an error speaks of something else than the arguments:
-// of how tools have to be called, of what the user has to do first, or of the
-// name.
+// mayHaveOtherCause reports whether an error is about something other than the arguments: the way
+// to call the tool, a required user action, or the name.
 func mayHaveOtherCause(m *wire.Message) bool {
 	code, _ := m.ErrorCode()
 	text, _ := wire.Text(wire.At(m.Member("error"), "/message"))
@@ -79,8 +77,8 @@ func mayHaveOtherCause(m *wire.Message) bool {
 		strings.Contains(text, "unknown tool") || strings.Contains(text, "not found") || strings.Contains(text, "no such tool")
 }
 
-// invalidArguments looks for tools that take what their schemas forbid, and what
-// nobody can have made fit.
+// invalidArguments looks for tools that accept arguments that their schemas forbid and that no
+// conversion makes valid.
 func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
@@ -101,8 +99,8 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-// answeredCalls returns the calls of a conversation that were answered and that hold
-// nothing odd but their arguments.
+// answeredCalls returns the answered calls of a conversation that are odd at most in their
+// arguments.
 func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 	if o.Offer == nil {
 		return nil
@@ -115,7 +113,7 @@ func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 			continue
 		}
 		if slices.ContainsFunc(d.WithID(m.ID), func(q *transcript.Request) bool { return q != r && q.Event.Seq < e.Seq }) {
-			continue // nobody knows which of two is answered
+			continue // it is unclear which of the two got the response
 		}
 		if c := readCall(o, t, r.Event, r.Message); c != nil {
 			c.answer, c.told = m, e.Seq
@@ -126,8 +124,8 @@ func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 	return out
 }
 
-// readCall reads a call; nil where the message is none, or holds more than what a
-// call needs.
+// readCall parses a call; nil if the message is not a call, or has more members than a call
+// needs.
 func readCall(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
 	op := o.Operation(t, m.ID)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {

@@ -27,7 +27,7 @@ const (
 	takes   = "The server's tool accepts arguments that break its inputSchema."
 )
 
-// lawsCalled are laws by their names.
+// lawsCalled returns laws by their ids.
 func lawsCalled(names ...string) []fuzz.Law {
 	return slices.DeleteFunc(lawbook.Laws(), func(l fuzz.Law) bool { return !slices.Contains(names, l.ID) })
 }
@@ -52,7 +52,7 @@ func cancelling(id int64) script.Operation {
 	}
 }
 
-// onCalls answers calls of one tool otherwise; nil leaves the answer as it is.
+// onCalls replaces the responses to calls of one tool; nil keeps a response as it is.
 func onCalls(tool string, answer func(arguments string) (any, *refserver.Error)) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
@@ -70,8 +70,8 @@ func content(text string, isError bool) any {
 	return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}, "isError": isError}
 }
 
-// withoutRoots keeps the server from asking for the roots, which it does once it
-// is initialized, and so perhaps while it works on the first call.
+// withoutRoots keeps the server from requesting the roots, which it does after initialization and
+// possibly during the first call.
 func withoutRoots(seams func() refserver.Seams) func() refserver.Seams {
 	return func() refserver.Seams {
 		var s refserver.Seams
@@ -87,8 +87,7 @@ func withoutRoots(seams func() refserver.Seams) func() refserver.Seams {
 	}
 }
 
-// TestArguments: what tools make of their arguments is noted where nothing else
-// can be meant.
+// TestArguments checks that tools with obviously wrong argument handling are noted.
 func TestArguments(t *testing.T) {
 	x, y := `{"text":"x"}`, `{"text":"y"}`
 	refusal := func(code spec.Code, message string) func() refserver.Seams {
@@ -153,8 +152,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// TestArgumentsFaultless: a search finds nothing of the kind on the right server,
-// though every tool is called, and finds what is there on a wrong one.
+// TestArgumentsFaultless checks that a search finds no argument faults on a conforming server,
+// although every tool is called, and that it finds them on a faulty one.
 func TestArgumentsFaultless(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -17,8 +17,9 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// BenchmarkSearch is how many requests a second are made and judged, every rule
-// on, and what work one of them is; an operation is one sequence. No tool is called, for some take their time.
+// BenchmarkSearch measures the requests per second that are sent and judged by all rules and
+// laws, and the CPU time of each. An operation is one sequence. No tool is called, because some
+// take their time.
 func BenchmarkSearch(b *testing.B) {
 	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
 		b.Run(string(over), func(b *testing.B) {
@@ -38,16 +39,16 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// work reports how much was worked for a request, the server's own work with it:
-// that tells more than the time where other programs are busy, too.
+// work reports the CPU time of a request, including the server's. It is more reliable than
+// elapsed time while other programs run.
 func work(b *testing.B, used time.Duration, requests int) {
 	b.ReportMetric(float64(used.Microseconds())/float64(requests), "cpu-µs/request")
 }
 
-// BenchmarkPump is what a client could reach that judges nothing: the same
-// server is asked as fast as it answers, and the lines are counted.
+// BenchmarkPump measures the upper bound for a client that judges nothing: it sends requests to
+// the same server as fast as it answers, and counts the lines.
 func BenchmarkPump(b *testing.B) {
-	const together, most = 64, 10_000 // a transcript is bounded: after so many events another conversation begins
+	const together, most = 64, 10_000 // a transcript is bounded: after that many events a new conversation begins
 	d, stop := suitetest.ReferenceOver(spec.Stdio, refserver.Options{})
 	defer stop()
 	open := func() *client.Conversation {

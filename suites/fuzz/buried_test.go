@@ -26,8 +26,8 @@ var (
 	limit      = flag.Duration("buried.time", time.Minute, "how long one search may last")
 )
 
-// search looks for a buried fault, and returns the finding on what it breaks,
-// nil for none, and how many requests were made.
+// search searches for a buried fault. It returns the finding on the requirement that the fault
+// breaks, nil if there is none, and the report.
 func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, length time.Duration) (*fuzz.Finding, *fuzz.Report) {
 	t.Helper()
 	var found *fuzz.Finding
@@ -47,7 +47,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 	return found, report
 }
 
-// TestBuriedFaultsAreFound samples a few that show soon.
+// TestBuriedFaultsAreFound tests a sample of faults that are found quickly.
 func TestBuriedFaultsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes half a minute")
@@ -70,7 +70,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 	}
 }
 
-// chosen reports whether a buried fault is among those that were asked for.
+// chosen reports whether a buried fault was selected.
 func chosen(id string) bool {
 	return slices.ContainsFunc(strings.Split(*onlyBuried, ","), func(part string) bool { return strings.Contains(id, part) })
 }
@@ -83,7 +83,7 @@ func describeGrowth(r *fuzz.Report) []string {
 	return out
 }
 
-// TestBuriedFaultsHaveRequirements: they break what the catalogue has.
+// TestBuriedFaultsHaveRequirements checks that the requirements that they break exist.
 func TestBuriedFaultsHaveRequirements(t *testing.T) {
 	seen := map[string]bool{}
 	for _, f := range faults.Buried() {
@@ -100,7 +100,7 @@ func TestBuriedFaultsHaveRequirements(t *testing.T) {
 	}
 }
 
-// TestBuriedFaultsStayHidden: no case of a run shows them.
+// TestBuriedFaultsStayHidden checks that no case of a run finds them.
 func TestBuriedFaultsStayHidden(t *testing.T) {
 	if !*hidden {
 		t.Skip("it takes minutes; -buried.hidden asks for it")

@@ -28,19 +28,18 @@ const (
 	tableEnd   = "<!-- end -->"
 )
 
-// row is what was measured of a fault.
+// row has the measurements of a fault.
 type row struct {
 	id    string
 	seeds int
 	limit time.Duration
 	times []time.Duration
-	// cases, requests, operations and sizes are those of the searches that found
-	// it: the first two until it was seen first, the others of what it was
-	// shrunk to.
+	// cases, requests, operations and sizes are those of the searches that found the fault: the
+	// first two until it was found, the others after shrinking.
 	cases, requests, operations, sizes []int
 }
 
-// String is the row as the table has it.
+// String returns the row in the format of the table.
 func (r *row) String() string {
 	text := fmt.Sprintf("| `%s` | %d of %d | %v |", r.id, len(r.times), r.seeds, r.limit)
 	if len(r.times) == 0 {
@@ -49,9 +48,9 @@ func (r *row) String() string {
 	return text + fmt.Sprintf(" %.1f s | %d | %d | %d | %d |", median(r.times).Seconds(), median(r.cases), median(r.requests), median(r.operations), median(r.sizes))
 }
 
-// TestBuriedTable measures how soon each buried fault is found, and how small
-// what shows it becomes. Seeds come from 1 on, so that the same scripts are
-// begun with each time; what is varied later hangs on which answer comes first.
+// TestBuriedTable measures how soon each buried fault is found, and how far the script that shows
+// it shrinks. Seeds start at 1, so that a search begins with the same scripts each time; later
+// variations depend on the order of responses.
 func TestBuriedTable(t *testing.T) {
 	if *measured == 0 {
 		t.Skip("it takes hours; -buried.seeds asks for it")
@@ -79,7 +78,7 @@ func TestBuriedTable(t *testing.T) {
 			good++
 		}
 		fmt.Fprintln(os.Stdout, one.String())
-		if *written { // each at once, for what was measured by then is not lost
+		if *written { // after each fault, so that an abort loses no measurements
 			if err := writeTable(&one); err != nil {
 				t.Fatal(err)
 			}
@@ -91,11 +90,10 @@ func TestBuriedTable(t *testing.T) {
 	}
 }
 
-// promised is how many of the buried faults at least are found with nine seeds
-// of ten.
+// promised is the minimum number of buried faults that nine of ten seeds find.
 const promised = 25
 
-// writeTable puts a row into the page, in the place of that of the same fault.
+// writeTable writes a row into the page, in place of the old one of the same fault.
 func writeTable(r *row) error {
 	page, err := os.ReadFile(tableFile)
 	if err != nil {
@@ -125,10 +123,10 @@ func writeTable(r *row) error {
 		out = append(out, line)
 	}
 	text := before + strings.Join(out, "\n") + "\n\n" + tableEnd + after
-	return os.WriteFile(tableFile, []byte(text), 0o644) //nolint:gosec // a page that all may read
+	return os.WriteFile(tableFile, []byte(text), 0o644) //nolint:gosec // the page is public
 }
 
-// TestBuriedTableIsWhole: the page speaks of each buried fault, and of no other.
+// TestBuriedTableIsWhole checks that the page has a row for each buried fault, and no others.
 func TestBuriedTableIsWhole(t *testing.T) {
 	page, err := os.ReadFile(tableFile)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package fuzz has the laws by which the fuzzer judges the results of what
-// it sent. The passive rules are the first of them, and the stateful ones: the
-// session that they share is the model of what is subscribed, which level is
-// set, which tasks there are and which requests are in flight.
+// Package fuzz has the laws by which the fuzzer judges the responses to its messages. The passive
+// rules come first, and are the only stateful laws: their shared session models the
+// subscriptions, the log level, the tasks and the requests in progress.
 package fuzz
 
 import (
@@ -23,7 +22,7 @@ const (
 	freeResources   = "cancellation.free-resources"
 )
 
-// Laws returns all laws but that of the passive rules.
+// Laws returns all laws except the passive rules.
 func Laws() []fuzz.Law {
 	return []fuzz.Law{
 		{
@@ -71,10 +70,9 @@ func Laws() []fuzz.Law {
 	}
 }
 
-// invalidParams holds what was provably invalid against what was answered. What
-// rules judge by themselves (cursors and levels) is left to them. Lists need no
-// params, so a server may well look at none; _meta that is no object, and a
-// tool's own result, are gentle matters, too.
+// invalidParams reports results for requests whose params are provably invalid. It leaves cursors
+// and levels to the rules. It skips lists, because they need no params and a server may ignore
+// them, and failed tool results. An invalid _meta is only noted.
 func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
@@ -123,7 +121,7 @@ func callsTool(t *script.Conversation) bool {
 	return false
 }
 
-// hasListChanged reports whether the server said that a list changed.
+// hasListChanged reports whether the server announced a changed list.
 func hasListChanged(t *script.Conversation, from, to int) bool {
 	for _, m := range transcript.Messages(t.Events[from:min(to, len(t.Events))]) {
 		switch m.Method {

@@ -20,7 +20,7 @@ import (
 	lawbook "github.com/mcp-conform/mcp-conform/suites/fuzz"
 )
 
-// laws are all that hold by themselves.
+// laws returns the passive rules and all other laws.
 func laws() []fuzz.Law {
 	out := []fuzz.Law{fuzz.Passive(ruleset.All())}
 	for _, l := range lawbook.Laws() {
@@ -31,8 +31,8 @@ func laws() []fuzz.Law {
 	return out
 }
 
-// TestFaultless: nothing that is sent makes the right server break a law. How
-// long that is tried is said by MCP_CONFORM_FUZZ_TIME.
+// TestFaultless checks that nothing makes the conforming server break a law.
+// MCP_CONFORM_FUZZ_TIME sets the duration.
 func TestFaultless(t *testing.T) {
 	t.Parallel()
 	length := 4 * time.Second
@@ -79,7 +79,7 @@ func operations(f *fuzz.Finding) string {
 	return text
 }
 
-// evidence is what was said around that which shows the finding.
+// evidence returns the events around those that show the finding.
 func evidence(f *fuzz.Finding) string {
 	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) || len(f.At) == 0 {
 		return ""
@@ -100,8 +100,7 @@ var (
 	legalSeed = flag.Uint64("fuzz.legal.seed", 1, "the seed of these searches")
 )
 
-// TestLegalVariations: what is odd and permitted breaks no law either, over each
-// transport.
+// TestLegalVariations checks that no legal variation breaks a law, over any transport.
 func TestLegalVariations(t *testing.T) {
 	if *legalTime == 0 {
 		t.Skip("it takes minutes; -fuzz.legal asks for it")

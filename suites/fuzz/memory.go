@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// growingMemory looks for servers that take more and more of it.
+// growingMemory looks for servers whose memory keeps growing.
 func growingMemory(o *fuzz.Outcome) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
@@ -34,7 +34,7 @@ func growingMemory(o *fuzz.Outcome) []fuzz.Breach {
 
 func describeGrowth(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
-// isMeasured reports whether it could be said of an outcome whether the memory grows.
+// isMeasured reports whether the growth of the memory could be measured.
 func isMeasured(o *fuzz.Outcome, _ string) bool {
 	for _, t := range o.Conversations {
 		for _, g := range t.Growths {

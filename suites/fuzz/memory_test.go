@@ -24,7 +24,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// keepingVariable makes the test binary run as a server that keeps something.
+// keepingVariable makes the test binary run as a server that leaks memory.
 const keepingVariable = "MCP_CONFORM_TEST_KEEPING"
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 	os.Exit(refserver.ServeStdio(context.Background(), os.Stdin, os.Stdout, os.Stderr, nil, refserver.Options{Seams: keeping(what)}))
 }
 
-// keeping returns the seams of a server that keeps 64 KiB of something.
+// keeping returns the seams of a server that leaks 64 KiB for each request of a kind.
 func keeping(what string) refserver.Seams {
 	var mu sync.Mutex
 	var kept [][]byte
@@ -96,8 +96,8 @@ func repeating(method, params string) script.Script {
 	return script.Script{Revision: spec.V20251125, Operations: []script.Operation{{Do: script.Repeat, Method: method, Message: m.Bytes()}}}
 }
 
-// TestMemory: a server that keeps something of each request is noted, and of
-// each that is cancelled in other words; one that keeps some is not.
+// TestMemory checks that a server that leaks memory with each request, or with each cancelled
+// one, is noted, with different summaries. A server that keeps only some is not.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")
@@ -148,7 +148,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestMemoryOfSlowTools: what takes long is not asked for many times.
+// TestMemoryOfSlowTools checks that slow requests are not repeated many times.
 func TestMemoryOfSlowTools(t *testing.T) {
 	p := script.Player{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
 	o := &fuzz.Outcome{Playback: p.Play(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))}
@@ -157,8 +157,8 @@ func TestMemoryOfSlowTools(t *testing.T) {
 	}
 }
 
-// TestMemorySearched: a search finds what is kept, makes sure of it and can play
-// it again; where nobody can weigh the server it says so at once.
+// TestMemorySearched checks that a search finds a leak, confirms it and can replay it. If the
+// server's memory can't be measured, the search says so at once.
 func TestMemorySearched(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes some seconds")

@@ -11,9 +11,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// staysAlive looks for servers that ended by themselves, or that answer no more. A
-// request that was left unanswered by that is a matter of the rules; here it is
-// what no request waited for. Over HTTP the process is not seen.
+// staysAlive looks for servers that ended by themselves or became unresponsive. If a request was
+// left unanswered, the rules judge that; this law covers the other causes. It works only over
+// stdio, because over HTTP the process is not visible.
 func staysAlive(o *fuzz.Outcome) []fuzz.Breach {
 	if o.Transport != spec.Stdio {
 		return nil
@@ -36,7 +36,7 @@ func unexpectedEnd(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, 
 	if end < 0 {
 		what = "The server stops answering after "
 	}
-	s := findSuspects(o, t, t.Events) // what was just being sent at the end may stand behind it
+	s := findSuspects(o, t, t.Events) // the message that was just being sent may come after the end in the transcript
 	if s.last == nil {
 		return verdict.Deviation{}, false
 	}
@@ -52,29 +52,29 @@ func unexpectedEnd(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, 
 		d.Permitted = "a server that runs until its input is closed"
 		cause = s.last
 	default:
-		return d, false // the rules speak of the request
+		return d, false // the rules report the request
 	}
 	d.Seen, d.At = "after "+excerpt(cause.Raw), []int{cause.Seq}
 	return d, true
 }
 
-// suspects are what was sent and may be what the server ended of.
+// suspects are the sent messages that may have ended the server.
 type suspects struct {
 	last *transcript.Event
-	open int // requests without an answer
+	open int // requests without a response
 	all  []suspect
 }
 
-// suspect is a message, or a line that is none.
+// suspect is a message, or a line that is not a message.
 type suspect struct {
 	event   *transcript.Event
 	id      wire.ID // of a request
-	illegal int     // how far the text is from being valid
-	own     bool    // no operation made it, so it is plain: a fence, most often
+	illegal int     // how far the text is from valid
+	own     bool    // no operation of the script sent it, so it is ordinary, usually a fence
 }
 
-// findSuspects follows what the server outlived: a request with its answer, and
-// any other line once a request behind it was answered.
+// findSuspects removes everything that the server survived: requests with a response, and other
+// lines once a later request was answered.
 func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
 	answered := slices.ContainsFunc(o.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
@@ -89,7 +89,7 @@ func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.
 			for i := range e.Messages() {
 				m := &e.Frame.Messages[i]
 				if m.Method == spec.MethodInitialized {
-					continue // who ends of that was never there
+					continue // initialized ends no server
 				}
 				one := suspect{event: e}
 				switch {
@@ -116,7 +116,7 @@ func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.
 	return s
 }
 
-// clear takes away what an answer clears of suspicion.
+// clear removes the suspects that a response clears.
 func (s *suspects) clear(answered wire.ID) {
 	i := slices.IndexFunc(s.all, func(one suspect) bool { return one.id.Present() && one.id.Same(answered) })
 	if i < 0 {
@@ -129,8 +129,8 @@ func (s *suspects) clear(answered wire.ID) {
 	})
 }
 
-// worst returns the worst of the lines that nobody has to read, and how bad it
-// is: 0 where something else may have been it, too.
+// worst returns the most illegal suspect and its illegality; 0 if an ordinary message may be the
+// cause too.
 func (s *suspects) worst() (worst *transcript.Event, illegal int) {
 	for i := range s.all {
 		one := &s.all[i]
@@ -149,11 +149,11 @@ const (
 	unreadable
 )
 
-// illegalityOf says whether a frame of ours is JSON-RPC at all.
+// illegalityOf returns how far a sent frame is from valid JSON-RPC.
 func illegalityOf(e *transcript.Event) int {
 	switch {
 	case len(e.Raw) == 0:
-		return 0 // an empty line says nothing
+		return 0 // an empty line shows nothing
 	case len(e.Frame.Problems) > 0 && !e.Frame.Readable(), e.Frame.Has(wire.InvalidUTF8), e.Frame.Has(wire.NotJSON), e.Frame.Has(wire.TrailingText):
 		return unreadable
 	}
@@ -165,7 +165,7 @@ func illegalityOf(e *transcript.Event) int {
 	return 0
 }
 
-// endPosition returns where the server ended by itself, -1 where it did not.
+// endPosition returns the position at which the server ended by itself, -1 if it did not.
 func endPosition(t *script.Conversation) int {
 	for i, e := range t.Events {
 		switch e.Kind {

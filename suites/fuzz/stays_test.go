@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// TestWhoEndsTheServer: of an end is blamed what the server can have ended of,
-// and no line that it outlived, or that stands beside another suspect.
+// TestWhoEndsTheServer checks that an end is attributed only to messages that may have caused it,
+// not to lines that the server survived, and not if there are several suspects.
 func TestWhoEndsTheServer(t *testing.T) {
 	deep := script.Operation{
 		Do: script.Send, Method: spec.MethodPing, Message: script.Message{

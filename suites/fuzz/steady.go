@@ -11,14 +11,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// pure are the requests whose answers hang on nothing but their params, as long
-// as nothing changes.
+// pure are the requests whose results depend only on their params, as long as nothing changes.
 var pure = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList,
 }
 
-// equalResponses compares the answers to equal requests of a conversation. The
-// specification does not ask for that.
+// equalResponses compares the responses to equal requests in a conversation. The specification
+// does not require them to be equal.
 func equalResponses(o *fuzz.Outcome) []fuzz.Breach {
 	if slices.ContainsFunc(o.Conversations, callsTool) {
 		return nil
@@ -28,7 +27,7 @@ func equalResponses(o *fuzz.Outcome) []fuzz.Breach {
 		if hasListChanged(t, 0, len(t.Events)) {
 			continue
 		}
-		first := map[string]transcript.Message{} // the response to a request, by that without its id
+		first := map[string]transcript.Message{} // the response to a request, by the request without its id
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events, transcript.Received) {
 			r := d.Of(m)

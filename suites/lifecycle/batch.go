@@ -12,13 +12,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sendBatchedInitialize sends initialize in a batch, alone and with a ping, and a
-// sound initialize behind both, whose answer shows that they were read.
+// sendBatchedInitialize sends initialize in a batch, alone and with a ping, and then a valid
+// initialize, whose response shows that both batches were read.
 func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	from := c.Record.Len()
 	alone, beside := c.NewID(), c.NewID()
-	// Where this can't be written, the server has ended: initialize shows it.
+	// If this can't be sent, the server has ended, and initialize shows it.
 	_ = c.Send(ctx,
 		joinAsArray(wire.NewRequest(alone, spec.MethodInitialize, c.InitializeParams())),
 		joinAsArray(
@@ -46,7 +46,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 			case m.ID.Same(alone) || m.ID.Same(beside):
 				answers[m.ID.Key()] = &client.Reply{Event: e, Message: m}
 			case !m.ID.Present() || m.ID.IsNull():
-				refusals++ // of a batch as a whole
+				refusals++ // refusal of a batch as a whole
 			}
 		}
 		return len(answers)+refusals == 2

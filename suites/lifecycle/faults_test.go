@@ -164,7 +164,7 @@ func with(v any, pairs ...any) map[string]any {
 	return out
 }
 
-// undeclaring declares nothing, and answers lists with err unless it is nil.
+// undeclaring declares no capabilities, and answers lists with err unless it is nil.
 func undeclaring(err *fail) func() refserver.Seams {
 	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
 		switch c.Method {
@@ -218,8 +218,8 @@ func onBatch(f func(raw []byte) refserver.FrameAction) func() refserver.Seams {
 	}
 }
 
-// deafWhileWaiting answers one ping, so that it is known to have pings, and
-// nothing more while a request of its own is unanswered.
+// deafWhileWaiting answers one ping, to show that it supports pings, and then nothing while a
+// request of its own is unanswered.
 func deafWhileWaiting() refserver.Seams {
 	var mu sync.Mutex
 	waiting, pinged := map[*refserver.Session]bool{}, map[*refserver.Session]bool{}
@@ -247,7 +247,7 @@ func deafWhileWaiting() refserver.Seams {
 	}
 }
 
-// deafAfterRefusals answers nothing once it has refused n times to initialize.
+// deafAfterRefusals stops responding after n refusals of initialize.
 func deafAfterRefusals(n int) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
@@ -267,8 +267,7 @@ func deafAfterRefusals(n int) func() refserver.Seams {
 	}
 }
 
-// fault is a way to misbehave, and what is to be said of it: nothing where it
-// is permitted, and no more than that.
+// fault is a misbehavior with its exact findings; none if it is permitted.
 type fault struct {
 	name, judge string
 	seams       func() refserver.Seams
@@ -279,7 +278,7 @@ func (f fault) run(t *testing.T, rev spec.Revision) {
 	suitetest.TryRuled(t, lifecycle.Cases(), f.name, f.judge, rev, f.seams, f.want)
 }
 
-// Over HTTP a request can be refused by a status alone.
+// Over HTTP a request can be refused by status alone.
 func TestShutdownRefusedByStatus(t *testing.T) {
 	const noShutdown = "lifecycle.no-shutdown-message"
 	answer := func(status int, body string) func() refserver.Seams {

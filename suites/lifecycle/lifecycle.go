@@ -1,6 +1,5 @@
-// Package lifecycle checks how a server opens its dealings with a client, what
-// it does with an opening that is odd, out of order or deficient, and that it
-// serves what it declared.
+// Package lifecycle checks how a server handles the initialization: ordinary, unusual, out of
+// order and incomplete ones. It also checks that the server serves what it declared.
 package lifecycle
 
 import (
@@ -51,7 +50,7 @@ func Cases() []suite.Case {
 			Title: "Declares unknown capabilities, then leaves the server's requests without a response",
 			Requirements: []string{
 				unknownCapabilities, sameVersion, errorsPrepared,
-				// Judged by rules, on the answer to this initialize too.
+				// Judged by rules, also on the response to this initialize.
 				"lifecycle.initialize-response", "lifecycle.initialize-result-schema",
 			},
 			Run: sendUnknownCapabilities,
@@ -78,14 +77,14 @@ func Cases() []suite.Case {
 	}
 }
 
-// closeConversation closes a conversation before the next is opened: some servers tolerate
-// no second copy of themselves. Others may work while this one exits.
+// closeConversation closes a conversation before the next one is opened, because some servers
+// tolerate no second instance of themselves. Other cases may run while the server exits.
 func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
 
-// reportDeviation reports what the reply shows.
+// reportDeviation reports a deviation with the reply as evidence.
 func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requirement, summary, permitted string) {
 	t.Deviates(c, verdict.Deviation{
 		Requirement: requirement,
@@ -96,8 +95,7 @@ func reportDeviation(t *suite.T, c *client.Conversation, r *client.Reply, requir
 	})
 }
 
-// endWait bounds the wait for the end of the stream of a server to which
-// nothing could be written.
+// endWait bounds the wait for the end of the server's output after a failed write.
 const endWait = time.Second
 
 // hasEndedInstead reports whether the server ended instead of answering.
@@ -105,9 +103,8 @@ func hasEndedInstead(ctx context.Context, c *client.Conversation, r *client.Repl
 	return !r.Answered() && hasEnded(ctx, c, r.Err)
 }
 
-// hasEnded reports whether the server has ended, err being the result of the last
-// thing done with it. That nothing can be written to a server shows a little
-// before the end of its output does.
+// hasEnded reports whether the server has ended; err is the result of the last operation. A write
+// may fail a little before the end of the output.
 func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 	if err == nil || errors.Is(err, client.ErrUnanswered) || errors.Is(err, client.ErrEnded) {
 		return !c.Alive() || errors.Is(err, client.ErrEnded)

@@ -13,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sendUnknownCapabilities asks for a revision that the server is known to speak, with
+// sendUnknownCapabilities requests a revision that the server is known to support, with
 // capabilities that it can't know.
 func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	caps := maps.Clone(client.AllCapabilities(t.Revision))
@@ -28,8 +28,8 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r)) {
 			t.GiveUp("initialize could not be sent and waited for")
 		}
-		// Silence is judged here too: without these capabilities the same
-		// initialize is known to be answered.
+		// A missing response is judged here too: the same initialize without
+		// these capabilities is known to be answered.
 		reportDeviation(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
 		t.GiveUp("initialize with unknown client capabilities got no result")
 	}
@@ -46,8 +46,8 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	judgeAfterSilence(ctx, t, c)
 }
 
-// judgeAfterSilence judges the outcome of a server whose requests are left
-// unanswered; it has to have sent one.
+// judgeAfterSilence judges a server whose own request gets no response. The server must have sent
+// one.
 func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	_ = c.Quiet(ctx)
 	request := firstServerRequest(c)
@@ -79,10 +79,9 @@ func firstServerRequest(c *client.Conversation) *transcript.Event {
 	return nil
 }
 
-// sendDeficientInitialize leaves out what initialize must have. Any answer is
-// right, an acceptance included; a server that ends or falls silent is not
-// prepared. What was accepted can't be asked again, so that takes a fresh
-// server.
+// sendDeficientInitialize omits required params of initialize. Any response is permitted,
+// including success, but the server must neither end nor stop responding. After a success it
+// needs a fresh server, because initialize can't be repeated.
 func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	fresh := func() {

@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// listMethods are the list methods and the capabilities that they belong to.
+// listMethods are the list methods with their capabilities.
 var listMethods = []struct{ capability, method string }{
 	{"tools", spec.MethodToolsList},
 	{"prompts", spec.MethodPromptsList},
@@ -17,14 +17,14 @@ var listMethods = []struct{ capability, method string }{
 	{"resources", spec.MethodResourcesTemplates},
 }
 
-// useDeclared has a conversation that was alive when it began: a server
-// that has ended since can't even be written to, and that counts.
+// useDeclared uses a conversation that was alive at its start. If a write fails, the server has
+// ended since, which counts as a failure.
 func useDeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	methods := []string{spec.MethodPing}
 	for _, list := range listMethods {
-		// A server without templates may well lack their method; whether it
-		// may is the business of the resources area.
+		// A server without templates may lack their method; the resources area
+		// judges that.
 		if list.method != spec.MethodResourcesTemplates && c.Server().Declares(list.capability) {
 			methods = append(methods, list.method)
 		}
@@ -39,11 +39,11 @@ func useDeclared(ctx context.Context, t *suite.T) {
 			t.GiveUp(method + " could not be sent and waited for")
 		case method == spec.MethodPing:
 			if r.Succeeded() {
-				t.Kept(serves) // else ping.responds has something to say
+				t.Kept(serves) // otherwise ping.responds reports it
 			}
 		case !r.Answered():
 			reportDeviation(t, c, r, serves, "The server does not answer a declared list after initialized.", "a result")
-			return // the others would each cost the same wait
+			return // each of the others would cost the same wait
 		default:
 			t.Expect(c, r).Keeps(serves, "The server refuses a declared list after initialized.", suite.BeResult())
 		}

@@ -14,9 +14,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// sendOutOfOrder does in one conversation what the text leaves open, the second
-// initialize last, since after it the revision is in doubt. A server lost on
-// the way is replaced by a fresh one.
+// sendOutOfOrder does in one conversation what the specification leaves open. The second
+// initialize comes last, because the revision is unclear after it. If the server is lost on the
+// way, the case continues with a fresh one.
 func sendOutOfOrder(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	usable := requestBeforeInitialize(ctx, t, c)
@@ -35,11 +35,11 @@ func sendOutOfOrder(ctx context.Context, t *suite.T) {
 	judgeAnnouncedEnd(ctx, t, c)
 }
 
-// requestBeforeInitialize sends a request before initialize. It returns whether the
-// handshake was completed after it, and another request sent in its course.
+// requestBeforeInitialize sends a request before initialize, completes the handshake, and sends
+// another request during it. It reports whether the conversation is usable.
 func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	early := wire.NewRequest(c.NewID(), spec.MethodToolsList, nil)
-	_ = c.Send(ctx, early) // where this can't be written, initialize shows why
+	_ = c.Send(ctx, early) // if this can't be sent, initialize shows why
 	r := c.Initialize(ctx)
 	switch {
 	case hasEndedInstead(ctx, c, r):
@@ -75,9 +75,9 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 	return usable
 }
 
-// requestBeforeInitialized sends a request that the server serves, after it has responded to
-// initialize and before initialized: no sentence forbids that to a client, and
-// none obliges a server to serve it then. It returns the method, "" for none.
+// requestBeforeInitialized sends a request that the server supports between the response to
+// initialize and initialized. The specification neither forbids that to a client nor obliges the
+// server to serve it. It returns the method, "" for none.
 func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) (method string, alive bool) {
 	for _, list := range listMethods {
 		if c.Server().Declares(list.capability) && t.Inventory.Incomplete[list.method] != inventory.NoResult {
@@ -93,13 +93,13 @@ func requestBeforeInitialized(ctx context.Context, t *suite.T, c *client.Convers
 	return "", true
 }
 
-// judgeServedLater judges whether the server serves a method that was requested
-// before initialized, too.
+// judgeServedLater judges whether the server serves a method that was also requested before
+// initialized.
 func judgeServedLater(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	t.Expect(c, c.Do(ctx, method, nil)).Keeps(serves, "The server refuses a list that was also requested before initialized.", suite.BeResult(), verdict.AtMostWarning)
 }
 
-// requestShutdown sends a request that other protocols end with.
+// requestShutdown sends a request that ends the session in other protocols.
 func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	from := c.Record.Len()
 	r := c.Do(ctx, method, nil)
@@ -107,7 +107,7 @@ func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, me
 		reportDeviation(t, c, r, noShutdown, "The server exits at a request named shutdown or exit.", "an error: there is no such method")
 		return
 	}
-	if !r.Answered() && suite.IsRefused(c, from) { // by the status of HTTP
+	if !r.Answered() && suite.IsRefused(c, from) { // by HTTP status
 		t.Kept(noShutdown)
 		return
 	}
@@ -117,8 +117,8 @@ func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, me
 	t.Expect(c, r).Keeps(noShutdown, "The server serves a request named shutdown or exit.", suite.BeAnyError())
 }
 
-// initializeAgain asks a running session for another version, where the
-// server speaks one, so that a changed mind shows.
+// initializeAgain sends initialize in a running session, with another version if the server
+// supports one, so that a changed version is visible.
 func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	params := c.InitializeParams()
 	for _, r := range t.Spoken {
@@ -141,12 +141,11 @@ func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// farewells are what a message that announces the end is called in other
-// protocols.
+// farewells are the names of messages that announce the end in other protocols.
 var farewells = []string{"shutdown", "exit", "quit", "bye", "goodbye", "close", "closing", "closed", "disconnect", "terminated"}
 
-// judgeAnnouncedEnd closes the server's input and looks whether the server says
-// goodbye by a message of its own.
+// judgeAnnouncedEnd closes the server's input and checks whether the server announces its end by
+// a message.
 func judgeAnnouncedEnd(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.Transport != spec.Stdio || !c.Alive() {
 		return
@@ -160,7 +159,7 @@ func judgeAnnouncedEnd(ctx context.Context, t *suite.T, c *client.Conversation) 
 	defer c.BeginIdle()()
 	farewell, err := c.Await(wait, from, isFarewell)
 	if err != nil {
-		return // it ended, or did not, without a word
+		return // no message came, whether the server ended or not
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: noShutdown,

@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/logging"
 )
 
-// A tool that is known by its name alone has to show that it logs at a level
-// before the silence at that level counts as a failure.
+// A tool that is known only by its name has to show that it logs at a level before silence at
+// that level counts as a failure.
 func TestToolsThatLog(t *testing.T) {
 	const (
 		sendsAll = "logging.set-level.sends-everything-above"
@@ -30,7 +30,7 @@ func TestToolsThatLog(t *testing.T) {
 	}
 }
 
-// silent keeps log messages back, by their levels and by whether a level was set.
+// silent suppresses log messages, depending on their level and on whether a level was set.
 func silent(when func(level string, set bool) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex

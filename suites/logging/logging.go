@@ -1,5 +1,5 @@
-// Package logging makes servers log, and sets the level from which on they
-// may. The results are judged by rules.
+// Package logging makes servers log, and sets the minimum level: for the session, or in the
+// stateless era for each request. Rules judge the results.
 package logging
 
 import (
@@ -54,20 +54,46 @@ func Cases() []suite.Case {
 			Title:        "Calls a logging tool with a made-up bearer token",
 			Requirements: []string{noSecrets},
 			Needs:        []string{"logging"},
-			Revisions:    spec.HandshakeRevisions(),
 			Run:          suite.OnlyOver(spec.StreamableHTTP, findSecrets),
+		},
+		{
+			ID:        "logging.requests",
+			Title:     "Calls a logging tool with and without log levels",
+			Provokes:  []string{"logging.capability.declared", "logging.message.schema", "logging.per-request.", "subscriptions.id-absent-elsewhere"},
+			Needs:     []string{"tools"},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       requestLogs,
+		},
+		{
+			ID:        "logging.streams",
+			Title:     "Calls a logging tool while a subscription and another call are in progress",
+			Provokes:  []string{"logging.per-request.own-stream-only", "logging.per-request.silent-without-level"},
+			Needs:     []string{"tools"},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       suite.OnlyOver(spec.StreamableHTTP, requestLogsOnStreams),
+		},
+		{
+			ID:                 "logging.unknown-levels",
+			Title:              "Sends server/discover with unknown log levels",
+			Provokes:           []string{"logging.per-request.invalid-level"},
+			Needs:              []string{"logging"},
+			Revisions:          []spec.Revision{spec.V20260728},
+			SharesConversation: true,
+			Run:                requestUnknownLevels,
 		},
 	}
 }
 
-// known are the levels, the most severe first.
+// known are the levels, from most to least severe.
 var known = []string{"emergency", "alert", "critical", "error", "warning", "notice", "info", "debug"}
 
-// unknown are values that are no level.
+// unknown are values that are not levels.
 var unknown = []any{"verbose", 3, nil, "INFO"}
 
-// setLevels has a conversation of its own: what is set can't be asked for, and so
-// not be set back.
+// setLevels has its own conversation: the previous level can't be queried, so it can't be
+// restored.
 func setLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	judgeLogging(ctx, t, c, "")
@@ -76,16 +102,16 @@ func setLevels(ctx context.Context, t *suite.T) {
 		switch {
 		case !r.Answered():
 			t.GiveUp("a level could not be set: " + suite.Describe(r))
-		case !r.Succeeded(): // whatever comes now says nothing
+		case !r.Succeeded(): // later messages show nothing
 		default:
 			judgeLogging(ctx, t, c, level)
 		}
 	}
 }
 
-// setInvalidLevels sets what is no level between two that are, and behind the last: what
-// was refused leaves the level as it was. That shows by milder messages only
-// where the level lets few through.
+// setInvalidLevels sets invalid levels between and after two valid ones: a refused level leaves
+// the level unchanged. Only a restrictive level shows that, by the absence of less severe
+// messages.
 func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if !setLevel(ctx, c, "debug").Answered() {
@@ -110,10 +136,9 @@ func setLevel(ctx context.Context, c *client.Conversation, level any) *client.Re
 	return c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": level})
 }
 
-// judgeLogging has the server log, if a tool is known that does. Of the levels that it
-// is known to log at, those must come that the level lets through.
-// The fence before it sees to it that what was in flight when the level was set
-// has come.
+// judgeLogging makes the server log, if a suitable tool is known. Of the levels at which the tool
+// logs, the enabled ones must come. The fence ensures that messages in transit when the level was
+// set have come.
 func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level string) {
 	t.Fence(ctx, c)
 	if !t.KnowsTool(inventory.Logging) {
@@ -129,7 +154,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	if firstMissingLevel(c, r.Sent.Seq, want) != "" {
-		t.Quiet(ctx, c) // they may come behind the answer
+		t.Quiet(ctx, c) // they may come after the response
 	}
 	if want = provenLevels(c, tool, want); len(want) == 0 {
 		t.NotObserved(sendsAll, whyInconclusive(tool))
@@ -148,9 +173,9 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 	t.Kept(sendsAll)
 }
 
-// provenLevels returns those of the levels of which the tool is certain to send a
-// message. A tool that is known by its name alone has to show that it logs, at
-// that very level; whoever configured one knows its levels, if it logs at all.
+// provenLevels returns those of the levels at which the tool certainly logs. A tool that is known
+// only by its name has to show that it logs at the level. A configured tool has to show only that
+// it logs at all.
 func provenLevels(c *client.Conversation, tool inventory.Known, want []string) []string {
 	shown := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
 	if tool.Own {
@@ -162,7 +187,7 @@ func provenLevels(c *client.Conversation, tool inventory.Known, want []string) [
 	return slices.DeleteFunc(want, func(level string) bool { return !shown(level) })
 }
 
-// whyInconclusive says why the silence of a tool shows nothing.
+// whyInconclusive returns why the silence of a tool shows nothing.
 func whyInconclusive(tool inventory.Known) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.Own {
@@ -171,8 +196,7 @@ func whyInconclusive(tool inventory.Known) string {
 	return "the tool " + name + ", which is known by its name alone, was not seen to log at the levels at which such tools do"
 }
 
-// firstMissingLevel returns the first of the levels of which no message came since from,
-// or "".
+// firstMissingLevel returns the first of the levels that no message since from has, or "".
 func firstMissingLevel(c *client.Conversation, from int, want []string) string {
 	got := map[string]bool{}
 	for _, m := range transcript.Messages(c.Record.From(from)) {
@@ -194,5 +218,5 @@ func setLevelUndeclared(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("logging") {
 		t.Skip("the server declares logging")
 	}
-	setLevel(ctx, c, "debug") // whatever it logs, it goes on with
+	setLevel(ctx, c, "debug") // the conversation continues, whatever it logs
 }

@@ -15,9 +15,8 @@ import (
 
 const noSecrets = "logging.no-secrets"
 
-// findSecrets shows a server that wants no credentials some that were made up, has
-// it log, and looks for them in its messages. Of anything else nobody but its
-// owner can say that it is a secret.
+// findSecrets shows made-up credentials to a server that requires none, makes it log, and looks
+// for them in its messages. Only its owner can say what else is a secret.
 func findSecrets(ctx context.Context, t *suite.T) {
 	tool, ok := t.Inventory.Logging()
 	if !ok {
@@ -27,10 +26,15 @@ func findSecrets(ctx context.Context, t *suite.T) {
 	if name := suite.IdentifyingHeader(c); name != "" {
 		t.GiveUp("the requests have credentials of the user's own in the header " + name)
 	}
-	setLevel(ctx, c, "debug")
+	params := tool.Params()
+	if c.Revision().Era() == spec.Stateless {
+		params = withLevel(params, "debug")
+	} else {
+		setLevel(ctx, c, "debug")
+	}
 	secret := "mcp-conform-" + rand.Text()
 	x := t.Web(c).RoundTrip(ctx, suite.WebRequest{
-		Body:    c.Request(c.NewID(), spec.MethodToolsCall, tool.Params()),
+		Body:    c.Request(c.NewID(), spec.MethodToolsCall, params),
 		Headers: []suite.Header{suite.WithHeader("Authorization", "Bearer "+secret)},
 	})
 	t.Fence(ctx, c)

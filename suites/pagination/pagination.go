@@ -1,7 +1,6 @@
-// Package pagination makes the traffic on which rules judge cursors: walks to
-// the end of every list, one after the other, side by side and while the list
-// changes, cursors asked for twice and out of order, and cursors that no list
-// gave out.
+// Package pagination creates the traffic for the rules on cursors: complete walks through every
+// list, sequential, concurrent and while the list changes; cursors used twice and out of order;
+// and cursors that no list returned.
 package pagination
 
 import (
@@ -13,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// lists are the methods that may be paginated, and their capabilities.
+// lists are the paginated methods with their capabilities.
 var lists = []struct{ capability, method string }{
 	{"tools", spec.MethodToolsList},
 	{"prompts", spec.MethodPromptsList},
@@ -66,11 +65,12 @@ func Cases() []suite.Case {
 			SharesConversation: true,
 			Run:                sendForeignCursors,
 		},
+		connectionsCase(),
 	}
 }
 
-// forEachList runs f for each list of a declared capability, until one is not answered:
-// the others would each cost the same wait.
+// forEachList runs f for each list of a declared capability, until one gets no response: each of
+// the others would cost the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -86,15 +86,14 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 	}
 }
 
-// listing is one that is asked for.
+// listing is a list that a case requests.
 type listing struct {
 	c          *client.Conversation
 	method     string
 	unanswered bool
 }
 
-// page asks for a page, the first one where there is no cursor, and returns
-// the cursor of the next.
+// page requests a page, the first one if there is no cursor, and returns the cursor of the next.
 func (l *listing) page(ctx context.Context, cursor any) (next string, more bool) {
 	if l.unanswered {
 		return "", false
@@ -104,8 +103,7 @@ func (l *listing) page(ctx context.Context, cursor any) (next string, more bool)
 	return nextCursor(r)
 }
 
-// pageParams are those of the request for a page, the first one where there is no
-// cursor.
+// pageParams returns the params of the request for a page, the first one if there is no cursor.
 func pageParams(cursor any) map[string]any {
 	if cursor == nil {
 		return nil
@@ -114,15 +112,14 @@ func pageParams(cursor any) map[string]any {
 }
 
 const (
-	// maxPages bounds a walk by a case. Longer lists were walked before, when
-	// stock was taken.
+	// maxPages bounds a walk by a case. The inventory has already walked longer lists.
 	maxPages = 8
-	// maxReturns is how often a cursor that came back is followed.
+	// maxReturns is how often a repeated cursor is followed.
 	maxReturns = 2
 )
 
-// followCursors walks through a list. A cursor that came back may be legal, so it is
-// followed, too: only the pages can show that there is no end.
+// followCursors walks through a list. A repeated cursor may be legal, so it is followed too: only
+// the pages can show that there is no end.
 func followCursors(ctx context.Context, l *listing) {
 	cursor, more := l.page(ctx, nil)
 	seen := map[string]int{}
@@ -135,8 +132,8 @@ func followCursors(ctx context.Context, l *listing) {
 	}
 }
 
-// requestPageTwice asks for the second page twice, and, where there is a third one, for
-// that one before it.
+// requestPageTwice requests the second page twice, with the third page in between if there is
+// one.
 func requestPageTwice(ctx context.Context, l *listing) {
 	second, more := l.page(ctx, nil)
 	if !more {
@@ -152,7 +149,7 @@ func requestPageTwice(ctx context.Context, l *listing) {
 	}
 }
 
-// sendInventedCursors sends cursors that no server gave out, and then asks for the first page.
+// sendInventedCursors sends cursors that no server returned, and then requests the first page.
 func sendInventedCursors(ctx context.Context, l *listing) {
 	first, more := l.page(ctx, nil)
 	cursors := []any{"mcp-conform-made-up", 5, map[string]any{"page": 2}}
@@ -160,7 +157,7 @@ func sendInventedCursors(ctx context.Context, l *listing) {
 		cursors = append(cursors, mutateCursor(first))
 	}
 	if first != "" {
-		cursors = append(cursors, "") // where it was given out it is good
+		cursors = append(cursors, "") // it is valid if the server returned it
 	}
 	for _, cursor := range cursors {
 		l.page(ctx, cursor)
@@ -168,8 +165,8 @@ func sendInventedCursors(ctx context.Context, l *listing) {
 	l.page(ctx, nil)
 }
 
-// mutateCursor returns a cursor that is like another, and not decodable in the ways
-// that are usual.
+// mutateCursor returns a cursor that is similar to another, but can't be decoded in the usual
+// ways.
 func mutateCursor(cursor string) string { return cursor + "\u2301mcp-conform" }
 
 // sendForeignCursors sends each list a cursor of another one.

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// nextCursor returns the cursor of the next page in an answer.
+// nextCursor returns the cursor of the next page in a reply.
 func nextCursor(r *client.Reply) (next string, more bool) {
 	if !r.Succeeded() {
 		return "", false
@@ -18,8 +18,7 @@ func nextCursor(r *client.Reply) (next string, more bool) {
 	return wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
 }
 
-// walk walks through a list, some pages at most, and reports whether it came
-// to the end.
+// walk walks through a list, up to maxPages, and reports whether it reached the end.
 func (l *listing) walk(ctx context.Context) bool {
 	cursor, more := l.page(ctx, nil)
 	for n := 1; more && n < maxPages; n++ {
@@ -28,9 +27,8 @@ func (l *listing) walk(ctx context.Context) bool {
 	return !more && !l.unanswered
 }
 
-// walkConcurrently has two walks go through a list at the same time, a page of each in
-// one write, between two that are alone. Longer lists are left out, as nothing
-// can be said of walks without an end.
+// walkConcurrently walks through a list twice at the same time, with a page of each walk in one
+// write, between two single walks. It skips longer lists, because incomplete walks show nothing.
 func walkConcurrently(ctx context.Context, l *listing) {
 	if _, more := l.page(ctx, nil); !more || !l.walk(ctx) {
 		return
@@ -54,9 +52,9 @@ func walkConcurrently(ctx context.Context, l *listing) {
 	l.walk(ctx)
 }
 
-// resumeAfterChange has a list change in the middle of a walk, which then goes on with a
-// cursor from before. What the rest of that walk brings is the server's
-// business; the list must be served as before.
+// resumeAfterChange changes a list in the middle of a walk, and then continues with a cursor from
+// before. The server decides what the rest of that walk contains; afterwards the list must be
+// served as before.
 func resumeAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesTools, inventory.ChangesResources, inventory.ChangesPrompts)
 	c := t.Conversation(ctx)

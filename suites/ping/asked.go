@@ -17,23 +17,23 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// thinkingTime is how long the server waits for the client's answer while a ping
-// lies there. It is a thousand times what a ping takes.
+// thinkingTime is how long the server has to wait for the client's response while a ping is
+// pending. It is a thousand times what a ping takes.
 const thinkingTime = 3 * time.Second
 
-// farIDs is the first id of a client whose ids are not those of the server's
-// requests: both count for themselves, most of them from 0 or 1 on.
+// farIDs is the first id of a client whose ids differ from those of the server's requests: each
+// side counts for itself, most from 0 or 1.
 const farIDs = 7001
 
-// pingWhileAsked leaves requests of the server open, as a user does who thinks about
-// it, and pings. Whoever waits for an answer by reading nothing but that takes
-// the ping for it, or leaves it lying there. Roots, sampling and elicitation are
-// tried each, as servers may wait for them in different ways.
+// pingWhileAsked leaves requests of the server open, as a user does who takes time to decide, and
+// pings. A server that reads its input only for the response takes the ping for it, or leaves the
+// ping unread. Roots, sampling and elicitation are each tested, because servers may wait for them
+// in different ways.
 func pingWhileAsked(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	a := &askingConversation{t: t}
 	a.c = t.Start(ctx, client.Options{FirstID: farIDs, Answer: a.thinks.answer})
-	t.Quiet(ctx, a.c) // what the server asks of itself at the beginning has come
+	t.Quiet(ctx, a.c) // requests that the server sends on its own at the start have come
 	for _, tool := range askingTools(t.Inventory) {
 		if !a.ping(ctx, tool) {
 			break
@@ -44,7 +44,7 @@ func pingWhileAsked(ctx context.Context, t *suite.T) {
 	}
 }
 
-// askingTools returns a tool for each topic, none of them twice.
+// askingTools returns a tool for each kind of request, without duplicates.
 func askingTools(v *inventory.Inventory) []inventory.Known {
 	var out []inventory.Known
 	for _, topic := range []inventory.Role{inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation} {
@@ -58,18 +58,18 @@ func askingTools(v *inventory.Inventory) []inventory.Known {
 	return out
 }
 
-// askingConversation is the conversation in which the server asks.
+// askingConversation is the conversation in which the server sends its requests.
 type askingConversation struct {
 	t      *suite.T
 	c      *client.Conversation
 	thinks openRequests
-	tried  bool // it was pinged beside a question
-	told   bool // it was said that a ping has to wait for the client's answer
+	tried  bool // it was pinged while a request was open
+	told   bool // a late ping was reported
 }
 
-// ping calls a tool and pings while what it asks is open. One of the pings has
-// the id of the server's request, which is none of the client's. It reports whether
-// the call came to its end, so that another one can be tried.
+// ping calls a tool and pings while the server's request is open. One of the pings has the same
+// id as the server's request, which the client has not used. It reports whether the call ended,
+// so that another tool can follow.
 func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) bool {
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.begin()
@@ -82,7 +82,7 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 		return ended
 	}
 	a.tried = true
-	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // what else the tool asks at once has come
+	c.AwaitResponse(ctx, from, call, client.Within(c.Grace())) // further requests that the tool sends at once have come
 	at, pings := c.Record.Len(), []wire.ID{c.NewID()}
 	if c.RequestSent(0, question.ID) == nil {
 		pings = append(pings, question.ID)
@@ -110,9 +110,8 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 	return c.AwaitResponse(ctx, from, call, client.Within(c.Options().Timeout)).Answered()
 }
 
-// limit is how long a ping is waited for while a question is open. Where it is
-// known already that pings have to wait for the client's answer, only those matter
-// that have no answer behind it either.
+// limit is how long to wait for a ping while a request is open. Once a late ping is known, only
+// pings matter that stay unanswered after the client's response too.
 func (a *askingConversation) limit() time.Duration {
 	if a.told {
 		return a.c.Grace()
@@ -120,7 +119,7 @@ func (a *askingConversation) limit() time.Duration {
 	return thinkingTime
 }
 
-// noteLatePing says once that a ping was answered only behind the client's answer.
+// noteLatePing reports, once, that a ping was answered only after the client's response.
 func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Reply) {
 	if a.told {
 		return
@@ -132,15 +131,15 @@ func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Repl
 	a.t.Deviates(a.c, d)
 }
 
-// refuseOpen ends the thinking: what was left open is refused.
+// refuseOpen refuses the open requests.
 func (a *askingConversation) refuseOpen(ctx context.Context) {
 	for _, m := range a.thinks.end() {
 		_ = a.c.Send(ctx, suite.Refuse(m))
 	}
 }
 
-// openRequests leaves open what the server asks, and keeps it: of several questions
-// each is answered in the end, and once.
+// openRequests leaves the server's requests open and keeps them, so that each is answered once in
+// the end.
 type openRequests struct {
 	mu   sync.Mutex
 	on   atomic.Bool
@@ -159,7 +158,7 @@ func (k *openRequests) answer(m *wire.Message) []byte {
 
 func (k *openRequests) begin() { k.on.Store(true) }
 
-// end returns what was left open.
+// end returns the open requests.
 func (k *openRequests) end() []*wire.Message {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -169,8 +168,8 @@ func (k *openRequests) end() []*wire.Message {
 	return left
 }
 
-// awaitServerRequest waits for what the server asks in a call, and returns nil where the call
-// ends without that, or nothing comes.
+// awaitServerRequest waits for a request that the server sends during a call. It returns nil if
+// the call ends without one, or nothing comes.
 func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, call wire.ID) (question *wire.Message, ended bool) {
 	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()

@@ -29,7 +29,7 @@ func pingBurst(ctx context.Context, t *suite.T) {
 	}
 }
 
-// How long the tool takes beside which is pinged, and in how many steps.
+// Duration and number of steps of the tool that runs during the ping.
 const (
 	busyTime  = 300 * time.Millisecond
 	busySteps = 6
@@ -50,20 +50,20 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")
 	}
 	judgePing(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
-	// The conversation is shared: it is left with nothing in flight.
+	// The conversation is shared, so it must have no request in progress at the end.
 	defer c.BeginIdle()()
 	c.AwaitResponse(wait, from, id)
 }
 
 const (
-	lateTime   = 50 * time.Millisecond // a ping that takes so much longer beside a call may have waited for it
-	maxCalls   = 20                    // that are made at once
-	idleFactor = 20                    // how much longer than on an idle server a ping takes on a busy one: it is not the machine that is busy
+	lateTime   = 50 * time.Millisecond // a ping that takes so much longer during a call may have waited for it
+	maxCalls   = 20                    // concurrent calls
+	idleFactor = 20                    // how much longer a ping must take than on an idle server to exclude a busy machine
 )
 
-// pingBehindCalls pings beside one call. Where the ping is late, for which the
-// machine may be to blame, it makes as many calls at once as keep the server busy
-// for thinkingTime if it makes one after the other, and pings behind them.
+// pingBehindCalls pings during one call. If the ping is late, for which the machine may be the
+// cause, it sends enough concurrent calls to keep a sequential server busy for thinkingTime, and
+// pings after them.
 func pingBehindCalls(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	if last := t.Spoken; len(last) > 0 && t.Revision != slices.Max(last) {
@@ -99,7 +99,7 @@ func pingBehindCalls(ctx context.Context, t *suite.T) {
 	ping = c.AwaitResponse(ctx, from, id, client.Within(thinkingTime+c.Options().Timeout))
 	for _, id := range calls {
 		if !c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout)).Answered() {
-			return // nobody knows how long the calls would have taken
+			return // the duration of the calls is unknown
 		}
 	}
 	if ping.Sent = c.RequestSent(from, id); !judgePing(ctx, t, c, ping) {
@@ -116,5 +116,5 @@ func pingBehindCalls(ctx context.Context, t *suite.T) {
 	t.Deviates(c, d)
 }
 
-// responseTime returns how long the server took for an answer.
+// responseTime returns how long the server took for a response.
 func responseTime(r *client.Reply) time.Duration { return r.Event.At - r.Sent.At }

@@ -129,8 +129,7 @@ func onPing(answer func(*refserver.Call) (any, *refserver.Error)) func(*refserve
 	}
 }
 
-// fault is a way to misbehave, and what is to be said of it: nothing where it
-// is permitted, and no more than that.
+// fault is a misbehavior with its exact findings; none if it is permitted.
 type fault struct {
 	name, judge string
 	seams       func() refserver.Seams
@@ -157,7 +156,7 @@ func beside(err *refserver.Error) func() refserver.Seams {
 	}
 }
 
-// busy makes so many calls of tools at a time, and answers pings when none waits.
+// busy runs at most width tool calls at a time, and answers pings only when no call waits.
 func busy(width int) func() refserver.Seams {
 	return func() refserver.Seams {
 		var calls atomic.Int32
@@ -170,19 +169,19 @@ func busy(width int) func() refserver.Seams {
 				places <- struct{}{}
 				defer func() { <-places }()
 			case spec.MethodPing:
-				time.Sleep(50 * time.Millisecond) // the calls before it have come
+				time.Sleep(50 * time.Millisecond) // the earlier calls have arrived
 				for calls.Load() > 0 {
 					time.Sleep(20 * time.Millisecond)
 				}
-				time.Sleep(20 * time.Millisecond) // their results have gone out
+				time.Sleep(20 * time.Millisecond) // their results have been sent
 			}
 			return next(c)
 		}}
 	}
 }
 
-// whileCalled has pings answered while a tool runs when wait returns, if it says
-// so. The server asks with patience.
+// whileCalled delays pings that come while a tool runs until wait returns, and answers them if it
+// returns true. The server does not time out its own requests.
 func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool)) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
@@ -212,7 +211,7 @@ func whileCalled(wait func(c *refserver.Call, over <-chan struct{}) (answer bool
 	}
 }
 
-// askingConversation and several tell of a question for the method, and of so many at once.
+// askingConversation returns a condition: a request with the method is open.
 func askingConversation(method string) func(open map[string]string) bool {
 	return func(open map[string]string) bool { return slices.Contains(slices.Collect(maps.Values(open)), method) }
 }
@@ -221,9 +220,9 @@ func several(n int) func(open map[string]string) bool {
 	return func(open map[string]string) bool { return len(open) >= n }
 }
 
-// whileOpen leaves pings unanswered while deaf is true of the server's requests
-// that are open, the method of each by its id, or answers them when none is any
-// more. The tool that asks the model asks for roots at the same time.
+// whileOpen delays pings while deaf is true for the open server requests, which are methods by
+// id. If answers is set, it answers them once no request is open. The tool that samples requests
+// the roots at the same time.
 func whileOpen(answers bool, deaf func(open map[string]string) bool) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex

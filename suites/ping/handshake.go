@@ -12,18 +12,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// earlyWait is how long initialize is held back for the answer to a ping sent
-// before it, once the server has started. No verdict hangs on it: an answer that
-// comes later counts too.
+// earlyWait is how long initialize is delayed to wait for the response to an earlier ping, once
+// the server has started. No verdict depends on it: a later response counts too.
 const earlyWait = 2 * time.Second
 
 func pingDuringHandshake(ctx context.Context, t *suite.T) {
 	c := t.Open(ctx, client.Options{})
 	init := pingBeforeInitialize(ctx, t, c)
 	if !init.Succeeded() {
-		// What an early ping did to the server must not hide what it does
-		// with a ping at the proper time. Some servers tolerate no second
-		// copy of themselves, so the first ends before.
+		// The effect of an early ping must not hide the response to a ping at the
+		// proper time. Some servers tolerate no second instance of themselves, so
+		// the first one ends before.
 		closeConversation(c)
 		c = t.Open(ctx, client.Options{})
 		init = c.Initialize(ctx)
@@ -34,17 +33,17 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 	pingBeforeInitialized(ctx, t, c)
 }
 
-// closeConversation closes a conversation; others may work while its server exits.
+// closeConversation closes a conversation. Other cases may run while its server exits.
 func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
 
-// pingBeforeInitialize is the weak case: the text lets a client ping before
-// the answer to initialize, and says nothing of the time before the request.
+// pingBeforeInitialize is the weak case: the specification permits a ping before the response to
+// initialize, and does not mention the time before the request.
 func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversation) *client.Reply {
 	if t.Transport == spec.StreamableHTTP {
-		return c.Initialize(ctx) // before it there may be no session to ping in
+		return c.Initialize(ctx) // before that there may be no session to ping in
 	}
 	id := c.NewID()
 	from := c.Record.Len()
@@ -53,7 +52,7 @@ func pingBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 	early := c.AwaitResponse(ctx, from, id, client.Within(earlyWait))
 	if early.Answered() {
-		// The server runs and reads: what it says in this silence, it says
+		// The server runs and reads: anything it sends in this silence, it sends
 		// before initialize.
 		_ = c.Quiet(ctx)
 	}
@@ -79,9 +78,8 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 	}
 }
 
-// pingBeforeInitialized is the strong case, in the phase from which pings are
-// expressly exempt. A rule judges the answer, and a server that has answered
-// no ping yet.
+// pingBeforeInitialized is the strong case, in the phase for which pings are expressly exempt. A
+// rule judges the response, and servers that have answered no ping yet.
 func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversation) {
 	r := c.Do(ctx, spec.MethodPing, nil)
 	switch {
@@ -91,7 +89,7 @@ func pingBeforeInitialized(ctx context.Context, t *suite.T, c *client.Conversati
 		t.Deviates(c, unansweredPing(beforeInitialized, "The server does not answer a ping before initialized.", r))
 	}
 	if !r.Answered() {
-		return // without a fence nothing can be said of what does not come
+		return // without a fence, a missing response shows nothing
 	}
 	_ = c.Quiet(ctx)
 	_ = c.Initialized(ctx)

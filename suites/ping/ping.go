@@ -1,6 +1,5 @@
-// Package ping checks that a server answers pings: in every shape that a ping
-// can have, many at once, beside a slow tool, and while the handshake is
-// still under way.
+// Package ping checks that a server answers pings: in every valid form, many at once, during a
+// slow tool call, and during the handshake.
 package ping
 
 import (
@@ -55,7 +54,7 @@ func Cases() []suite.Case {
 			Requirements: []string{responds},
 			Needs:        []string{"tools"},
 			Waits:        true,
-			OwnServer:    true, // what else the server has to do would wait
+			OwnServer:    true, // other work of the server would have to wait
 			Run:          pingBehindCalls,
 		},
 		{
@@ -71,8 +70,8 @@ func Cases() []suite.Case {
 			Title: "Sends ping before initialize, and before initialized",
 			Requirements: []string{
 				beforeInitialized,
-				// Judged by rules; this is the case in which there is time
-				// for a server to break them.
+				// Judged by rules. This is the case in which a server has time to break
+				// them.
 				"lifecycle.initialize-first", "lifecycle.no-requests-before-initialized",
 			},
 			Run: pingDuringHandshake,
@@ -80,9 +79,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// judgePing judges the result of one ping, and reports whether it makes sense to go on. What
-// an answer holds is judged by a rule, and so is a server that answers no ping
-// at all; here it is one that answers some and leaves others.
+// judgePing judges the reply to one ping, and reports whether it makes sense to continue. Rules
+// judge the content of a response, and servers that answer no ping at all. This judges servers
+// that answer some pings and not others.
 func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *client.Reply) bool {
 	switch {
 	case r.Succeeded():
@@ -115,8 +114,8 @@ func knowsPing(c *client.Conversation) bool {
 	})
 }
 
-// sharedConversation returns the shared conversation. A server that an earlier case
-// lost says nothing about pings.
+// sharedConversation returns the shared conversation. It ends the case if the server was lost in
+// an earlier one, because that shows nothing about pings.
 func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {

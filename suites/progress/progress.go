@@ -1,5 +1,4 @@
-// Package progress asks for progress in every way that is permitted. What
-// results from it is judged by rules.
+// Package progress requests progress in every permitted way. Rules judge the results.
 package progress
 
 import (
@@ -23,19 +22,17 @@ func Cases() []suite.Case {
 	}}
 }
 
-// given are the tokens of calls that run at once: texts, integers, and those
-// that a program may take for none. No two differ in type alone, so that one
-// that comes back changed is not taken for another.
+// given are the tokens of concurrent calls: strings, integers, and values that a program may
+// mistake for none. No two differ only in type, so that a changed token does not match another.
 var given = []any{"mcp-conform/Progress", 41, "42", 0, "", 9_007_199_254_740_991}
 
-// How long a slow tool takes, and in how many steps.
+// Duration and number of steps of a slow tool call.
 const (
 	duration = 60 * time.Millisecond
 	steps    = 3
 )
 
-// bare is how many tools are called of which nothing is known, and callTime
-// what all calls get together.
+// bare is how many unknown tools are called. callTime is the time limit for all calls together.
 const (
 	bare     = 3
 	callTime = 3 * time.Second
@@ -59,7 +56,7 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		call(slow.Params())
 	} else {
 		for _, tool := range t.Inventory.Bare(bare) {
-			call(tool.Params()) // with tokens the tools suite calls them all
+			call(tool.Params()) // the tools suite calls all of them with tokens
 		}
 	}
 	if len(calls) > 0 {
@@ -67,5 +64,5 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 		c.DoAll(ctx, calls, client.Within(callTime))
 		resume()
 	}
-	t.Quiet(ctx, c) // what comes too late comes now
+	t.Quiet(ctx, c) // late progress comes now
 }

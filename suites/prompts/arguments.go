@@ -16,15 +16,14 @@ import (
 
 const ownArguments = "prompts.get.own-arguments"
 
-// The values of an argument that is given twice: neither holds the other.
+// The two values of an argument; neither contains the other.
 const (
 	firstValue  = "mcp-conform-first"
 	secondValue = "mcp-conform-second"
 )
 
-// compareArguments gets prompts twice, with different values of an argument. A result
-// that shows the first value to the request that named the second, and not the
-// second, was made for another request.
+// compareArguments gets prompts twice, with different values of an argument. A result for the
+// second value that contains the first, but not the second, was made for another request.
 func compareArguments(ctx context.Context, t *suite.T) {
 	prompts := firstPrompts(t, maxProvoked, func(p inventory.Prompt) bool { return len(p.Arguments) > 0 })
 	if len(prompts) == 0 {

@@ -18,12 +18,11 @@ import (
 
 const validates = "prompts.security.validate-inputs-and-outputs"
 
-// meant are the words by which a prompt says that it takes what names a file:
-// one that does may well show the file.
+// meant matches descriptions of prompts that take file names: such a prompt may show the file.
 var meant = regexp.MustCompile(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
 
-// sendFileNames hands prompts that do not speak of files what names one, and looks for
-// what it holds in what comes back.
+// sendFileNames passes file names to prompts that do not mention files, and looks for the content
+// of the files in the results.
 func sendFileNames(ctx context.Context, t *suite.T) {
 	prompts := firstPrompts(t, maxProvoked, takesNoFiles)
 	if len(prompts) == 0 {
@@ -53,7 +52,7 @@ func sendFileNames(ctx context.Context, t *suite.T) {
 					Permitted:   "the argument unchanged, or an error: nothing says that the argument names a file",
 					Seen:        suite.Describe(reply),
 					At:          transcript.Positions(reply.Sent, reply.Event),
-					Weight:      verdict.OnlyNote, // a prompt may be made for files, and say so in words that are not understood here
+					Weight:      verdict.OnlyNote, // the prompt may be made for files, and say so in other words
 				})
 				return
 			}
@@ -83,7 +82,7 @@ func argumentsWith(p inventory.Prompt, value string) map[string]any {
 	return out
 }
 
-// getReply gets a prompt, and reports whether others may be gotten after it.
+// getReply gets a prompt, and reports whether more may follow.
 func (g getter) getReply(ctx context.Context, name string, arguments map[string]any) (r *client.Reply, more bool) {
 	r = g.c.Do(ctx, spec.MethodPromptsGet, map[string]any{"name": name, "arguments": arguments}, client.Within(getTime))
 	return r, g.hasTime(ctx)

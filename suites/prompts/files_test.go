@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/prompts"
 )
 
-// A server that is reached at a loopback address can be shown files, too.
+// A server at a loopback address can read local files too.
 func TestFilesOverHTTP(t *testing.T) {
 	const validates = "prompts.security.validate-inputs-and-outputs"
 	fault, ok := faults.Lookup(validates + "/path")

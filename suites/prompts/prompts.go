@@ -1,5 +1,5 @@
-// Package prompts provokes what the rules on prompts judge: it lists and gets
-// prompts, in order and not.
+// Package prompts provokes what the rules on prompts judge: it lists and gets prompts, with valid
+// and invalid requests.
 package prompts
 
 import (
@@ -14,13 +14,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Bounds on what is asked of a server.
+// Limits for real servers.
 const (
 	maxPages    = 20              // of the list, when it is walked again
-	maxPrompts  = 10              // that are gotten in order
-	maxProvoked = 3               // that are gotten with wrong arguments
-	getTime     = 3 * time.Second // a request
-	allGets     = 8 * time.Second // the requests of a case; what is not asked by then is not asked
+	maxPrompts  = 10              // prompts requested with valid params
+	maxProvoked = 3               // prompts requested with invalid arguments
+	getTime     = 3 * time.Second // for each request
+	allGets     = 8 * time.Second // for the requests of a case; the rest is skipped
 )
 
 const gettable = "prompts.get.listed-is-gettable"
@@ -94,7 +94,7 @@ func Cases() []suite.Case {
 			Title:    "Changes the list of prompts",
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
-			Run:      suite.OnlyOver(spec.Stdio, getAfterChange), // elsewhere streamable-http.list-changes does it, alone
+			Run:      suite.OnlyOver(spec.Stdio, getAfterChange), // elsewhere streamable-http.list-changes does it alone
 		},
 		{
 			ID:                 "prompts.undeclared",
@@ -120,7 +120,7 @@ func walkLists(ctx context.Context, t *suite.T) {
 	c.Do(ctx, spec.MethodPromptsList, nil)
 }
 
-// getter gets prompts one after the other, and no longer than is good.
+// getter gets prompts one after the other, within time limits.
 type getter struct {
 	c     *client.Conversation
 	since time.Time
@@ -128,8 +128,7 @@ type getter struct {
 
 func newGetter(c *client.Conversation) getter { return getter{c, time.Now()} }
 
-// get gets a prompt, with arguments unless they are nil, and reports whether
-// others may be gotten after it.
+// get gets a prompt, with arguments unless they are nil, and reports whether more may follow.
 func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
 	params := map[string]any{"name": name}
 	if arguments != nil {
@@ -139,8 +138,7 @@ func (g getter) get(ctx context.Context, name string, arguments map[string]any) 
 	return g.hasTime(ctx)
 }
 
-// probe sends odd requests after their control, and reports whether other
-// requests may be made after these.
+// probe sends odd requests after their control, and reports whether more requests may follow.
 func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 	p.Limit = getTime
 	for range t.Probe(ctx, g.c, p) {
@@ -151,12 +149,12 @@ func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 	return g.hasTime(ctx)
 }
 
-// hasTime reports whether others may be gotten.
+// hasTime reports whether more requests may follow.
 func (g getter) hasTime(ctx context.Context) bool {
 	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
 }
 
-// firstPrompts returns the first prompts, n at most, that are fit.
+// firstPrompts returns the first suitable prompts, at most n.
 func firstPrompts(t *suite.T, n int, fit func(inventory.Prompt) bool) []inventory.Prompt {
 	var out []inventory.Prompt
 	for _, p := range t.Inventory.PromptEntries {
@@ -186,7 +184,7 @@ func getPrompts(ctx context.Context, t *suite.T) {
 	}
 }
 
-// getSimplePrompts gets prompts that have no reason to refuse what they get.
+// getSimplePrompts gets prompts that have no reason to refuse the request.
 func getSimplePrompts(ctx context.Context, t *suite.T) {
 	prompts := t.Inventory.PromisedPrompts()
 	if len(prompts) == 0 {
@@ -251,14 +249,13 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
 }
 
-// getAfterChange walks through the list before a call that is known to change it, and
-// after.
+// getAfterChange walks through the list before and after a call that is known to change it.
 func getAfterChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesPrompts)
 	change, _ := t.Inventory.ChangingList(spec.MethodPromptsList)
 	c := t.Conversation(ctx)
 	inventory.Walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages)
-	for range 2 { // what a call adds the next one may remove
+	for range 2 { // the second call may remove what the first one added
 		from := c.Record.Len()
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(getTime))
 		_ = c.Quiet(ctx) // the notification may come a little later

@@ -1,5 +1,5 @@
-// Package resources makes the traffic on which rules judge a server's
-// resources: lists, templates, reading, and subscriptions.
+// Package resources creates the traffic for the rules on resources: lists, templates, reads and
+// subscriptions.
 package resources
 
 import (
@@ -14,12 +14,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// What is asked of a real server has to stay in bounds.
+// Limits for real servers.
 const (
 	maxReads         = 20 // resources
 	maxUnanswered    = 2  // reads, each of which costs the whole timeout
-	maxTemplates     = 8  // that are tried
-	maxExpansions    = 3  // a template
+	maxTemplates     = 8  // templates that are expanded
+	maxExpansions    = 3  // for each template
 	maxSubscriptions = 3
 )
 
@@ -85,6 +85,14 @@ func Cases() []suite.Case {
 			Run:                readBadURIs,
 		},
 		{
+			ID:                 "resources.traversal",
+			Title:              "Reads paths that lead out of the folders of resources and templates",
+			Requirements:       []string{traversal},
+			Needs:              []string{"resources"},
+			SharesConversation: true,
+			Run:                readOutside,
+		},
+		{
 			ID:                 "resources.subscriptions",
 			Title:              "Subscribes to listed and unlisted resources, and unsubscribes",
 			Provokes:           []string{"resources.subscribe.", "resources.unsubscribe.", "resources.updated.", "resources.uri."},
@@ -117,10 +125,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// listedConversation returns the shared conversation, in which both lists were asked for:
-// rules judge the rest of the traffic by them. As a rule that was done when
-// stock was taken, in the same conversation; what may have changed the lists
-// since then makes them unknown.
+// listedConversation returns the shared conversation, after both lists were requested in it:
+// rules judge other traffic by them. Usually the inventory has done that in the same
+// conversation, but later events may have changed the lists.
 func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := sharedConversation(ctx, t)
 	for _, method := range []string{spec.MethodResourcesList, spec.MethodResourcesTemplates} {
@@ -131,8 +138,8 @@ func listedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	return c
 }
 
-// isListKnown reports whether a list was walked to its end, and nothing has come up
-// since that walk began that may have changed it.
+// isListKnown reports whether a list was walked completely, and nothing since the start of that
+// walk may have changed it.
 func isListKnown(events []*transcript.Event, method string) bool {
 	since := lastPosition(events, spec.MethodToolsCall, spec.MethodRootsChanged, spec.MethodResourcesChanged)
 	return slices.ContainsFunc(transcript.DialogueOf(events).Requests(), func(r *transcript.Request) bool {
@@ -141,7 +148,8 @@ func isListKnown(events []*transcript.Event, method string) bool {
 	})
 }
 
-// lastPosition returns the position of the last message with one of the methods, -1 for none.
+// lastPosition returns the position of the last message with one of the methods, -1 if there is
+// none.
 func lastPosition(events []*transcript.Event, methods ...string) int {
 	last := -1
 	for e, m := range transcript.Messages(events) {
@@ -152,7 +160,8 @@ func lastPosition(events []*transcript.Event, methods ...string) int {
 	return last
 }
 
-// sharedConversation returns the shared conversation; the case ends where it is over.
+// sharedConversation returns the shared conversation. It ends the case if the conversation is
+// over.
 func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {
@@ -175,9 +184,9 @@ func walkLists(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeTemplates judges a list that had templates, in this conversation or when
-// stock was taken, and has none any more though nothing came up that may have
-// changed it. A call may have, unless the server declares to tell of that.
+// judgeTemplates judges a list of templates that is empty now, although it was not empty earlier
+// in this conversation or in the inventory, and nothing may have changed it. A tool call may
+// have, unless the server declares that it announces changes.
 func judgeTemplates(t *suite.T, c *client.Conversation) {
 	changing := []string{spec.MethodRootsChanged, spec.MethodResourcesChanged}
 	if !t.Inventory.Declares("resources.listChanged") {
@@ -214,15 +223,14 @@ func judgeTemplates(t *suite.T, c *client.Conversation) {
 	}
 }
 
-// useUndeclared asks a server for what it says it does not have. Most know no such
-// method.
+// useUndeclared sends requests for undeclared resources. Most servers do not know the methods.
 func useUndeclared(ctx context.Context, t *suite.T) {
 	if t.Inventory.Declares("resources") {
 		t.Skip("the server declares resources")
 	}
 	c := sharedConversation(ctx, t)
 	odd := []suite.Request{{Method: spec.MethodResourcesList}, {Method: spec.MethodResourcesTemplates}}
-	for range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true}) { // rules judge what they get
+	for range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true}) { // rules judge the responses
 	}
 }
 
@@ -242,8 +250,8 @@ func readResources(ctx context.Context, t *suite.T) {
 		return true
 	}
 	if each(uris) && len(uris) > 0 {
-		// They are listed and read again: it shows which of them change by
-		// themselves.
+		// The list is walked and the resources are read again, to find those that
+		// change by themselves.
 		walkList(ctx, c, spec.MethodResourcesList)
 		each(uris)
 	}

@@ -46,8 +46,8 @@ func sendSubscription(ctx context.Context, c *client.Conversation, method, uri s
 	return c.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
 }
 
-// provokeUpdates changes a resource while it is subscribed to, once more when other
-// things have ended, after its own end, and when it is subscribed to again, twice.
+// provokeUpdates changes a resource while it is subscribed to, after other subscriptions have
+// ended, after its own subscription has ended, and twice after it is subscribed to again.
 func provokeUpdates(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResource)
 	_, uri, _ := t.Inventory.Changing()
@@ -59,11 +59,11 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the update may come a little later
 	}
-	// Told says whether the server tells of a change. Where it does not there is
-	// no need for more.
+	// told reports whether the server announces a change. If it does not, the
+	// rest is pointless.
 	told := func() bool {
 		read(ctx, c, uri)
-		read(ctx, c, uri) // shows that reading alone changes nothing
+		read(ctx, c, uri) // shows that a read alone changes nothing
 		from := c.Record.Len()
 		call()
 		read(ctx, c, uri)
@@ -83,7 +83,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		return
 	}
 	sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
-	_ = c.Quiet(ctx) // what was in flight has come
+	_ = c.Quiet(ctx) // messages in transit have come
 	call()
 	for range 2 {
 		sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
@@ -93,12 +93,12 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	}
 }
 
-// subscribeConcurrently subscribes to a resource and to others in one write, as no
-// subscription must end another. It returns the others.
+// subscribeConcurrently subscribes to a resource and to others in one write, because no
+// subscription may end another. It returns the others.
 func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri string, listed []string) (others []string) {
 	requests := [][]byte{c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": uri})}
 	for _, other := range listed {
-		// Updates of what is below may name what is above.
+		// An update of a resource below another may name the upper one.
 		if len(requests) < maxSubscriptions && !strings.HasPrefix(uri, other) && !strings.HasPrefix(other, uri) {
 			requests = append(requests, c.Request(c.NewID(), spec.MethodResourcesSubscribe, map[string]any{"uri": other}))
 			others = append(others, other)
@@ -108,13 +108,13 @@ func subscribeConcurrently(ctx context.Context, c *client.Conversation, uri stri
 	return others
 }
 
-// provokeListChange walks the list before and after it changed.
+// provokeListChange walks through the list before and after a change.
 func provokeListChange(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.ChangesResources)
 	change, _ := t.Inventory.ChangingList(spec.MethodResourcesList)
 	c := t.Conversation(ctx)
 	walkList(ctx, c, spec.MethodResourcesList)
-	for range 2 { // what a call adds the next one may remove
+	for range 2 { // the second call may remove what the first one added
 		from := c.Record.Len()
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the notification may come a little later
@@ -128,7 +128,7 @@ func provokeListChange(ctx context.Context, t *suite.T) {
 // maxPages bounds a walk.
 const maxPages = 50
 
-// walkList goes through a list to its end.
+// walkList walks through a list to its end.
 func walkList(ctx context.Context, c *client.Conversation, method string) {
 	var params map[string]any
 	for range maxPages {
@@ -137,7 +137,7 @@ func walkList(ctx context.Context, c *client.Conversation, method string) {
 			return
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
-		if !more || cursor == "" {
+		if !more || cursor == "" && !c.Revision().EmptyCursors() {
 			return
 		}
 		params = map[string]any{"cursor": cursor}

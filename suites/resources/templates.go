@@ -11,13 +11,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// anyValue is what a template is given for which no good value is known: that
-// there is no such resource is no failure.
+// anyValue is the value of a variable for which no valid value is known. If there is no such
+// resource, that is not a failure.
 const anyValue = "1"
 
-// readExpansions reads what templates make of the values that the user told of, and
-// those of one variable of the values that the server completes: of those it
-// can be held to know that they are good.
+// readExpansions reads expansions of templates, with the values from the configuration, and for
+// templates with one variable with the values that the server completes. The server has to know
+// that the latter are valid.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
 	c := listedConversation(ctx, t)
@@ -42,7 +42,7 @@ func readExpansions(ctx context.Context, t *suite.T) {
 		tried++
 		var values []string
 		if completes {
-			values, completes = completeVariable(ctx, c, template) // what completes nothing once does so always
+			values, completes = completeVariable(ctx, c, template) // a template without completions has none for other requests either
 		}
 		if len(values) == 0 {
 			values = []string{anyValue}
@@ -56,10 +56,9 @@ func readExpansions(ctx context.Context, t *suite.T) {
 	}
 }
 
-// readMalformedEscapes reads what the first template that can be expanded makes of
-// values that are no right percent escapes. A server may refuse or repair them;
-// decoders fail in ways of their own, of which the error must not tell by being
-// none. It reports whether the server responded.
+// readMalformedEscapes reads expansions of a template with values that are malformed
+// percent-escapes. A server may refuse or repair them, but a decoder error must not become a
+// missing response. It reports whether the server responded.
 func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	for _, text := range t.Inventory.Templates {
 		template, values := uri.Parse(text), map[string]string{}
@@ -80,10 +79,10 @@ func readMalformedEscapes(ctx context.Context, t *suite.T, c *client.Conversatio
 	return true
 }
 
-// beginnings are what is completed, one after the other until there are values.
+// beginnings are the prefixes that are completed, until one has values.
 var beginnings = []string{"", "1"}
 
-// completeVariable asks for the values of the template's one variable.
+// completeVariable requests the values of the template's only variable.
 func completeVariable(ctx context.Context, c *client.Conversation, template *uri.Template) (values []string, ok bool) {
 	for _, beginning := range beginnings {
 		r := c.Do(ctx, spec.MethodComplete, map[string]any{

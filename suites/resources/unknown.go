@@ -22,7 +22,7 @@ func readUnknown(ctx context.Context, t *suite.T) {
 	probeInvalid(ctx, t, listedConversation(ctx, t), map[string]any{"uri": nowhere})
 }
 
-// probeInvalid reads what can't be read, after a resource that can.
+// probeInvalid sends invalid reads after a valid one as control.
 func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, params ...map[string]any) {
 	for r := range t.Probe(ctx, c, suite.Probe{
 		Control: t.Ordinary(spec.MethodResourcesRead), Odd: suite.OddParams(spec.MethodResourcesRead, params...), ByName: true, Limit: c.Options().Timeout,
@@ -33,21 +33,20 @@ func probeInvalid(ctx context.Context, t *suite.T, c *client.Conversation, param
 	}
 }
 
-// missingURI returns a well-formed URI that names no resource: like those that
-// the server has, so that it is not refused for its scheme, and matching no
-// template.
+// missingURI returns a well-formed URI that names no resource. It resembles those of the server,
+// so that it is not refused for its scheme, and matches no template.
 func missingURI(resources, templates []string) (string, bool) {
 	var candidates []string
 	for _, known := range append(append([]string{}, resources...), templates...) {
 		literal, _, _ := strings.Cut(known, "{")
 		literal, _, _ = strings.Cut(literal, "?")
 		literal, _, _ = strings.Cut(literal, "#")
-		u, err := url.Parse(literal)
-		if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {
-			continue // who reads those may ask the web
+		scheme, ok := schemeOf(literal)
+		if !ok {
+			continue
 		}
 		folder := literal[:strings.LastIndexAny(literal, "/:")+1]
-		candidates = append(candidates, folder+uri.Nowhere, u.Scheme+"://"+uri.Nowhere)
+		candidates = append(candidates, folder+uri.Nowhere, scheme+"://"+uri.Nowhere)
 	}
 	for _, candidate := range append(candidates, "mcp-conform:"+uri.Nowhere) {
 		if !uri.MatchesAny(templates, candidate) {
@@ -57,11 +56,21 @@ func missingURI(resources, templates []string) (string, bool) {
 	return "", false
 }
 
-// readBadURIs asks for what is no URI, each for another reason, and like nothing
+// schemeOf returns the scheme of a URI; false if it has none, or is on the web, so that
+// reading it may cause a request to the web.
+func schemeOf(text string) (string, bool) {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme == "" || u.Scheme == "http" || u.Scheme == "https" {
+		return "", false
+	}
+	return u.Scheme, true
+}
+
+// readBadURIs reads strings that are not URIs, each for another reason, and that resemble nothing
 // that exists.
 func readBadURIs(ctx context.Context, t *suite.T) {
 	probeInvalid(ctx, t, listedConversation(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,
-		{"uri": "mcp-conform:\x00\n" + uri.Nowhere}, // which has ended sessions, so it comes last
+		{"uri": "mcp-conform:\x00\n" + uri.Nowhere}, // this has ended sessions, so it comes last
 	}...)
 }

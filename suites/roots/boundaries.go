@@ -22,15 +22,15 @@ const (
 	pathsValidated = "roots.paths.validated"
 )
 
-// rootFolders is a folder that is the client's only root, beside one that is none,
-// with a file in each.
+// rootFolders is a folder that is the client's only root, and a folder next to it that is not a
+// root, with a file in each.
 type rootFolders struct {
 	folder, root    string
 	inside, outside string // the files
-	within, beyond  string // what they hold
+	within, beyond  string // the contents of the files
 }
 
-// newRootFolders makes the folders in a temporary one.
+// newRootFolders creates the folders in a temporary directory.
 func newRootFolders() (*rootFolders, error) {
 	folder, err := os.MkdirTemp("", "mcp-conform-")
 	if err != nil {
@@ -52,24 +52,24 @@ func newRootFolders() (*rootFolders, error) {
 
 func (g *rootFolders) remove() { _ = os.RemoveAll(g.folder) }
 
-// roots are those of the client.
+// roots returns the result of roots/list.
 func (g *rootFolders) roots() object {
 	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
 }
 
-// dottedPath is the path of the file outside by way of the root.
+// dottedPath returns the path of the outside file relative to the root.
 func (g *rootFolders) dottedPath() string {
 	return g.root + "/../beside/" + filepath.Base(g.outside)
 }
 
-// fileReader asks for a file by its path.
+// fileReader requests a file by its path.
 type fileReader struct {
 	method string
 	params func(path string) object
 }
 
-// fileReaders are the ways to ask this server for files: its resources, and tools
-// that are known to read what a path names.
+// fileReaders returns the ways to request files from this server: its resources, and tools that
+// are known to read the file with a given path.
 func fileReaders(t *suite.T) []fileReader {
 	var out []fileReader
 	if t.Inventory.Declares("resources") {
@@ -87,8 +87,7 @@ func fileReaders(t *suite.T) []fileReader {
 	return out
 }
 
-// checkBoundaries asks a server that has asked for the roots for files outside of
-// them.
+// checkBoundaries requests files outside the roots from a server that has requested the roots.
 func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g *rootFolders) {
 	ways := fileReaders(t)
 	switch {
@@ -111,8 +110,8 @@ func notApplicable(t *suite.T, reason string) {
 	t.NotApplicable(pathsValidated, reason)
 }
 
-// judge asks for a file within the root, too: where that can't be had, a
-// refusal of the others says nothing.
+// judge also requests a file within the root: if that fails, a refusal of the others shows
+// nothing.
 func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversation, way fileReader) {
 	shows := func(path, held string) (*client.Reply, bool) {
 		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))
@@ -133,7 +132,7 @@ func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversat
 				At:        transcript.Positions(r.Sent, r.Event),
 			})
 			if o.requirement == withinRoots {
-				return // whatever path it is asked for by
+				return // the same whatever the path
 			}
 		case reads && r.Answered():
 			t.Kept(o.requirement)

@@ -46,13 +46,13 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTheSessionEnds: a server may end a session at any time, also when the roots
-// change, and what it does not say afterwards is no sign of its death.
+// TestTheSessionEnds checks that a server may end a session at any time, also when the roots
+// change, and that its silence afterwards does not count as an exit.
 func TestTheSessionEnds(t *testing.T) {
 	suitetest.TryRuledOver(t, spec.StreamableHTTP, roots.Cases(), "with the change", "roots.change", spec.V20250618, endsWithChange, nil)
 }
 
-// endsWithChange ends each session that says that the roots changed.
+// endsWithChange ends each session in which the client announces changed roots.
 func endsWithChange() refserver.Seams {
 	var mu sync.Mutex
 	over := map[string]bool{}

@@ -1,5 +1,5 @@
-// Package roots checks what a server does that asks its client for roots: that
-// it asks anew when they change, and copes with their absence.
+// Package roots checks a server that requests its client's roots: whether it requests them again
+// after a change, and handles their absence.
 package roots
 
 import (
@@ -39,16 +39,16 @@ func Cases() []suite.Case {
 const (
 	maxAskers = 2
 	callTime  = 3 * time.Second
-	// firstTime is how long a server has at most to ask for the roots unprompted
-	// while other cases work, and againTime how long one that did so has when they
-	// change once more.
+	// firstTime is how long a server has at most to request the roots unprompted
+	// while other cases run. againTime is how long such a server has after
+	// another change.
 	firstTime = time.Second
 	againTime = 3 * time.Second
 )
 
 type object = map[string]any
 
-// unavailable are the answers of a client whose roots are gone.
+// unavailable are the responses of a client whose roots are gone.
 var unavailable = []struct {
 	answer  func(m *wire.Message) []byte
 	summary string
@@ -108,9 +108,8 @@ func changeRoots(ctx context.Context, t *suite.T) {
 	}
 }
 
-// requestsRoots reports whether the server asks for the roots by itself, as one
-// does that keeps them. Beyond what absence takes to be believed it is waited
-// for that only as long as others work anyway.
+// requestsRoots reports whether the server requests the roots unprompted, as servers do that
+// cache them. After the grace it waits only while other cases run anyway.
 func requestsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if c.Fence(ctx) != nil {
 		return false
@@ -134,7 +133,7 @@ func requestsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool
 	return awaitRootsRequest(ctx, c, 0, firstTime)
 }
 
-// awaitRootsRequest reports whether the server asks for the roots at position from or later.
+// awaitRootsRequest reports whether the server requests the roots at position from or later.
 func awaitRootsRequest(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -148,7 +147,7 @@ func isRootsList(e *transcript.Event) bool {
 	})
 }
 
-// announceChange says that the roots changed, and reports whether the server is there
+// announceChange announces changed roots, and reports whether the server is still alive
 // afterwards.
 func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, keeps bool) bool {
 	from := c.Record.Len()
@@ -175,7 +174,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 		d.Seen = "the server ended"
 		t.Deviates(c, d)
 		return false
-	case errors.Is(err, client.ErrUnanswered): // it answered before
+	case errors.Is(err, client.ErrUnanswered): // it responded before
 		t.Deviates(c, d)
 		return false
 	default:
@@ -198,8 +197,8 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 	}
 	t.Deviates(c, verdict.Deviation{
 		Requirement: asksAgain,
-		// It may know that what it has is out of date, and ask when it needs the
-		// roots next, of which nothing is to be seen here.
+		// It may know that its roots are outdated, and request them when it next
+		// needs them, which is not visible here.
 		Weight:    verdict.OnlyNote,
 		Summary:   "The server does not request the roots again after they change.",
 		Permitted: "roots/list after notifications/roots/list_changed",
@@ -209,14 +208,14 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 	return true
 }
 
-// removeRoots says that the roots changed, to have the server ask for what is no
-// more there, and reports whether it survives that.
+// removeRoots announces changed roots, so that the server requests roots that are gone. It
+// reports whether the server survives that.
 func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summary string) bool {
 	from := c.Record.Len()
 	if err := c.Notify(ctx, spec.MethodRootsChanged, nil); err != nil || !awaitRootsRequest(ctx, c, from, againTime) {
 		return err == nil
 	}
-	awaitReply(ctx, c, from) // else the fence could be read before the answer
+	awaitReply(ctx, c, from) // otherwise the server could read the fence before the response
 	switch err := c.Fence(ctx); {
 	case err == nil:
 		t.Kept(unavailableHandled)
@@ -230,7 +229,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 	}
 }
 
-// awaitReply waits until the server's question at position from or later is answered.
+// awaitReply waits until the server's request at position from or later got its response.
 func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	ctx, cancel := context.WithTimeout(ctx, againTime)
 	defer cancel()
@@ -239,8 +238,8 @@ func awaitReply(ctx context.Context, c *client.Conversation, from int) {
 	})
 }
 
-// callTools calls each tool once as it should go, and returns what it gets when
-// the roots are gone: nothing where it does not ask for them.
+// callTools calls each tool once while the roots are available. It returns the time limits for
+// calls without roots, for the tools that request them.
 func callTools(ctx context.Context, c *client.Conversation, tools []inventory.Tool) map[string]time.Duration {
 	limits := map[string]time.Duration{}
 	for _, tool := range tools {
@@ -251,9 +250,9 @@ func callTools(ctx context.Context, c *client.Conversation, tools []inventory.To
 	return limits
 }
 
-// judgeRememberedRoots calls a tool again that asked for the roots. Where it has them from
-// before, it is told that they changed and called once more: what it has is out
-// of date. It reports whether others may follow.
+// judgeRememberedRoots calls a tool again that requested the roots before. If it uses cached
+// roots, the client announces a change and calls it once more: the cached roots are then
+// outdated. It reports whether more may follow.
 func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool) bool {
 	n := suite.Call(ctx, c, tool, callTime)
 	if !n.Answered() || n.Failed() || n.HasRequest(spec.MethodRootsList) {
@@ -279,7 +278,7 @@ func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversatio
 	return again.Answered()
 }
 
-// removeRootsDuringCall calls a tool that asks for the roots.
+// removeRootsDuringCall calls a tool that requests roots that are gone.
 func removeRootsDuringCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Tool, limit time.Duration, summary string) bool {
 	from := c.Record.Len()
 	n := suite.Call(ctx, c, tool, limit)

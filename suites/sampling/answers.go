@@ -24,7 +24,7 @@ const (
 
 type object = map[string]any
 
-// changedReply is what a model says, changed in one place.
+// changedReply returns an ordinary sampling result with one change.
 func changedReply(change func(result object)) func(m *wire.Message) []byte {
 	return func(m *wire.Message) []byte {
 		r := object{
@@ -36,7 +36,7 @@ func changedReply(change func(result object)) func(m *wire.Message) []byte {
 	}
 }
 
-// hintedModel returns the model that the server would like best.
+// hintedModel returns the model that the server prefers.
 func hintedModel(m *wire.Message) string {
 	if name, ok := wire.Text(wire.At(m.Params(), "/modelPreferences/hints/0/name")); ok && name != "" {
 		return name
@@ -52,16 +52,15 @@ func removeMember(member string) func(m *wire.Message) []byte {
 	return changedReply(func(r object) { delete(r, member) })
 }
 
-// responseVariation is one way to answer, and what is to be said of a server that does
-// not cope with it.
+// responseVariation is a way to respond, with the summary for a server that can't handle it.
 type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
-	// legal: a tool that succeeds with the plain answer has to succeed with
-	// this one; else it has to end somehow.
+	// legal is set if a tool that succeeds with the plain response has to succeed with this one.
+	// Otherwise the call has to end in any way.
 	legal   bool
 	summary string
-	// noted lists the requests of which a failure is only noted, and with which words.
+	// noted selects the requests for which a failure is only noted, with notedAs as summary.
 	noted   func(request *wire.Message) bool
 	notedAs string
 }
@@ -79,7 +78,7 @@ func responseVariations(r spec.Revision) []responseVariation {
 			"The server does not answer a call after an image without base64.", nil, ""},
 	}
 	if r.AtLeast(spec.V20251125) {
-		// Many servers read an array only where they offered tools.
+		// Many servers accept an array only if they offered tools.
 		toolless := func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Params(), "/tools"))) == 0 }
 		out = append(out, responseVariation{anyContent, setMember("content", array), true, "The server's tool fails if sampled content with tools is an array.",
 			toolless, "The server's tool fails if sampled content is an array."})
@@ -88,14 +87,14 @@ func responseVariations(r spec.Revision) []responseVariation {
 }
 
 const (
-	// leastTime is what a call gets at least that the server may have forgotten.
+	// leastTime is the minimum time for a call that the server may have forgotten.
 	leastTime = 5 * time.Second
-	// maxMissed is how many such calls a server may cost us.
+	// maxMissed is how many such calls are waited for.
 	maxMissed = 2
 )
 
-// compareResponses compares each way to answer with the plain one, by which the tool is
-// known to come to its end.
+// compareResponses compares each way to respond with the plain one, after which the tool is known
+// to finish.
 func compareResponses(ctx context.Context, t *suite.T) {
 	tools := samplingTools(t)
 	script := client.NewAnswers(fullCapabilities(t.Revision))
@@ -122,10 +121,13 @@ func compareResponses(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judge judges the effect of the variation, and whether the server still responds.
+// judge judges the effect of the variation. It reports whether the server still responds.
 func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conversation, plain, n *suite.Nested) bool {
+	if n.IsInputRequired() { // it requests input again, or the client had no response
+		return true
+	}
 	if !n.HasRequest(spec.MethodSampling) {
-		return n.Answered() // this time it did not ask, and nobody knows why
+		return n.Answered() // it sent no request this time, for unknown reasons
 	}
 	d := verdict.Deviation{
 		Requirement: v.requirement, Summary: v.summary, Permitted: "a response to the original request, and a server that continues",
@@ -135,6 +137,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		d.Summary, d.Weight = v.notedAs, verdict.OnlyNote
 	}
 	switch {
+	case n.Answered() && v.legal && n.Failed() && !plain.Failed() && n.Message.IsOverloadError(): // any call could fail so
 	case n.Answered() && v.legal && n.Failed() && !plain.Failed():
 		d.Permitted = "the same as for a plain response of a model"
 		t.Deviates(c, d)
@@ -149,7 +152,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		return false
 	case errors.Is(n.Err, client.ErrUnanswered):
 		if c.Fence(ctx) != nil {
-			return false // slow, or gone: nothing is known
+			return false // slow or gone: the outcome is unknown
 		}
 		t.Deviates(c, d)
 	default:
@@ -158,11 +161,10 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	return true
 }
 
-// maxRounds is a little more than what a rule takes for no limit.
+// maxRounds is a little more than the number of rounds that a rule takes for no limit.
 const maxRounds = 53
 
-// runToolLoop has a model that calls two tools at once, and then one that never
-// ends.
+// runToolLoop uses a model that calls two tools at once, and then one that never stops.
 func runToolLoop(ctx context.Context, t *suite.T) {
 	if !t.Revision.AtLeast(spec.V20251125) {
 		t.Skip("the revision has no tools in sampling")
@@ -183,7 +185,7 @@ func runToolLoop(ctx context.Context, t *suite.T) {
 	}
 }
 
-// model calls tools that it is offered for a number of rounds.
+// model calls offered tools for a number of rounds.
 type model struct {
 	rounds int32
 	called atomic.Int32
@@ -201,7 +203,7 @@ func (m *model) answer(request *wire.Message) []byte {
 	})(request)
 }
 
-// toolUse calls a tool with the least arguments that it takes.
+// toolUse calls a tool with its minimal arguments.
 func toolUse(request *wire.Message, tool []byte, suffix string) object {
 	name, _ := wire.Text(wire.At(tool, "/name"))
 	input, err := generate.Arguments(wire.At(tool, "/inputSchema"))

@@ -57,7 +57,7 @@ func fault(t *testing.T, id string) func() refserver.Seams {
 	return f.Seams
 }
 
-// failing has every tool that asks a model fail in the end.
+// failing makes every tool that samples fail in the end.
 func failing() refserver.Seams {
 	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)

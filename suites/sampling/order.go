@@ -15,14 +15,14 @@ import (
 
 const matchedByID = "base.response-matched-by-id"
 
-// What the model says to the two requests; neither is part of the other.
+// The model's responses to the two requests; neither contains the other.
 const (
 	toFirst  = "mcp-conform-cedar"
 	toSecond = "mcp-conform-walnut"
 )
 
-// answerInOtherOrder makes two calls at the same time during which the server asks the
-// model, and answers the later question first. Twice, for the tool may depend on
+// answerInOtherOrder makes two concurrent calls during which the server samples, and responds to
+// the later request first. It does so twice, because the result of the tool may depend on
 // something else.
 func answerInOtherOrder(ctx context.Context, t *suite.T) {
 	for _, tool := range samplingTools(t) {
@@ -54,22 +54,21 @@ func answerInOtherOrder(ctx context.Context, t *suite.T) {
 	t.NotObserved(matchedByID, "no tool has two questions to the model open at once and shows the answers in its results")
 }
 
-// twoCalls are two calls of a tool, in whose course the server asked the model
-// once each.
+// twoCalls are two calls of a tool during which the server sampled once each.
 type twoCalls struct {
 	c             *client.Conversation
 	first, second *client.Reply
 }
 
-// crossedCall is the call that got what the model said to the other.
+// crossedCall is a call that got the model's response to the other one.
 type crossedCall struct {
 	c    *client.Conversation
 	text string
 	at   []int
 }
 
-// callTwice makes the calls, the second one when the question of the first has
-// come. It returns nil where no two questions are open at once.
+// callTwice makes the calls, the second one after the sampling request of the first has come. It
+// returns nil if no two requests are open at once.
 func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 	arguments, err := tool.Arguments()
 	if err != nil {
@@ -80,7 +79,7 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		case spec.MethodPing:
 			return wire.NewResult(m.ID, object{})
 		case spec.MethodSampling:
-			return nil // both are answered below
+			return nil // both get their responses below
 		}
 		return suite.Refuse(m)
 	}})
@@ -113,7 +112,7 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 	return &twoCalls{c: c, first: c.AwaitResponse(ctx, from, calls[0], client.Within(callTime)), second: c.AwaitResponse(ctx, from, calls[1], client.Within(callTime))}
 }
 
-// samplingRequestIDs returns the ids of the requests for the model among the events.
+// samplingRequestIDs returns the ids of the sampling requests among the events.
 func samplingRequestIDs(events []*transcript.Event) []wire.ID {
 	var ids []wire.ID
 	for _, m := range transcript.Messages(events, transcript.Received) {
@@ -128,13 +127,13 @@ func hasText(r *client.Reply, text string) bool {
 	return r.Succeeded() && strings.Contains(string(r.Message.Result()), text)
 }
 
-// showOwnReplies reports whether each call shows what the model said to its own question.
+// showOwnReplies reports whether each call shows the model's response to its own request.
 func (p *twoCalls) showOwnReplies() bool {
 	return hasText(p.first, toFirst) && hasText(p.second, toSecond)
 }
 
-// crossedCall returns a call that shows what the model said to the other question,
-// and not what it said to its own; nil for none.
+// crossed returns a call that shows the model's response to the other request and not that to its
+// own; nil if there is none.
 func (p *twoCalls) crossed() *crossedCall {
 	switch {
 	case hasText(p.first, toSecond) && !hasText(p.first, toFirst):

@@ -1,5 +1,5 @@
-// Package sampling checks what a server does that asks its client's model:
-// whether it may ask, and whether it copes with every answer.
+// Package sampling checks a server that sends sampling requests: whether it may, and whether it
+// handles every response.
 package sampling
 
 import (
@@ -59,17 +59,17 @@ func Cases() []suite.Case {
 	}
 }
 
-// Bounds on what a server is asked to do.
+// Limits for real servers.
 const (
 	maxTools  = 20 // called once each
-	maxAskers = 3  // called again and again
+	maxAskers = 3  // tools that are called repeatedly
 	together  = 4
 	callTime  = 2 * time.Second
 	allTime   = 15 * time.Second
 )
 
-// callWithoutCapability calls those tools first that seem to ask. Without tools it
-// is still seen whether anything is asked unprompted.
+// callWithoutCapability first calls the tools that seem to sample. Without tools it still shows
+// whether the server sends requests unprompted.
 func callWithoutCapability(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
 	limit, cancel := context.WithTimeoutCause(ctx, allTime, client.ErrUnanswered)
@@ -90,8 +90,8 @@ func callWithoutCapability(ctx context.Context, t *suite.T) {
 	t.Quiet(ctx, c)
 }
 
-// suspectsFirst returns the tools that may be called, at most maxTools, and
-// those first that seem to ask something.
+// suspectsFirst returns the tools that may be called, at most maxTools, with those first that
+// seem to send requests.
 func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
 	var out []inventory.Tool
 	have := map[string]bool{}
@@ -119,7 +119,8 @@ func callSamplingTools(ctx context.Context, t *suite.T) {
 	suite.CallEach(ctx, t.Conversation(ctx), tools, callTime)
 }
 
-// fullCapabilities are the capabilities of a client that takes tools and gives context.
+// fullCapabilities returns the capabilities of a client that supports tools and context in
+// sampling.
 func fullCapabilities(r spec.Revision) map[string]any {
 	caps := client.AllCapabilities(r)
 	if r.AtLeast(spec.V20251125) {

@@ -1,5 +1,4 @@
-// Package sse checks what is peculiar to servers that are reached over
-// HTTP+SSE, the transport of 2024-11-05.
+// Package sse checks what is specific to servers over HTTP+SSE, the transport of 2024-11-05.
 package sse
 
 import (
@@ -54,7 +53,7 @@ func streamCase() suite.Case {
 			waiting, cancel := context.WithTimeout(ctx, answerTime)
 			w.C.AwaitResponse(waiting, from, id)
 			cancel()
-			_ = w.C.Fence(ctx) // on whichever stream the answer comes, it has to come before one is closed
+			_ = w.C.Fence(ctx) // its response has to come on some stream before one is closed
 			other.Drop()
 			waitForClose(ctx, w)
 			to(w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil))
@@ -64,9 +63,9 @@ func streamCase() suite.Case {
 }
 
 const (
-	// answerTime bounds the wait for what a stream should bring.
+	// answerTime bounds the wait for what a stream should deliver.
 	answerTime = 3 * time.Second
-	// settleTime is what a server gets to notice that a stream was closed.
+	// settleTime is how long a server has to notice that a stream was closed.
 	settleTime = 1100 * time.Millisecond
 )
 
@@ -80,7 +79,7 @@ func waitForClose(ctx context.Context, w *suite.Web) {
 	}
 }
 
-// openStream opens a further stream.
+// openStream opens another stream.
 func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header) *suite.Stream {
 	s := w.Begin(suite.WebRequest{Method: "GET", Target: streamTarget(w), Headers: h})
 	if !s.Opened(ctx) {
@@ -92,7 +91,7 @@ func openStream(ctx context.Context, t *suite.T, w *suite.Web, h ...suite.Header
 	return s
 }
 
-// streamTarget is where the stream of the conversation was opened.
+// streamTarget returns the target with which the conversation's stream was opened.
 func streamTarget(w *suite.Web) string {
 	if x := w.First(); x != nil {
 		return x.RequestHead().Target()
@@ -100,8 +99,8 @@ func streamTarget(w *suite.Web) string {
 	return ""
 }
 
-// announcedEndpoint returns the endpoint that a stream announces, "" for none, or for
-// one on another host.
+// announcedEndpoint returns the endpoint that a stream announces, "" if there is none or it is on
+// another host.
 func announcedEndpoint(ctx context.Context, w *suite.Web, s *suite.Stream) string {
 	var data string
 	s.Until(ctx, answerTime, func(x *transcript.Exchange) bool {
@@ -148,7 +147,7 @@ func bodyCase() suite.Case {
 		Requirements: []string{acceptsPost},
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
-			// What has no params a rule judges: there is no reason to refuse it.
+			// A rule judges requests without params: there is no reason to refuse them.
 			t.CheckForms(ctx, acceptsPost, w, func(x *transcript.Exchange) bool { return len(x.Sent.Raw) < 1000 })
 			t.Fence(ctx, w.C)
 		},

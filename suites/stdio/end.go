@@ -20,11 +20,11 @@ const (
 	inFlight      = "stdio.responses-before-exit"
 )
 
-// leastExit is how long any server may take to exit.
+// leastExit is the minimum time that any server has to exit.
 var leastExit = 3 * time.Second
 
-// exitTime is how long a server may take to exit. The specification says
-// "reasonable" or "promptly"; clients kill much sooner.
+// exitTime is how long a server may take to exit. The specification says "reasonable" or
+// "promptly"; real clients kill much sooner.
 func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 
 func closedStdinCase() suite.Case {
@@ -36,7 +36,7 @@ func closedStdinCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			idle := t.Start(ctx, client.Options{Capabilities: nothing})
 			t.Fence(ctx, idle)
-			_ = idle.CloseInput() // it fails where the server is gone, as it should be
+			_ = idle.CloseInput() // it fails if the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
 				judgeExitCode(t, idle, exitHandshake, "The server exits with a code other than 0 when stdin closes.")
 				closeWhileBusy(ctx, t)
@@ -48,19 +48,19 @@ func closedStdinCase() suite.Case {
 	}
 }
 
-// nothing are the capabilities of a client that a server can't ask anything:
-// many servers wait for the answer to a request of their own before they exit.
+// nothing is the capabilities of a client that a server can't send requests to: many servers wait
+// for the response to their own request before they exit.
 var nothing = map[string]any{}
 
-// The work that a server is given before it has to exit.
+// Limits on the work before the server has to exit.
 const (
 	maxCalls = 3
 	workTime = time.Second
 )
 
-// doWork has the server do what conversations consist of: what a tool or a
-// subscription has started must not outlive the input. It reports whether
-// everything was answered, so that nothing is at work any more.
+// doWork makes the server do typical work: anything that a tool or a subscription has started
+// must not outlive the input. It reports whether all requests were answered, so that no work is
+// left.
 func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	if t.Inventory.Declares("tools") && !c.Do(ctx, spec.MethodToolsList, nil, client.Within(0)).Answered() {
 		return false
@@ -80,15 +80,29 @@ func doWork(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	for _, uri := range t.Inventory.Resources[:min(1, len(t.Inventory.Resources))] {
 		params := map[string]any{"uri": uri}
 		if !c.Do(ctx, spec.MethodResourcesRead, params, client.Within(workTime)).Answered() ||
-			t.Inventory.Declares("resources.subscribe") && !c.Do(ctx, spec.MethodResourcesSubscribe, params, client.Within(workTime)).Answered() {
+			t.Revision.Era() == spec.Handshake && t.Inventory.Declares("resources.subscribe") && !c.Do(ctx, spec.MethodResourcesSubscribe, params, client.Within(workTime)).Answered() {
 			return false
 		}
+	}
+	if t.Revision.Era() == spec.Stateless {
+		subscribe(ctx, t, c)
 	}
 	return true
 }
 
-// closeWhileBusy closes stdin right behind requests, at the end of a conversation in which
-// the server has worked.
+// subscribe opens a subscription, as far as the server supports that. It is open when
+// stdin closes.
+func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
+	filter := map[string]any{"toolsListChanged": true}
+	if t.Inventory.Declares("resources.subscribe") {
+		filter["resourceSubscriptions"] = t.Inventory.Resources[:min(1, len(t.Inventory.Resources))]
+	}
+	if s, err := c.Subscribe(ctx, filter); err == nil {
+		_, _ = s.AwaitAcknowledgement(ctx)
+	}
+}
+
+// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: nothing})
 	if !doWork(ctx, t, c) {
@@ -150,7 +164,7 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 	return false
 }
 
-// terminateAfterClosing sends SIGTERM to a server that closing stdin did not end.
+// terminateAfterClosing sends SIGTERM to a server that did not exit when stdin was closed.
 func terminateAfterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Signal("TERM") {
 		t.NotApplicable(exitOnTerm, "there is no SIGTERM here")
@@ -195,8 +209,7 @@ func signalCase() suite.Case {
 	}
 }
 
-// sendInterrupt sends what a terminal sends on ^C, of which the specification
-// says nothing.
+// sendInterrupt sends the signal of ^C in a terminal. The specification does not mention it.
 func sendInterrupt(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{})
 	if c.Fence(ctx) != nil || !c.Signal("INT") {
@@ -215,7 +228,7 @@ func sendInterrupt(ctx context.Context, t *suite.T) {
 	})
 }
 
-// awaitExit reports whether the server exits within its time.
+// awaitExit reports whether the server exits in time.
 func awaitExit(ctx context.Context, c *client.Conversation) bool {
 	return suite.AwaitExit(ctx, c, exitTime(c))
 }

@@ -2,5 +2,5 @@ package stdio
 
 import "time"
 
-// Servers of the tests that stay do so for ever, the others leave at once.
+// The test servers either stay forever or exit at once, so a short limit suffices.
 func init() { leastExit = time.Second }

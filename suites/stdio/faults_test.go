@@ -103,7 +103,7 @@ func incoming(f func([]byte) refserver.FrameAction) func() refserver.Seams {
 	}
 }
 
-// ending returns a server that stays in the face of the given reasons.
+// ending returns a server that does not exit for the given reasons.
 func ending(stays ...refserver.EndReason) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
@@ -117,16 +117,16 @@ func ending(stays ...refserver.EndReason) func() refserver.Seams {
 	}
 }
 
-// code returns a server that ends with these exit codes.
+// code returns a server that exits with these codes.
 func code(codes map[refserver.EndReason]int) func() refserver.Seams {
 	return func() refserver.Seams {
 		return refserver.Seams{End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) { return codes[why], true }}
 	}
 }
 
-// staysBusy stays when the end of stdin finds more than a handful of requests.
+// staysBusy does not exit at the end of stdin after more than a few requests.
 func staysBusy() refserver.Seams {
-	frames := 0 // read before the end is seen
+	frames := 0 // read before the end of stdin
 	return refserver.Seams{
 		Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			frames++
@@ -138,7 +138,7 @@ func staysBusy() refserver.Seams {
 	}
 }
 
-// firstLine passes on, of each read, the first line only.
+// firstLine returns only the first line of each read.
 type firstLine struct{ r io.Reader }
 
 func (f *firstLine) Read(p []byte) (int, error) {
@@ -149,7 +149,7 @@ func (f *firstLine) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// wholeReads takes each read for a message.
+// wholeReads treats each read as a complete message.
 type wholeReads struct{ r io.Reader }
 
 func (w *wholeReads) Read(p []byte) (int, error) {
@@ -161,8 +161,7 @@ func (w *wholeReads) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoded takes bytes at the end of a read that are no whole character for
-// damage.
+// decoded replaces an incomplete character at the end of a read.
 type decoded struct{ r io.Reader }
 
 func (d *decoded) Read(p []byte) (int, error) {
@@ -170,7 +169,7 @@ func (d *decoded) Read(p []byte) (int, error) {
 	return copy(p, bytes.ToValidUTF8(p[:n], []byte(string(utf8.RuneError)))), err
 }
 
-// hurried sees the end of its input where the last lines begin.
+// hurried reports the end of the input in place of the last lines.
 type hurried struct{ r io.Reader }
 
 func (h *hurried) Read(p []byte) (int, error) {

@@ -20,8 +20,8 @@ const (
 	partialUTF8  = "stdio.partial-utf8"
 )
 
-// burstSize is the number of requests in one write: enough to span several
-// reads of a small buffer.
+// burstSize is the number of requests in one write: enough to span several reads of a small
+// buffer.
 const burstSize = 64
 
 func framingCase() suite.Case {
@@ -84,7 +84,7 @@ func sendBurst(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	return false
 }
 
-// sendInPieces sends one message in pieces.
+// sendInPieces sends one message in chunks.
 func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	request := c.Request(id, c.HarmlessMethod(), nil)
@@ -95,9 +95,9 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 	})
 }
 
-// sendSplitCharacters does the same inside of characters of two, three and four bytes,
-// at each place where they can be cut. They stand in the id, since an answer
-// has to bring it back, which shows what the server read.
+// sendSplitCharacters sends messages that are cut inside characters of two, three and four bytes,
+// at each possible position. The characters are in the id, so that the response shows what the
+// server read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
 		t.NotObserved(partialUTF8, "a request whose id is not ASCII is not answered in one piece either")
@@ -129,8 +129,8 @@ func judgePieces(ctx context.Context, t *suite.T, c *client.Conversation, r *cli
 	}
 }
 
-// sendCarriageReturn ends a line as Windows does. To JSON the carriage return is
-// white space, so most servers take it; none is obliged to.
+// sendCarriageReturn ends a line as on Windows. In JSON the carriage return is white space, so
+// most servers accept it, but none has to.
 func sendCarriageReturn(ctx context.Context, t *suite.T, c *client.Conversation) {
 	id := c.NewID()
 	from := c.Record.Len()
@@ -151,10 +151,9 @@ func sendCarriageReturn(ctx context.Context, t *suite.T, c *client.Conversation)
 	})
 }
 
-// requestInPieces sends a request in two writes, cut before the byte at cut. The
-// first follows another request in the same write: once that is answered, the
-// server has read the first piece without the second. What is left goes byte
-// by byte, to be read in as many pieces as the system likes.
+// requestInPieces sends a request in two parts, cut before the byte at cut. The first part
+// follows another request in the same write: once that is answered, the server has read the first
+// part without the second. The rest is sent byte by byte.
 func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, request []byte, cut int) *client.Reply {
 	before := c.NewID()
 	first := slices.Concat(c.Request(before, c.HarmlessMethod(), nil), []byte("\n"), request[:cut])
@@ -164,7 +163,7 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	if err := c.SendBytes(ctx, first); err != nil {
 		return &client.Reply{Err: err}
 	}
-	_ = awaitOwed(ctx, c, from, before) // a server that mistook the first write has failed, which its last answer shows
+	_ = awaitOwed(ctx, c, from, before) // a server that mishandled the first write has failed, which the later response shows
 	var rest [][]byte
 	for _, b := range append(slices.Clone(request[cut:]), '\n') {
 		rest = append(rest, []byte{b})
@@ -178,8 +177,8 @@ func requestInPieces(ctx context.Context, c *client.Conversation, id wire.ID, re
 	return r
 }
 
-// awaitOwed waits for the answer to a request that any server owes, as long as it may
-// take: what is behind it tells nothing, for answers come in any order.
+// awaitOwed waits for a response that is due until the timeout. Responses to later requests do
+// not end the wait, because responses may come in any order.
 func awaitOwed(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }

@@ -1,5 +1,5 @@
-// Package stdio checks what is peculiar to servers that are reached over
-// stdin and stdout: framing by newlines, and how they end.
+// Package stdio checks what is specific to servers over stdio: framing by newlines, and how they
+// end.
 package stdio
 
 import "github.com/mcp-conform/mcp-conform/internal/suite"

@@ -15,16 +15,16 @@ import (
 
 const noBroadcast = "streamable-http.no-broadcast"
 
-// oneChangeCase makes the same call again and again, with several streams open and
-// with one less. How many changes a call makes only the server knows, and it may
-// tell of each on another stream; so certain is only that with fewer streams open
-// as many notifications come on each, and fewer in all.
+// oneChangeCase makes the same call repeatedly, with several open streams and then without them.
+// Only the server knows how many changes a call makes, and it may send each notification on
+// another stream. So the case judges only if both streams have the same notifications, and calls
+// without the streams show that one call causes no more than these.
 func oneChangeCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.one-change",
 		Title:        "Changes something while two further streams are open, and again without them if both deliver the notification",
 		Requirements: []string{noBroadcast},
-		Exclusive:    true, // a change that another session makes may be told, too
+		Exclusive:    true, // a change by another session may be announced too
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			call, uri, ok := changingCall(t)
 			if !ok {
@@ -50,38 +50,37 @@ func oneChangeCase() suite.Case {
 	}
 }
 
-// makeChange makes the call that changes something, and returns the position from
-// which on that may be told.
+// makeChange makes the call that changes something. It returns the position from which the change
+// may be announced.
 func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call inventory.Known) int {
 	t.Quiet(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
 		t.GiveUp("the call that changes something does not succeed")
 	}
-	t.Quiet(ctx, c) // what tells of it may come a little later
+	t.Quiet(ctx, c) // the notification may come a little later
 	return from
 }
 
 // maxPages bounds a walk through a list.
 const maxPages = 20
 
-// changeable are the lists, the members of their results, and what tells of their
-// changes.
+// changeable are the lists, the members of their results, and the notifications of their changes.
 var changeable = []struct{ method, member, changed string }{
 	{spec.MethodToolsList, "tools", spec.MethodToolsChanged},
 	{spec.MethodPromptsList, "prompts", spec.MethodPromptsChanged},
 	{spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
 }
 
-// listChangeCase changes all lists that can be, each walked through before and
-// after, for the rules to see whether that is told.
+// listChangeCase changes every list that can be changed, and walks through it before and after.
+// Rules judge whether the changes are announced.
 func listChangeCase() suite.Case {
 	return suite.Case{
 		ID:        "streamable-http.list-changes",
 		Title:     "Changes lists, and walks through them before and after",
 		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
 		Needs:     []string{"tools"},
-		Exclusive: true, // other sessions are notified, too
+		Exclusive: true, // other sessions get notifications too
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
 			c := t.Start(ctx, client.Options{})
@@ -93,14 +92,14 @@ func listChangeCase() suite.Case {
 				}
 			}
 			walk()
-			for range 2 { // what a call adds the next one may remove
+			for range 2 { // the second call may remove what the first one added
 				from, told := c.Record.Len(), true
 				for _, l := range changeable {
 					if change, ok := t.Inventory.ChangingList(l.method); ok {
 						c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(callTime))
 					}
 				}
-				t.Quiet(ctx, c) // what tells of it may come a little later
+				t.Quiet(ctx, c) // the notification may come a little later
 				walk()
 				for _, l := range changeable {
 					if _, ok := t.Inventory.ChangingList(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
@@ -115,8 +114,8 @@ func listChangeCase() suite.Case {
 	}
 }
 
-// changingCall returns a call that makes one change, and the URI of what is to be
-// subscribed to before, if anything is.
+// changingCall returns a call that makes one change, and the URI of the resource to subscribe to
+// before, if any.
 func changingCall(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	if k, uri, ok = t.Inventory.Changing(); ok && t.Inventory.Declares("resources.subscribe") {
 		return k, uri, true
@@ -129,10 +128,10 @@ func changingCall(t *suite.T) (k inventory.Known, uri string, ok bool) {
 	return k, "", false
 }
 
-// judgeBroadcast judges what comes on the two streams with a change, and then with another
-// one. Where one was closed, as by a server that lets a new one take over, nothing
-// is said. Where both tell the same both times, two calls without these streams
-// show how much a call has to tell: two, as every other call may have less.
+// judgeBroadcast judges the notifications on the two streams after a change, and after another
+// one. It gives up if one stream was closed, for example by a server that permits only one. If
+// both streams have the same notifications both times, two calls without these streams show how
+// many notifications a call causes. It takes two, because every other call may cause fewer.
 func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream, change func() int) {
 	var same []string
 	var at []int
@@ -175,8 +174,8 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 	})
 }
 
-// messageTexts are those of the messages, in an order that does not depend on theirs:
-// the events around them may have ids.
+// messageTexts returns the texts of the messages, sorted. It ignores the stream events around
+// them, which may have ids.
 func messageTexts(events []*transcript.Event) []string {
 	var out []string
 	for _, m := range transcript.Messages(events) {
@@ -186,8 +185,7 @@ func messageTexts(events []*transcript.Event) []string {
 	return out
 }
 
-// changesOn returns the notifications of changes that came on a stream from a
-// position on.
+// changesOn returns the change notifications on a stream from a position on.
 func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
 	i := slices.IndexFunc(x.Body, func(e *transcript.Event) bool { return e.Seq >= from })
 	if i < 0 {
@@ -196,7 +194,7 @@ func changesOn(x *transcript.Exchange, from int) []*transcript.Event {
 	return changesIn(x.Body[i:])
 }
 
-// changesIn returns those events that are notifications of changes.
+// changesIn returns the events that are change notifications.
 func changesIn(events []*transcript.Event) []*transcript.Event {
 	var out []*transcript.Event
 	for _, e := range events {

@@ -15,19 +15,17 @@ const (
 	acceptsPost = "sse.accepts-post"
 )
 
-// headerSpelling is a way to write the headers Accept and Content-Type, which have
-// many for the same thing.
+// headerSpelling is one of many equivalent spellings of the headers Accept and Content-Type.
 type headerSpelling struct {
-	summary string // of the finding where it is not understood
+	summary string // of the finding if the server does not understand it
 	headers []suite.Header
-	// kin is what it has in common with others: who does not understand the
-	// one understands none of them.
+	// kin names a group of spellings. A server that does not understand one of them
+	// understands none.
 	kin string
 }
 
-// accepts say the same: that both types are taken (RFC 9110, 12.5.1). What is a
-// list may have empty elements and blank space (5.6.1), what is in quotes is one
-// text (5.6.4).
+// accepts are spellings of an Accept header with both types (RFC 9110, 12.5.1). A list may have
+// empty elements and blanks (5.6.1), and a quoted string is one value (5.6.4).
 var accepts = []headerSpelling{
 	{"The server refuses an Accept with both types in another order.", headersWith("Accept", "text/event-stream, application/json"), ""},
 	{"The server refuses an Accept in two header lines.", headersWith("Accept", "application/json", "text/event-stream"), ""},
@@ -42,15 +40,15 @@ var accepts = []headerSpelling{
 	{"The server refuses an Accept header in lower case.", headersWith("accept", "application/json, text/event-stream"), ""},
 }
 
-// ranges take both types, and list neither: what becomes of them is recorded.
+// ranges accept both types without listing them. The outcome is recorded.
 var ranges = []headerSpelling{
 	{"The server refuses Accept: */*.", headersWith("Accept", "*/*"), ""},
 	{"The server refuses Accept: */* with a q value.", headersWith("Accept", "*/*;q=0.8"), ""},
 	{"The server refuses an Accept of application/* and text/*.", headersWith("Accept", "application/*, text/*"), ""},
 }
 
-// unaccepted do not take both types. Whether they are served is the server's
-// choice; what comes then, rules judge.
+// unaccepted do not accept both types. The server may serve them or not; rules judge the
+// responses.
 var unaccepted = [][]suite.Header{
 	headersWith("Accept", "application/json"),
 	headersWith("Accept", "text/event-stream"),
@@ -61,7 +59,7 @@ var unaccepted = [][]suite.Header{
 	headersWith("Accept"),
 }
 
-// types say that the body is JSON (RFC 9110, 8.3.1).
+// contentTypes are spellings of the JSON content type (RFC 9110, 8.3.1).
 var contentTypes = []headerSpelling{
 	{"The server refuses a content type with a charset.", headersWith("Content-Type", "application/json; charset=utf-8"), "parameter"},
 	{"The server refuses a content type with a quoted charset.", headersWith("Content-Type", `application/json;charset="UTF-8"`), "parameter"},
@@ -71,8 +69,7 @@ var contentTypes = []headerSpelling{
 	{"The server refuses a content type whose header is in lower case.", headersWith("content-type", "application/json"), ""},
 }
 
-// otherTypes do not say that the body is JSON. Nothing is said of what a server
-// does then.
+// otherTypes are not the JSON content type. The specification does not regulate the response.
 var otherTypes = [][]suite.Header{
 	headersWith("Content-Type", "text/plain"),
 	headersWith("Content-Type", "application/x-www-form-urlencoded"),
@@ -121,8 +118,8 @@ func contentTypeCase() suite.Case {
 	}
 }
 
-// sendSpellings sends a request in each spelling, and judges those that are refused
-// while the plain one is served.
+// sendSpellings sends a request in each spelling, and judges those that are refused while the
+// plain one is served.
 func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	if !isServed(w.SendHarmless(ctx)) {
 		t.GiveUp("the server does not serve the request in its plain form")
@@ -138,7 +135,7 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 			continue
 		}
 		if told[s.kin] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
-			continue // told, or refused for what has nothing to do with it
+			continue // already reported, or refused for another reason
 		}
 		told[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
@@ -149,7 +146,7 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 	}
 }
 
-// recordRefusals notes which spellings are refused that need not be understood.
+// recordRefusals notes refused spellings that need not be understood.
 func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	for _, s := range spellings {
 		x := w.SendHarmless(ctx, s.headers...)
@@ -164,7 +161,7 @@ func recordRefusals(ctx context.Context, t *suite.T, w *suite.Web, requirement s
 	}
 }
 
-// noteServerErrors notes, once, that the server itself fails where it may well refuse.
+// noteServerErrors notes, once, a server error for a request that the server may refuse.
 func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement, summary string, illegal [][]suite.Header) {
 	for _, change := range illegal {
 		x := w.SendHarmless(ctx, change...)
@@ -180,8 +177,8 @@ func noteServerErrors(ctx context.Context, t *suite.T, w *suite.Web, requirement
 	}
 }
 
-// isServed reports whether the server took the request; over HTTP+SSE the answer
-// comes elsewhere.
+// isServed reports whether the server accepted the request. Over HTTP+SSE the response comes
+// elsewhere.
 func isServed(x *transcript.Exchange) bool {
 	if x == nil || !x.Succeeded() {
 		return false
@@ -194,8 +191,8 @@ func isServed(x *transcript.Exchange) bool {
 	return true
 }
 
-// isJudgedElsewhere reports whether a rule judges the refusal, or it may have reasons that
-// lie in something between.
+// isJudgedElsewhere reports whether a rule judges the refusal, or the refusal may come from an
+// intermediary.
 func isJudgedElsewhere(t *suite.T, x *transcript.Exchange) bool {
 	switch status := x.Status(); {
 	case t.Transport == spec.SSE, status == 406:
@@ -205,7 +202,7 @@ func isJudgedElsewhere(t *suite.T, x *transcript.Exchange) bool {
 	}
 }
 
-// headerName is the name of the header that a requirement is about.
+// headerName returns the name of the header that a requirement is about.
 func headerName(requirement string) string {
 	if requirement == acceptBoth {
 		return "Accept"

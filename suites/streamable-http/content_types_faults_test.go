@@ -65,7 +65,7 @@ func TestContentTypes(t *testing.T) {
 	}
 }
 
-// expires ends each session after so many requests with an Accept of their own.
+// expires ends each session after so many requests with an unusual Accept.
 func expires(after int) func() refserver.Seams {
 	return func() refserver.Seams {
 		var mu sync.Mutex
@@ -92,7 +92,7 @@ func refuses(when func(r *http.Request) bool) func() refserver.Seams {
 	return ends(when, http.StatusBadRequest)
 }
 
-// fails has the server fail at them.
+// fails returns status 500 for the POSTs for which when is true.
 func fails(when func(r *http.Request) bool) func() refserver.Seams {
 	return ends(when, http.StatusInternalServerError)
 }

@@ -84,7 +84,7 @@ func wraps(f func(w http.ResponseWriter, r *http.Request, next http.Handler)) fu
 	return func() refserver.Seams { return refserver.Seams{HTTP: f} }
 }
 
-// atMost refuses further sessions while so many are open.
+// atMost refuses further sessions while n are open.
 func atMost(n int64) func() refserver.Seams {
 	return func() refserver.Seams {
 		var open atomic.Int64
@@ -104,8 +104,8 @@ func atMost(n int64) func() refserver.Seams {
 	}
 }
 
-// disconnectCancels answers as many calls with an error as connections broke
-// that were waiting for an answer.
+// disconnectCancels answers one call with an error for each connection that broke while it waited
+// for a response.
 func disconnectCancels() refserver.Seams {
 	var broken atomic.Int64
 	return refserver.Seams{

@@ -28,7 +28,7 @@ func listeningCase() suite.Case {
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
 			var streams []*suite.Stream
-			for range 2 { // the conversation has one of its own
+			for range 2 { // the conversation has its own stream
 				s := w.Begin(suite.WebRequest{Method: "GET"})
 				streams = append(streams, s)
 				if !s.Opened(ctx) {
@@ -39,7 +39,7 @@ func listeningCase() suite.Case {
 			callUntilStreamEnd(ctx, t, w)
 			w.SendHarmless(ctx)
 			if last := streams[len(streams)-1]; isStream(last) && !slices.ContainsFunc(streams, isOpen) {
-				again := w.Begin(suite.WebRequest{Method: "GET"}) // so that the client closes one, and not only the server
+				again := w.Begin(suite.WebRequest{Method: "GET"}) // so that the client closes a stream too, not only the server
 				again.Opened(ctx)
 				streams = append(streams, again)
 			}
@@ -52,7 +52,7 @@ func listeningCase() suite.Case {
 	}
 }
 
-// isOpen reports whether a stream that the server granted is not over.
+// isOpen reports whether the server opened the stream and it has not ended.
 func isOpen(s *suite.Stream) bool { return isStream(s) && s.Exchange().End == nil }
 
 func isStream(s *suite.Stream) bool {
@@ -60,14 +60,14 @@ func isStream(s *suite.Stream) bool {
 	return x != nil && x.Succeeded() && x.IsStream()
 }
 
-// callTime bounds the calls of tools that are known to take less.
+// callTime bounds calls of tools that are known to take less.
 const callTime = 3 * time.Second
 
-// endTime is longer than a stream may stay open behind the response.
+// endTime is longer than a stream may stay open after the response.
 const endTime = 6 * time.Second
 
-// callUntilStreamEnd makes a call and waits until its stream ends, which it does at once
-// unless something is wrong.
+// callUntilStreamEnd makes a call and waits until its stream ends, which a conforming server does
+// at once.
 func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	if !t.KnowsTool(inventory.Slow) {
 		return
@@ -78,7 +78,7 @@ func callUntilStreamEnd(ctx context.Context, t *suite.T, w *suite.Web) {
 	s.Drop()
 }
 
-// callVerboseTools calls the tools that are known to say more than their result.
+// callVerboseTools calls the tools that are known to send more than their result.
 func callVerboseTools(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if t.KnowsTool(inventory.Logging) {
 		k, _ := t.Inventory.Logging()

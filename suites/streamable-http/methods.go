@@ -10,8 +10,8 @@ import (
 
 const legalServed = "base.http-legal-request-served"
 
-// methodCase sends what browsers, load balancers and monitors send to any URL. A
-// server may refuse all of it, and has to go on.
+// methodCase sends requests that browsers, load balancers and monitors send to any URL. A server
+// may refuse all of them, but must continue.
 func methodCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.other-methods",
@@ -32,14 +32,14 @@ func methodCase() suite.Case {
 					continue
 				}
 				if x == nil || odd == nil || suite.IsServed(w.SendHarmless(ctx)) {
-					continue // it may be busy, or a connection broke
+					continue // the server may be busy, or a connection broke
 				}
 				t.Deviates(w.C, verdict.Deviation{
 					Requirement: legalServed,
 					Summary:     "The server drops the session after an unused HTTP method.",
 					Permitted:   "a refusal of the method, and later requests served",
 					Seen:        "after " + r.Method + ": " + suite.DescribeExchange(x),
-					At:          suite.PositionsOf(odd), // what ends the session is seen, not that it has ended
+					At:          suite.PositionsOf(odd), // the cause is visible, but not that the session has ended
 					Weight:      verdict.AtMostWarning,
 				})
 				return

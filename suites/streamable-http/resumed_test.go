@@ -36,7 +36,7 @@ func TestResumedBehindAMessage(t *testing.T) {
 
 const lastEventID = "Last-Event-Id"
 
-// notTakenUp opens a fresh stream in place of the one that is asked for.
+// notTakenUp opens a new stream instead of resuming the requested one.
 func notTakenUp() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		r.Header.Del(lastEventID)
@@ -44,8 +44,8 @@ func notTakenUp() refserver.Seams {
 	}}
 }
 
-// shifted goes on with streams so many events later than it should, but for
-// those that were cut behind the priming event.
+// shifted resumes streams too late by so many events, except those that were cut after the
+// priming event.
 func shifted(by int) func() refserver.Seams {
 	return wraps(func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if m := eventID.FindStringSubmatch("id: " + r.Header.Get(lastEventID)); m != nil && m[2] != "0" {
@@ -55,8 +55,8 @@ func shifted(by int) func() refserver.Seams {
 	})
 }
 
-// idsOfTheEventBefore gives what comes on a stream that is resumed behind a
-// message the id of the event before it.
+// idsOfTheEventBefore shifts the event ids on a stream that is resumed after a message: each
+// event gets the id of the one before.
 func idsOfTheEventBefore() refserver.Seams {
 	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if m := eventID.FindStringSubmatch("id: " + r.Header.Get(lastEventID)); m != nil && m[2] != "0" {

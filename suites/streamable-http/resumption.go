@@ -19,8 +19,7 @@ const (
 	replay    = "streamable-http.last-event-id-replay"
 )
 
-// The slow calls take long enough for a connection to be cut in the midst of
-// them.
+// The slow calls take long enough to cut their connections in the middle.
 const (
 	slowFor = 600 * time.Millisecond
 	steps   = 3
@@ -52,7 +51,7 @@ func resumptionCase() suite.Case {
 			for _, k := range calls {
 				k.resume(ctx, w)
 			}
-			if calls[0].isResumed() { // else there is nothing to wait for
+			if calls[0].isResumed() { // otherwise there is nothing to wait for
 				further.resume(ctx, w)
 			}
 			judgeResumption(ctx, t, w, tool, append(calls, further))
@@ -61,15 +60,15 @@ func resumptionCase() suite.Case {
 	}
 }
 
-// cutCall is a call whose connection is cut, and its outcome.
+// cutCall is a call whose connection is cut, with the outcome.
 type cutCall struct {
 	id     wire.ID
 	token  string
 	stream *suite.Stream
-	again  *suite.Stream // nil where it was not taken up again
+	again  *suite.Stream // nil if the stream was not resumed
 	lastID string
-	early  bool // it was answered before the connection was cut
-	behind bool // it is cut behind a message, where the others are cut behind what may bring none
+	early  bool // the response came before the connection was cut
+	behind bool // the connection is cut after a message; for others, after an event that may have none
 }
 
 func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
@@ -79,8 +78,7 @@ func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
 	return k
 }
 
-// cut waits for the first event with an id, or with a message, and closes the
-// connection.
+// cut waits for the first event with an id, or with a message, and closes the connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
 		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || responseTo(x, k.id) != nil
@@ -90,25 +88,24 @@ func (k *cutCall) cut(ctx context.Context) {
 	k.lastID = k.stream.LastID()
 }
 
-// resume opens the stream again behind the last event of it that came, and
-// waits for the answer.
+// resume resumes the stream after its last event, and waits for the response.
 func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" {
 		return
 	}
 	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader("Last-Event-ID", k.lastID)}})
 	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return responseTo(x, k.id) != nil })
-	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // what may follow
+	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // for further messages
 	k.again.Drop()
 }
 
-// isResumed reports whether the answer came when the stream was taken up again.
+// isResumed reports whether the response came on the resumed stream.
 func (k *cutCall) isResumed() bool {
 	return k.again != nil && k.again.Exchange() != nil && responseTo(k.again.Exchange(), k.id) != nil
 }
 
-// resumeElsewhere asks for the stream in another session, which has nothing to do
-// with it. By then the call, as long as the others, is done; what comes, rules judge.
+// resumeElsewhere requests the stream in another session, to which it does not belong. The call
+// has ended by then, because it takes as long as the others. Rules judge the events.
 func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if k.early || k.lastID == "" || !hasSession(w) {
 		return
@@ -127,8 +124,8 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	endSession(ctx, w, id)
 }
 
-// sharesLastID reports whether the id of the last event came on another stream, too: it
-// names no stream then.
+// sharesLastID reports whether the id of the last event came on another stream too, so that it
+// identifies no stream.
 func (k *cutCall) sharesLastID(w *suite.Web) bool {
 	for _, x := range transcript.ExchangesOf(w.C.Record.From(0)).All() {
 		for _, e := range x.Body {
@@ -140,7 +137,7 @@ func (k *cutCall) sharesLastID(w *suite.Web) bool {
 	return false
 }
 
-// responseTo returns the response to a request that came in an exchange, or nil.
+// responseTo returns the response to a request in an exchange, or nil.
 func responseTo(x *transcript.Exchange, id wire.ID) *wire.Message {
 	messages := x.Messages()
 	for i := range messages {
@@ -151,9 +148,8 @@ func responseTo(x *transcript.Exchange, id wire.ID) *wire.Message {
 	return nil
 }
 
-// judgeResumption says what became of the calls: whether they went on without their
-// connections, and whether what was missed was told again. That a stream may
-// not be taken up again at all is the server's choice.
+// judgeResumption judges whether the calls continued without their connections, and whether
+// missed messages were sent again. A server need not support resumption at all.
 func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
 	for _, k := range calls {
 		if k.again == nil || k.again.Exchange() == nil {
@@ -162,7 +158,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		x := k.again.Exchange()
 		m := responseTo(x, k.id)
 		switch {
-		case m == nil && k.behind: // the others show what becomes of a request
+		case m == nil && k.behind: // the other calls show the outcome of a request
 		case m == nil:
 			t.NotObserved(notCancel, "the answer did not come on the stream that was taken up again, which may have other reasons")
 		case !m.IsError():
@@ -179,7 +175,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 	}
 }
 
-// judgeLostProgress judges whether all progress came, on one connection or the other.
+// judgeLostProgress judges whether all progress came on one of the two connections.
 func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exchange) {
 	told := map[string]bool{}
 	for _, part := range []*transcript.Exchange{k.stream.Exchange(), x} {

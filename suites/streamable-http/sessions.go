@@ -16,7 +16,7 @@ const (
 	versionName   = "MCP-Protocol-Version"
 )
 
-// otherSessions is how many sessions are opened beside that of the conversation.
+// otherSessions is how many sessions are opened in addition to that of the conversation.
 const otherSessions = 3
 
 func sessionCase() suite.Case {
@@ -54,8 +54,8 @@ func sessionCase() suite.Case {
 // patience is how long a stream of HTTP+SSE may take to announce its endpoint.
 const patience = 3 * time.Second
 
-// getWithoutSession sends a GET without a session id. Its stream shows by its first event
-// whether it is one of HTTP+SSE, which knows no session ids.
+// getWithoutSession sends a GET without a session id. The first event on its stream shows whether
+// it is an HTTP+SSE stream, which needs no session id.
 func getWithoutSession(ctx context.Context, w *suite.Web) {
 	s := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 	if s.Opened(ctx) {
@@ -76,7 +76,7 @@ const unknown = "mcp-conform-5f3e1c9a-0000-4000-8000-000000000000"
 func hasSession(w *suite.Web) bool { return sessionID(w) != "" }
 
 func sessionID(w *suite.Web) string {
-	for _, f := range w.C.Web().Headers("POST") {
+	for _, f := range w.C.Web().Headers("POST", nil) {
 		if f.Name == sessionHeader {
 			return f.Value
 		}
@@ -84,7 +84,7 @@ func sessionID(w *suite.Web) string {
 	return ""
 }
 
-// openSession opens a further session and returns its id.
+// openSession opens another session and returns its id.
 func openSession(ctx context.Context, w *suite.Web, h ...suite.Header) string {
 	x := w.RoundTrip(ctx, suite.WebRequest{
 		Body:    w.C.Request(w.C.NewID(), spec.MethodInitialize, w.C.InitializeParams()),
@@ -102,7 +102,7 @@ func endSession(ctx context.Context, w *suite.Web, id string, also ...suite.Head
 	return x != nil && x.Succeeded()
 }
 
-// useEndedSessions ends sessions, comes back to the first of them, and opens another.
+// useEndedSessions ends sessions, sends a request in the first of them, and opens another.
 func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
 		of := suite.WithHeader(sessionHeader, id)
@@ -111,7 +111,7 @@ func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 			continue
 		}
 		if !ended {
-			w.SendHarmless(ctx, of) // whether it was there
+			w.SendHarmless(ctx, of) // to check that the session existed
 			continue
 		}
 		w.SendHarmless(ctx, of)
@@ -122,5 +122,5 @@ func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	if id := openSession(ctx, w); id != "" {
 		endSession(ctx, w, id)
 	}
-	w.SendHarmless(ctx) // that of the conversation goes on
+	w.SendHarmless(ctx) // the conversation's own session continues
 }

@@ -27,7 +27,7 @@ func sideBySideCase() suite.Case {
 		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(crowd.First())) {
-				crowd.Isolated = "" // what belongs together, nobody can tell
+				crowd.Isolated = "" // without an isolated session it is unclear what belongs together
 				crowd.Work(ctx)
 				return
 			}
@@ -61,9 +61,9 @@ func judgeSessionIDs(t *suite.T, crowd *suite.Crowd) {
 	t.Kept(uniqueSession)
 }
 
-// judgeNegotiatedLists has further sessions negotiate another revision and that of the
-// conversation in turn, and judges whether the lists of the conversation depend
-// on what the others negotiate. What changes by itself does not come back.
+// judgeNegotiatedLists opens further sessions, alternately with another revision and with that of
+// the conversation. It judges whether the lists of the conversation depend on what the others
+// negotiate. Lists that change by themselves would not change back.
 func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 	another := anotherRevision(ctx, t, w)
 	if another == "" {
@@ -103,9 +103,8 @@ func judgeNegotiatedLists(ctx context.Context, t *suite.T, w *suite.Web) {
 	})
 }
 
-// anotherRevision returns a revision that the server speaks besides that of the
-// conversation, "" for none, and leaves the latter as the latest that was
-// negotiated.
+// anotherRevision returns another revision that the server supports, "" if there is none.
+// Afterwards the conversation's revision is again the last one negotiated.
 func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revision {
 	for _, r := range spec.HandshakeRevisions() {
 		if r == t.Revision || !spec.StreamableHTTP.DefinedIn(r) {
@@ -122,14 +121,13 @@ func anotherRevision(ctx context.Context, t *suite.T, w *suite.Web) spec.Revisio
 	return ""
 }
 
-// sessionLists is what the lists of a session hold.
+// sessionLists are the contents of a session's lists.
 type sessionLists struct {
 	text string
 	at   []int
 }
 
-// getLists returns the first pages of all lists that the server declares; false
-// where one is refused.
+// getLists returns the first pages of all declared lists; false if one is refused.
 func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, bool) {
 	l := &sessionLists{}
 	for _, each := range changeable {
@@ -146,8 +144,8 @@ func getLists(ctx context.Context, t *suite.T, w *suite.Web) (*sessionLists, boo
 	return l, l.text != ""
 }
 
-// openSessionIn opens a further session in a revision and returns its id, "" where the
-// server chose another one.
+// openSessionIn opens another session in a revision and returns its id, "" if the server chose
+// another revision.
 func openSessionIn(ctx context.Context, w *suite.Web, r spec.Revision) string {
 	params := w.C.InitializeParams()
 	params["protocolVersion"] = string(r)

@@ -1,6 +1,6 @@
-// Package streamablehttp checks what is peculiar to servers that are reached
-// over Streamable HTTP. Most of its cases only provoke; the rules on HTTP
-// judge the results. They send few requests, and one after the other.
+// Package streamablehttp checks what is specific to servers over Streamable HTTP. Most of its
+// cases only provoke; the rules on HTTP judge the results. The cases send few requests, one after
+// the other.
 package streamablehttp
 
 import "github.com/mcp-conform/mcp-conform/internal/suite"
@@ -19,5 +19,6 @@ func Cases() []suite.Case {
 		originCase(),
 		boundCase(),
 		acceptCase(), contentTypeCase(),
+		headerCase(), nameCase(), paramCase(),
 	}
 }

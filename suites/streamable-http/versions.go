@@ -25,13 +25,13 @@ func versionHeaderCase() suite.Case {
 			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			recordOtherVersion(ctx, t, w)
-			w.SendHarmless(ctx) // that the session goes on shows that it was the header
+			w.SendHarmless(ctx) // if the session continues, the header was the reason
 		},
 	}
 }
 
-// recordOtherVersion records the outcome of a version that the server speaks, and
-// that the session did not agree on: nothing is said of it.
+// recordOtherVersion records the response to a version that the server supports but the session
+// did not negotiate, which is not regulated.
 func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 	for _, r := range t.Spoken {
 		if r == t.Revision {

@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// maxAskers is how many tools are called that may ask something.
+// maxAskers is how many tools are called that may send requests.
 const maxAskers = 2
 
-// declareClientTasks declares that the client has tasks, and nothing of what can be one:
-// what the server asks must not ask for a task then.
+// declareClientTasks declares client support for tasks, but for no kind of request: then the
+// server must not request tasks.
 func declareClientTasks(ctx context.Context, t *suite.T) {
 	var tools []inventory.Tool
 	for _, topic := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling} {

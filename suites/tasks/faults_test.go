@@ -10,8 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/tasks"
 )
 
-// What the cases judge themselves; the rest is judged by rules, which the
-// self-test shows.
+// TestFaults tests what the cases judge themselves. The self-test covers the rules.
 func TestFaults(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "all is well: unknown", Case: "tasks.unknown", Kept: []string{"tasks.unknown-id-error"}},
@@ -41,12 +40,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// What the cases provoke is found by the rules, and nothing where all is well.
+// Rules report what the cases provoke on faulty servers, and nothing on a conforming one.
 func TestProvoked(t *testing.T) {
 	const lives, undeclared, client = "tasks.lives", "tasks.undeclared", "tasks.client"
 	for _, f := range []struct {
 		name, judge string
-		fault       string // none where all is well
+		fault       string // "" for a conforming server
 		want        []string
 	}{
 		{"all is well: lives", lives, "", nil},

@@ -24,7 +24,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 		for range t.Probe(ctx, r.c, suite.Probe{
 			Control: suite.Request{Method: spec.MethodToolsCall, Params: call.Params()}, ByName: true, Limit: callTime,
 			Odd: suite.OddParams(spec.MethodToolsCall, asTask(call, "refused-"+strconv.Itoa(i), object{"ttl": ttl})),
-		}) { // rules judge what it gets
+		}) { // rules judge the responses
 		}
 	}
 	for _, call := range require {
@@ -46,8 +46,8 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	r.createWithHugeTTL(ctx, run[0])
 }
 
-// createWithHugeTTL wants a task for a hundred years, of a server that ends with
-// the run: another one might keep it.
+// createWithHugeTTL requests a task for a hundred years, only from a server that ends with the
+// run: another one might keep it.
 func (r *runner) createWithHugeTTL(ctx context.Context, call inventory.Known) {
 	if !suite.IsStartedByRun(r.c) {
 		return
@@ -67,7 +67,7 @@ func withOptionalTasks(run []inventory.Known, optional map[string]bool) []invent
 	return out
 }
 
-// callWithoutTask makes the calls without a task, all at once.
+// callWithoutTask makes the calls without a task, concurrently.
 func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
 	var frames [][]byte
 	for _, call := range calls {
@@ -78,9 +78,9 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
 	}
 }
 
-// createHeld makes each call as a task, the first once more without a ttl, and
-// with an id that the client has no say in. What the tasks ask is answered when
-// they were seen to ask it.
+// createHeld makes each call as a task; the first one also without a ttl, and with a taskId,
+// which the client must not choose. The tasks' requests get their responses only after the tasks
+// were seen waiting.
 func (r *runner) createHeld(ctx context.Context, run []inventory.Known) []string {
 	release := r.hold()
 	defer release()
@@ -96,14 +96,14 @@ func (r *runner) createHeld(ctx context.Context, run []inventory.Known) []string
 	return ids
 }
 
-// How long tasks are watched before what they ask is answered, and how often
-// they are asked for meanwhile, where the server has no wish.
+// How long tasks are watched before their requests get responses, and the minimum interval
+// between queries if the server gives none.
 const (
 	watchTime     = 100 * time.Millisecond
 	leastInterval = 20 * time.Millisecond
 )
 
-// watch asks for the tasks until each is over or waits for the client.
+// watch queries the tasks until each has ended or waits for the client.
 func (r *runner) watch(ctx context.Context, ids []string) {
 	for until := time.Now().Add(watchTime); ; {
 		var busy []string
@@ -112,7 +112,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 			case "working":
 				busy = append(busy, id)
 			case "input_required":
-				r.get(ctx, id) // by now its request has come
+				r.get(ctx, id) // its request has come by now
 			}
 		}
 		if len(busy) == 0 || time.Now().Add(r.interval).After(until) || ctx.Err() != nil {
@@ -123,7 +123,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 	}
 }
 
-// pause lets the tasks go on for a while.
+// pause lets the tasks run for a while.
 func pause(ctx context.Context, r *runner, d time.Duration) {
 	defer r.c.BeginIdle()()
 	select {
@@ -132,11 +132,10 @@ func pause(ctx context.Context, r *runner, d time.Duration) {
 	}
 }
 
-// leaveTime is how long a task gets that has all its input and says that it
-// needs some.
+// leaveTime is how long to wait for a task in input_required that has all its input.
 const leaveTime = 1100 * time.Millisecond
 
-// results waits for the results of the tasks and asks for them once more.
+// results waits for the results of the tasks, and requests the first one again.
 func (r *runner) results(ctx context.Context, ids []string) {
 	until := time.Now().Add(allTime)
 	for i, id := range ids {
@@ -156,7 +155,7 @@ func (r *runner) results(ctx context.Context, ids []string) {
 	}
 }
 
-// requestUnusually asks for the tasks in less usual ways, and lists them.
+// requestUnusually queries the tasks in less usual ways, and lists them.
 func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string) {
 	if len(ids) > 1 {
 		r.mixMetadata(ctx, t, ids[0], ids[1])
@@ -172,9 +171,9 @@ func (r *runner) requestUnusually(ctx context.Context, t *suite.T, ids []string)
 	}
 }
 
-// mixMetadata asks for a task with metadata of another one. Which task is shown is
-// judged by a rule; that nothing comes, where it does without the metadata, is
-// known here.
+// mixMetadata requests a task with the metadata of another one. A rule judges which task is
+// returned. The case judges a missing response, if the same request without the metadata gets
+// one.
 func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) {
 	related := object{"io.modelcontextprotocol/related-task": object{"taskId": other}}
 	for _, method := range []string{spec.MethodTasksGet, spec.MethodTasksResult} {
@@ -196,8 +195,8 @@ func (r *runner) mixMetadata(ctx context.Context, t *suite.T, id, other string) 
 	}
 }
 
-// cancelAtOnce cancels a task that has only begun, or is over already; where
-// that is not declared, the rules want to see it refused.
+// cancelAtOnce cancels a task that has just begun, or has already ended. If cancellation is not
+// declared, rules judge the refusal.
 func (r *runner) cancelAtOnce(ctx context.Context, call inventory.Known) {
 	for _, id := range r.create(ctx, asTask(call, "cancelled", object{"ttl": ttl})) {
 		r.request(ctx, spec.MethodTasksCancel, id)

@@ -16,19 +16,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// How long the slow tool takes, and in how many steps.
+// Duration and number of steps of the slow tool.
 const (
 	duration = 300 * time.Millisecond
 	steps    = 6
-	longer   = 2 // times
+	longer   = 2 // factor for the cancelled call
 )
 
-// runSlowTask has the plain call and both tasks run at the same time, so that they
-// take no longer than one.
+// runSlowTask runs the plain call and both tasks concurrently, so that they take no longer than
+// one.
 //
-// The task that is cancelled would go on for longer, so that a slow machine
-// gets to its cancellation while it is at work. It is asked for once more when
-// it would have ended: the same call without a task shows when that is.
+// The cancelled task would run longer, so that even a slow machine cancels it while it runs. It
+// is queried again when it would have ended: an equal call without a task shows when that is.
 func runSlowTask(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow)
 	call, ok := findSlowTask(t)
@@ -44,7 +43,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	if len(ids) == 0 {
 		t.GiveUp("the tool did not become a task")
 	}
-	r.get(ctx, ids[0]) // at once, so that it is seen whether the answer came before the work was done
+	r.get(ctx, ids[0]) // at once, to see whether the response came before the work was done
 	result := r.c.NewID()
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("the result could not be asked for: " + err.Error())
@@ -52,36 +51,35 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	long, _ := t.Inventory.Slow(longer*duration, longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
 	if r.isAnswered(from, result) {
-		r.get(ctx, ids[0]) // at once, so that it is seen whether the result came before the work was done
+		r.get(ctx, ids[0]) // at once, to see whether the result came before the work was done
 	}
 	if len(ids) < 2 {
 		t.GiveUp("the tool did not become a task")
 	}
 	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
-	whole := r.c.NewID() // how long the execution would have gone on
+	whole := r.c.NewID() // shows how long the execution would have run
 	if err := r.c.Send(ctx, r.c.Request(whole, spec.MethodToolsCall, long.Params())); err != nil {
 		t.GiveUp("the tool could not be called for longer: " + err.Error())
 	}
 	r.listen(ctx, from, result)
 	r.get(ctx, ids[0])
 	r.listen(ctx, from, plain)
-	t.Quiet(ctx, r.c) // what a cancelled execution still says comes now
+	t.Quiet(ctx, r.c) // late messages of a cancelled execution come now
 	r.listen(ctx, from, whole)
 	for _, id := range ids {
 		r.get(ctx, id)
 	}
 }
 
-// isAnswered reports whether the answer to a request has come.
+// isAnswered reports whether the response to a request has come.
 func (r *runner) isAnswered(from int, id wire.ID) bool {
 	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && suite.HasMessage(e, suite.MatchResponse(id))
 	})
 }
 
-// findSlowTask returns the call of a tool known to be slow that runs as a task and
-// without.
+// findSlowTask returns a call of a slow tool that runs both as a task and without one.
 func findSlowTask(t *suite.T) (inventory.Known, bool) {
 	call, ok := t.Inventory.Slow(duration, steps)
 	if !ok {
@@ -92,8 +90,8 @@ func findSlowTask(t *suite.T) (inventory.Known, bool) {
 	return call, support == "optional"
 }
 
-// cancel tries to cancel a task by a notification, which is not the way, then
-// by tasks/cancel, twice.
+// cancel tries to cancel a task by a notification, which must not work, and then twice by
+// tasks/cancel.
 func (r *runner) cancel(ctx context.Context, t *suite.T, id string) {
 	if request := r.creatingRequest(id); request != "" {
 		_ = r.c.Notify(ctx, spec.MethodCancelled, object{"requestId": json.RawMessage(request), "reason": "tasks are cancelled otherwise"})
@@ -121,8 +119,8 @@ func (r *runner) creatingRequest(id string) string {
 	return ""
 }
 
-// afterCancel asks for the result of a cancelled task: whatever the answer is,
-// there is nothing to wait for.
+// afterCancel requests the result of a cancelled task. Any response is permitted, but it must
+// come.
 func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 	reply := r.request(ctx, spec.MethodTasksResult, id)
 	switch {
@@ -141,8 +139,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 	}
 }
 
-// awaitProgress waits until the execution has shown that it is going on, so
-// that it is seen whether it stops.
+// awaitProgress waits until the execution has shown that it runs, so that its stop is visible.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	defer r.c.BeginIdle()()
 	ctx, cancel := context.WithTimeout(ctx, duration/2)
@@ -159,7 +156,7 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	})
 }
 
-// listen waits for the answer to a request that was sent at from or later.
+// listen waits for the response to a request that was sent at from or later.
 func (r *runner) listen(ctx context.Context, from int, id wire.ID) {
 	r.c.AwaitResponse(ctx, from, id, client.Within(callTime))
 }

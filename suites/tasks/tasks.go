@@ -1,7 +1,6 @@
-// Package tasks provokes what the rules on tasks judge: it runs tools as tasks,
-// asks for them in order and not, and cancels them. Cases judge by themselves
-// only what a rule can't know: that an id was made up, and that an answer did
-// not come. No tool is called that the policy does not allow.
+// Package tasks provokes what the rules on tasks judge: it runs tools as tasks, requests them in
+// valid and invalid ways, and cancels them. Cases judge only what a rule can't know: that an id
+// was invented, and that a response did not come. They call only tools that the policy permits.
 package tasks
 
 import (
@@ -25,16 +24,16 @@ const (
 // toolCalls is the capability to run tool calls as tasks.
 const toolCalls = "tasks.requests.tools.call"
 
-// Bounds on what is asked of a server.
+// Limits for real servers.
 const (
 	maxPages = 20 // of a list
-	maxTools = 8  // that are run as tasks
-	maxPlain = 3  // that are called both ways
-	maxWrong = 2  // that are called as they forbid
+	maxTools = 8  // tools that are run as tasks
+	maxPlain = 3  // tools that are called both ways
+	maxWrong = 2  // tools that are called in the way that they forbid
 	callTime = 3 * time.Second
 	allTime  = 5 * time.Second // for the results of tasks
-	ttl      = 60_000          // ms that a task is wanted for
-	// generations are ms for which no server should keep a task: a hundred years.
+	ttl      = 60_000          // requested ttl in ms
+	// generations is a ttl in ms for which no server should keep a task: a hundred years.
 	generations = 100 * 365 * 24 * 60 * 60 * 1000
 )
 
@@ -95,17 +94,17 @@ func Cases() []suite.Case {
 
 type object = map[string]any
 
-// runner asks for tasks in one conversation.
+// runner runs and queries tasks in one conversation.
 type runner struct {
 	c        *client.Conversation
-	interval time.Duration // between two looks at a task
+	interval time.Duration // between two queries of a task
 
 	mu   sync.Mutex
-	held chan struct{} // closed when the server's requests may be answered; nil while they are at once
+	held chan struct{} // closed when the server's requests may be answered; nil if they are answered at once
 }
 
-// start begins a conversation with a server of its own, in which the tools are
-// listed, so that the rules know their taskSupport.
+// start opens a conversation with its own server and lists the tools in it, so that the rules
+// know their taskSupport.
 func start(ctx context.Context, t *suite.T) *runner {
 	caps := client.AllCapabilities(t.Revision)
 	script := client.NewAnswers(caps)
@@ -120,8 +119,8 @@ func start(ctx context.Context, t *suite.T) *runner {
 	return r
 }
 
-// hold has the server's requests wait for their answers until release, so that
-// a task that asks is seen waiting.
+// hold delays the responses to the server's requests until release, so that a task is seen
+// waiting.
 func (r *runner) hold() (release func()) {
 	held := make(chan struct{})
 	r.mu.Lock()
@@ -139,13 +138,12 @@ func (r *runner) wait() {
 	}
 }
 
-// request asks something about the task.
+// request sends a request about the task.
 func (r *runner) request(ctx context.Context, method, id string) *client.Reply {
 	return r.c.Do(ctx, method, object{"taskId": id}, client.Within(callTime))
 }
 
-// get asks for the task's status; "" where there is none. It notes how long
-// the server wants it to be before it is asked again.
+// get returns the task's status; "" if there is none. It records the server's poll interval.
 func (r *runner) get(ctx context.Context, id string) string {
 	reply := r.request(ctx, spec.MethodTasksGet, id)
 	if !reply.Succeeded() {
@@ -158,9 +156,8 @@ func (r *runner) get(ctx context.Context, id string) string {
 	return status
 }
 
-// create runs calls as tasks, all at once, and returns the ids of the tasks
-// that it created. A ping behind them tells a task that comes late from a server
-// that is busy.
+// create runs calls as tasks, concurrently, and returns the ids of the created tasks. A ping
+// after them distinguishes a late task from a busy server.
 func (r *runner) create(ctx context.Context, calls ...object) []string {
 	frames := make([][]byte, 0, len(calls))
 	for _, params := range calls {
@@ -178,15 +175,14 @@ func (r *runner) create(ctx context.Context, calls ...object) []string {
 	return ids
 }
 
-// asTask returns the params of a call that is to become a task.
+// asTask returns the params of a call as a task.
 func asTask(call inventory.Known, token string, task object) object {
 	params := call.WithToken("mcp-conform/task/" + token)
 	params["task"] = task
 	return params
 }
 
-// toolsByTaskSupport are the tools that may be called, with arguments, by what they say
-// of tasks.
+// toolsByTaskSupport returns calls of the tools that may be called, by their task support.
 func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
 	optional = map[string]bool{}
 	quick, _ := t.Inventory.Slow(40*time.Millisecond, 2)

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// madeUp is the id of no task, and the cursor of no page.
+// madeUp is an id of no task and a cursor of no page.
 const madeUp = "mcp-conform-no-such-task"
 
 func useUnknownTasks(ctx context.Context, t *suite.T) {
@@ -46,8 +46,8 @@ func useUnknownTasks(ctx context.Context, t *suite.T) {
 	}
 }
 
-// judgeUnknown judges the response about a task that does not exist. The rules
-// judge an error; that a result is wrong is known here.
+// judgeUnknown judges the response about a task that does not exist. Rules judge errors; only the
+// case knows that a result is wrong.
 func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r suite.Odd, method string, id any) {
 	d := verdict.Deviation{
 		Requirement: unknownID,
@@ -70,7 +70,7 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 	}
 }
 
-// useUndeclared calls the first tools that may be called and can be.
+// useUndeclared calls the first suitable tools as tasks.
 func useUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares(toolCalls) {

@@ -44,8 +44,8 @@ func httpCase() suite.Case {
 	}
 }
 
-// disconnect asks for the result of a task that is at work, and breaks the
-// connection when the server must have read that.
+// disconnect requests the result of a running task, and closes the connection after the server
+// has read the request.
 func (r *runner) disconnect(ctx context.Context, t *suite.T, id string) *suite.Stream {
 	stream := t.Web(r.c).Begin(suite.WebRequest{Body: r.c.Request(r.c.NewID(), spec.MethodTasksResult, object{"taskId": id})})
 	t.Fence(ctx, r.c)
@@ -53,8 +53,8 @@ func (r *runner) disconnect(ctx context.Context, t *suite.T, id string) *suite.S
 	return stream
 }
 
-// requestAgain asks once more for the result of the task that was left, and holds
-// it against that of another, on which nothing was broken.
+// requestAgain requests the result of the abandoned task again, and compares the response with
+// that for another task without a broken connection.
 func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Stream, ids []string) {
 	stayed := r.request(ctx, spec.MethodTasksResult, ids[1])
 	again := r.request(ctx, spec.MethodTasksResult, ids[0])
@@ -78,7 +78,7 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 	}
 }
 
-// listInNewSession lists tasks in a session of its own, in which there are none.
+// listInNewSession lists tasks in a new session, which has none of its own.
 func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	if !t.Inventory.Declares("tasks.list") {
 		t.NotApplicable(noListForAll, "the server does not declare tasks.list")

@@ -15,14 +15,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A readyTool is a tool that may be called, with the least arguments that it takes.
+// A readyTool is a tool that may be called, with minimal arguments.
 type readyTool struct {
 	inventory.Tool
 	arguments map[string]any
 }
 
-// readyTools returns the first tools for which arguments can be made; it ends
-// the case where there is none.
+// readyTools returns the first tools for which arguments can be generated. It ends the case if
+// there are none.
 func readyTools(t *suite.T) []readyTool {
 	t.NeedsCallable()
 	callable := t.Inventory.Callable()
@@ -44,7 +44,7 @@ func readyTools(t *suite.T) []readyTool {
 	return out
 }
 
-// callTools calls each tool; the first that needs no arguments without them, too.
+// callTools calls each tool, and the first one that needs no arguments also without any.
 func callTools(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
@@ -71,16 +71,16 @@ func callTools(ctx context.Context, t *suite.T) {
 	}
 }
 
-// callToolsAgain calls the tools that respond soon with more arguments than they
-// require, and with others of the values that their schemas name. That is a case
-// of its own, for a second call may undo what the first one changed in a list.
+// callToolsAgain calls the fast tools with more arguments than required, and with other values
+// that their schemas list. It is a separate case, because a second call may undo what the first
+// one changed in a list.
 func callToolsAgain(ctx context.Context, t *suite.T) {
 	tools := readyTools(t)
 	k := newCaller(t.Conversation(ctx))
 	for _, r := range tools {
 		more := r.More()
 		if t.Revision.AtLeast(spec.V20250618) && wire.At(r.Raw, "/outputSchema") != nil {
-			more = append(more, r.Edges()...) // results that are empty, or zero, are often taken for none
+			more = append(more, r.Edges()...) // servers often mistake empty or zero results for none
 		}
 		for _, arguments := range more {
 			reply, more := k.reply(ctx, map[string]any{"name": r.Name, "arguments": arguments})
@@ -94,13 +94,12 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 	}
 }
 
-// longText is as long as the text of a page: what a server sends back of it is
-// longer than the line or the buffer that some are made for.
+// longText is about as long as the text of a page. A response that repeats it is longer than some
+// line or buffer limits.
 const longText = 20_000
 
-// callWithLongText call a tool that does not exist by a long name, and tools that may be
-// called with a long text. Whether that is refused is the server's choice; what
-// comes, the rules judge.
+// callWithLongText calls an unknown tool with a long name, and tools that may be called with a
+// long text. The server may refuse them; rules judge the responses.
 func callWithLongText(ctx context.Context, t *suite.T) {
 	k := newCaller(t.Conversation(ctx))
 	long := strings.Repeat("sixteen-letters-", longText/16)
@@ -122,8 +121,8 @@ func callWithLongText(ctx context.Context, t *suite.T) {
 // maxLong bounds the tools that are called with a long text.
 const maxLong = 3
 
-// resourceLinks returns the URIs of the resources that the result of a tool
-// links to, and that a server reads for its clients.
+// resourceLinks returns the URIs of the resources that a tool result links to and that a server
+// reads for its clients.
 func resourceLinks(r *client.Reply) []string {
 	if !r.Succeeded() {
 		return nil
@@ -156,14 +155,13 @@ func callUnknown(ctx context.Context, t *suite.T) {
 	if ctx.Err() != nil || isUnknownCallAnswered(c) {
 		return
 	}
-	// A call of a real tool may take any time, and may keep a server busy. A tool
-	// that does not exist runs no code, so on a server that does nothing else its
-	// call has to be answered like any request, in the whole time-out; rules judge it.
+	// A call of a real tool may take any time and keep a server busy. An unknown
+	// tool runs no code, so an otherwise idle server has to answer its call within
+	// the whole timeout; rules judge it.
 	t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
 }
 
-// isUnknownCallAnswered reports whether a call of the tool that does not exist
-// has a response.
+// isUnknownCallAnswered reports whether a call of the unknown tool has a response.
 func isUnknownCallAnswered(c *client.Conversation) bool {
 	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
 		name, _ := wire.Text(wire.At(q.Message.Params(), "/name"))
@@ -184,8 +182,8 @@ func otherCase(name string) string {
 	return name[:i] + letter + name[i+1:]
 }
 
-// sendMalformedCalls has a tool's name in calls only where the tool may be called, as a
-// lenient server might call it.
+// sendMalformedCalls uses a real tool's name only if the tool may be called, because a lenient
+// server might run it.
 func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	control := t.Ordinary(spec.MethodToolsCall)
@@ -201,8 +199,9 @@ func sendMalformedCalls(ctx context.Context, t *suite.T) {
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodToolsCall, params...), ByName: true})
 }
 
-// callWithWrongArguments calls only tools that may be called, as a lenient tool runs,
-// those first whose arguments can be wrong in most ways. Tools that fail with valid arguments show nothing, so others are tried, too.
+// callWithWrongArguments calls only tools that may be called, because a lenient tool runs. Tools
+// whose arguments can be wrong in more ways come first. A tool that fails with valid arguments
+// shows nothing, so others are tried too.
 func callWithWrongArguments(ctx context.Context, t *suite.T) {
 	var tools []readyTool
 	for _, r := range readyTools(t) {

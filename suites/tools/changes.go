@@ -14,13 +14,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A change is what a call of a role is known to change, and how that is read.
+// A change is the known effect of a role, and how to observe it.
 type change struct {
 	role    inventory.Role
 	needs   string // the capability
 	summary string
-	method  string // that reads it
-	member  string // of the result
+	method  string // the method that reads it
+	member  string // the member of the result
 }
 
 var changes = []change{
@@ -30,13 +30,13 @@ var changes = []change{
 	{inventory.ChangesResource, "resources", "The server's tool does not change the resource as it is known to.", spec.MethodResourcesRead, "contents"},
 }
 
-// promisedChange is a call of which the server's author says that it changes
-// something; each number makes another change.
+// promisedChange is a call that changes something, according to the server's author. Each number
+// makes another change.
 type promisedChange struct {
 	change
 
 	call   func(number int) inventory.Known
-	params map[string]any // of what reads it
+	params map[string]any // of the request that reads it
 }
 
 func promisedChanges(t *suite.T) []promisedChange {
@@ -56,8 +56,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 	return out
 }
 
-// knownChanges makes the calls that are known to change something, and reads
-// it before and after.
+// knownChanges makes the calls that are known to change something, and reads it before and after.
 func knownChanges(ctx context.Context, t *suite.T) {
 	all := promisedChanges(t)
 	if len(all) == 0 {
@@ -71,8 +70,7 @@ func knownChanges(ctx context.Context, t *suite.T) {
 	}
 }
 
-// tried is how often a call may leave things as they are, as one that turns on
-// what is on.
+// tried is how often a call may change nothing, for example because something is already enabled.
 const tried = 3
 
 func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
@@ -85,9 +83,9 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 		known := p.call(n + 1)
 		r, more := k.reply(ctx, known.Params())
 		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {
-			return more // it may be the call that failed
+			return more // the call itself may have failed
 		}
-		t.Quiet(ctx, k.c) // the change may be made behind the response
+		t.Quiet(ctx, k.c) // the change may be made after the response
 		after, ok := p.read(ctx, k)
 		if !ok {
 			return ctx.Err() == nil && k.c.Alive()
@@ -106,7 +104,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	return true
 }
 
-// read returns what the call changes, all pages of a list together.
+// read returns what the call changes; for a list, all pages together.
 func (p promisedChange) read(ctx context.Context, k caller) (jsontext.Value, bool) {
 	if p.role == inventory.ChangesResource {
 		r := k.c.Do(ctx, p.method, p.params, client.Within(callTime))

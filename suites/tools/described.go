@@ -11,8 +11,8 @@ import (
 
 const description = "tools.description.optional"
 
-// noteDescriptions notes tools of which a model learns nothing but the name, which
-// they may have.
+// noteDescriptions notes tools without a description, which is permitted but leaves a model only
+// the name.
 func noteDescriptions(t *suite.T, c *client.Conversation, r *client.Reply) {
 	if !r.Succeeded() {
 		return

@@ -29,7 +29,7 @@ func TestKnownChanges(t *testing.T) {
 	still.Arguments = map[string]any{"text": "always the same"}
 	fails := inventory.Fixture{Role: inventory.ChangesTools, Tool: "fail"}
 	const known = "tools.call.known-effect"
-	// first answers a method with its first result for ever.
+	// first answers a method always with its first result.
 	first := func(method string) func() refserver.Seams {
 		var once sync.Once
 		var result any
@@ -43,7 +43,7 @@ func TestKnownChanges(t *testing.T) {
 	}
 	idle := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if c.Method == spec.MethodToolsCall {
-			return map[string]any{"content": []any{}}, nil // and nothing changes
+			return map[string]any{"content": []any{}}, nil // it changes nothing
 		}
 		return next(c)
 	})

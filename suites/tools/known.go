@@ -17,21 +17,20 @@ import (
 
 const knownEffect = "tools.call.known-effect"
 
-// An effect is what a call of a role is known to have, and how it is seen.
+// An effect is the known effect of a role, and how to observe it.
 type effect struct {
 	role  inventory.Role
 	since spec.Revision // the first revision that has it
-	// lacks is the summary of the finding where the effect is missing.
+	// lacks is the summary of the finding if the effect is missing.
 	lacks, permitted string
-	// seen reports whether the effect came, from the response and from what
-	// the server sent since the call.
+	// seen reports whether the effect is visible in the response and in the server's messages
+	// since the call.
 	seen func(response *wire.Message, during []*wire.Message, token string) bool
-	// message: the effect is a message of its own, beside the response.
+	// message is set if the effect is a message in addition to the response.
 	message bool
 }
 
-// effects are those of the roles that one call shows. What changes is judged
-// by a case of its own.
+// effects are those that a single call shows. Another case judges changes.
 func effects() []effect {
 	first, content := spec.HandshakeRevisions()[0], func(role inventory.Role) func(*wire.Message, []*wire.Message, string) bool {
 		return func(m *wire.Message, _ []*wire.Message, _ string) bool { return role.ShownBy(m) }
@@ -59,14 +58,14 @@ func effects() []effect {
 	}
 }
 
-// tokenIn returns the progress token of a notification, where it is a string.
+// tokenIn returns the progress token of a notification, if it is a string.
 func tokenIn(m *wire.Message) string {
 	token, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
 	return token
 }
 
-// knownCalls makes the calls whose effects are known, by the configuration or
-// by the names of the official suite's tools, and looks for these effects.
+// knownCalls makes the calls whose effects are known, from the configuration or from the names of
+// the official suite's tools, and checks for these effects.
 func knownCalls(ctx context.Context, t *suite.T) {
 	if !slices.ContainsFunc(effects(), func(e effect) bool { return len(promisedCalls(t, e)) > 0 }) {
 		t.GiveUp("no tool that may be called has a known effect; name one under fixtures: in mcp-conform.yaml")
@@ -89,8 +88,8 @@ func knownCalls(ctx context.Context, t *suite.T) {
 	}
 }
 
-// promisedCalls returns the calls of which the server's author says that they have
-// the effect, where the revision has it.
+// promisedCalls returns the calls that have the effect according to the server's author, if the
+// revision supports it.
 func promisedCalls(t *suite.T, e effect) []inventory.Known {
 	if !t.Revision.AtLeast(e.since) {
 		return nil
@@ -98,7 +97,7 @@ func promisedCalls(t *suite.T, e effect) []inventory.Known {
 	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !acceptsArguments(t, k) })
 }
 
-// acceptsArguments reports whether the arguments of the call are those of its tool.
+// acceptsArguments reports whether the tool's schema accepts the arguments of the call.
 func acceptsArguments(t *suite.T, known inventory.Known) bool {
 	tool, _ := t.Inventory.Tool(known.Tool)
 	return !generate.NewSchema(wire.At(tool.Raw, "/inputSchema"), t.Revision).Refuses(known.Arguments)
@@ -119,18 +118,18 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 		return more
 	case !r.Answered():
 		e.judgeStuckCall(ctx, t, k.c, known, r, from)
-		return more // another missing response is judged elsewhere
+		return more // other missing responses are judged elsewhere
 	}
 	if e.message && t.Transport == spec.StreamableHTTP {
 		if x := transcript.ExchangesOf(k.c.Record.From(from)).Of(r.Sent); x == nil || !x.IsStream() {
-			return more // a server that responds with JSON alone has nowhere to send it
+			return more // a server that responds with JSON alone has no stream for it
 		}
 	}
 	seen := func() bool {
 		return e.seen(r.Message, receivedMessages(k.c.Record.From(from)), token) && (e.role == inventory.Fails || r.Succeeded() && !inventory.Fails.ShownBy(r.Message))
 	}
 	if !seen() {
-		t.Quiet(ctx, k.c) // it may come behind the response
+		t.Quiet(ctx, k.c) // it may come after the response
 	}
 	if seen() {
 		t.Kept(knownEffect)
@@ -143,8 +142,8 @@ func (e effect) judge(ctx context.Context, t *suite.T, k caller, known inventory
 	return more
 }
 
-// judgeStuckCall judges a call that asked the client, got the response to that, and none
-// of its own: a tool that is known for nothing else has no more to wait for.
+// judgeStuckCall judges a call that sent the client a request, got the response, and then did not
+// finish. A tool with only this known effect has nothing more to wait for.
 func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conversation, known inventory.Known, r *client.Reply, from int) {
 	var question *transcript.Request
 	for _, q := range c.Record.Dialogue().ServerRequests() {
@@ -167,7 +166,7 @@ func (e effect) judgeStuckCall(ctx context.Context, t *suite.T, c *client.Conver
 	})
 }
 
-// receivedMessages returns the messages of the server.
+// receivedMessages returns the messages that the server sent.
 func receivedMessages(events []*transcript.Event) []*wire.Message {
 	var out []*wire.Message
 	for _, m := range transcript.Messages(events, transcript.Received) {

@@ -1,5 +1,5 @@
-// Package tools provokes what the rules on tools judge: it lists and calls
-// tools, in order and not. No tool is called that the policy does not allow.
+// Package tools provokes what the rules on tools judge: it lists and calls tools, with valid and
+// invalid requests. It calls only tools that the policy permits.
 package tools
 
 import (
@@ -14,15 +14,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Bounds on what is asked of a server.
+// Limits for real servers.
 const (
 	maxPages    = 20              // of the list, when it is walked again
-	maxLinks    = 3               // to resources, that are read
-	maxTools    = 20              // that are called in order
-	maxProvoked = 5               // that are called with wrong arguments
-	callTime    = 3 * time.Second // a call
-	allCalls    = 8 * time.Second // the calls of a case; what is not called by then is not called
-	soon        = time.Second     // within which a tool responds that is called on with other arguments
+	maxLinks    = 3               // resources that are read
+	maxTools    = 20              // tools called with valid arguments
+	maxProvoked = 5               // tools called with invalid arguments
+	callTime    = 3 * time.Second // for each call
+	allCalls    = 8 * time.Second // for the calls of a case; the rest is skipped
+	soon        = time.Second     // response time of tools that are called again with other arguments
 )
 
 // unknownName is the name of no tool.
@@ -86,7 +86,7 @@ func Cases() []suite.Case {
 			Title:        "Calls fixtures that change something, and reads it before and after",
 			Requirements: []string{knownEffect},
 			Needs:        []string{"tools"},
-			Exclusive:    true, // what they change may be what other sessions have
+			Exclusive:    true, // changes may be visible to other sessions
 			Run:          knownChanges,
 		},
 		{
@@ -143,8 +143,8 @@ func walkList(ctx context.Context, t *suite.T) {
 	noteDescriptions(t, c, c.Do(ctx, spec.MethodToolsList, nil))
 }
 
-// callUndeclared calls a tool that can't exist: what an undeclared tool does
-// nobody knows.
+// callUndeclared calls a tool that can't exist, because the effect of an undeclared tool is
+// unknown.
 func callUndeclared(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if c.Server().Declares("tools") {
@@ -154,7 +154,7 @@ func callUndeclared(ctx context.Context, t *suite.T) {
 	newCaller(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(""), Odd: odd, ByName: true})
 }
 
-// caller calls tools one after the other, and no longer than is good.
+// caller calls tools one after the other, within time limits.
 type caller struct {
 	c     *client.Conversation
 	since time.Time
@@ -162,15 +162,14 @@ type caller struct {
 
 func newCaller(c *client.Conversation) caller { return caller{c, time.Now()} }
 
-// call calls a tool and reports whether others may be called after it.
+// call calls a tool and reports whether more calls may follow.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
 	_, more := k.reply(ctx, params)
 	return more
 }
 
-// reply calls a tool. Where the server says that its list of tools changed, it
-// lists them anew, as a client does: what was listed before tells nothing of
-// later calls.
+// reply calls a tool. If the server announces a changed list of tools, it lists them again, as a
+// client does: the old list says nothing about later calls.
 func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Reply, more bool) {
 	from := k.c.Record.Len()
 	r = k.c.Do(ctx, spec.MethodToolsCall, params, client.Within(callTime))
@@ -180,8 +179,8 @@ func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Rep
 	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
 }
 
-// probe sends odd calls after their control. It reports whether the control was
-// served, and whether other calls may be made after these.
+// probe sends odd calls after their control. It reports whether the control was served, and
+// whether more calls may follow.
 func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (telling, more bool) {
 	p.Limit = callTime
 	for r := range t.Probe(ctx, k.c, p) {

@@ -80,13 +80,12 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestTheSameVersionTwice asks one process for each older version in two
-// sessions.
+// TestTheSameVersionTwice requests each older version in two sessions of one process.
 func TestTheSameVersionTwice(t *testing.T) {
 	const changed = "versioning.initialize-same-version: The server answers the same initialize with different versions. (broken)"
 	for _, f := range []struct {
 		name   string
-		serves func(sessions int) bool // the older version that is asked for
+		serves func(sessions int) bool // the older version that is requested
 		want   []string
 	}{
 		{"all is well", func(int) bool { return true }, nil},
@@ -108,7 +107,7 @@ func TestTheSameVersionTwice(t *testing.T) {
 	}
 }
 
-// TestOnceForAllRevisions shows that an older revision costs no servers.
+// TestOnceForAllRevisions checks that an older revision costs no servers.
 func TestOnceForAllRevisions(t *testing.T) {
 	report, err := engine.Run(t.Context(), engine.Options{Dialer: suitetest.Reference(refserver.Options{}), Cases: versioning.Cases()})
 	if err != nil {
@@ -128,8 +127,8 @@ func TestOnceForAllRevisions(t *testing.T) {
 	}
 }
 
-// onUnknown returns seams that answer initialize with a version that is no
-// handshake revision; f returns the version to offer.
+// onUnknown returns seams for an initialize with an unknown version; f returns the version to
+// offer.
 func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error)) func() refserver.Seams {
 	return suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		result, err := next(c)
@@ -147,8 +146,7 @@ func onUnknown(f func(c *refserver.Call, asked string) (string, *refserver.Error
 	})
 }
 
-// fault is a way to misbehave, and what is to be said of it: nothing where it
-// is permitted, and no more than that.
+// fault is a misbehavior with its exact findings; none if it is permitted.
 type fault struct {
 	name, judge string
 	seams       func() refserver.Seams

@@ -8,11 +8,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
-// maxPrompts bounds the prompts that are got.
+// maxPrompts bounds the prompts that are requested.
 const maxPrompts = 20
 
-// promptCase gets what a server offers without arguments, so that the rules see
-// whether its content is of the negotiated revision.
+// promptCase gets the prompts without arguments, so that rules see whether their content belongs
+// to the negotiated revision.
 func promptCase() suite.Case {
 	return suite.Case{
 		ID:                 "versioning.prompts",

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// repeatedCase asks one process for the same revision in two sessions. Whether the
-// server supports it can't change from one client to the next.
+// repeatedCase requests the same revision in two sessions of one process. Whether the server
+// supports it must not depend on the client.
 func repeatedCase() suite.Case {
 	return suite.Case{
 		ID:           "versioning.repeated",
@@ -24,8 +24,8 @@ func repeatedCase() suite.Case {
 	}
 }
 
-// negotiateTwice begins with the revisions that the server seems not to speak: it may
-// have been another client's turn when they were asked for.
+// negotiateTwice begins with the revisions that the server seems not to support: the earlier
+// request may have reflected the state of another client.
 func negotiateTwice(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
 		t.NotObserved(sameVersion, "judged once for all revisions, in "+string(last))
@@ -68,7 +68,7 @@ func negotiateTwice(ctx context.Context, t *suite.T) {
 type initializeOutcome struct {
 	c     *client.Conversation
 	r     *client.Reply
-	chose string // "" where there was no result
+	chose string // "" if there was no result
 }
 
 func initializeWith(ctx context.Context, t *suite.T, version string) initializeOutcome {

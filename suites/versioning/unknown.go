@@ -17,17 +17,15 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// ancient is older than any revision, so that no server can take it for one
-// that it has not heard of yet.
+// ancient is older than any revision, so that no server can take it for an unknown newer one.
 const ancient = "1900-01-01"
 
-// unknownVersions are asked for one after the other, each of a fresh server,
-// since a connection is initialized once.
+// unknownVersions are requested one after the other, each from a fresh server, because a
+// connection is initialized only once.
 var unknownVersions = []string{ancient, "2999-01-01", "not-a-version"}
 
-// unknownVersion runs in full in the newest revision that the server speaks:
-// a request for a version that no one knows is the same in all of them, and
-// each one costs a server.
+// unknownVersion runs in full only in the newest revision that the server supports: a request for
+// an unknown version is the same in all revisions, and each one costs a server.
 func unknownVersion(ctx context.Context, t *suite.T) {
 	if last := newestRevision(t.Spoken); last != "" && t.Revision != last {
 		for _, id := range []string{otherVersion, latestVersion, unsupportedError} {
@@ -44,14 +42,14 @@ func unknownVersion(ctx context.Context, t *suite.T) {
 	}
 }
 
-// negotiation is what was learnt of one server so far.
+// negotiation is what is known about one server so far.
 type negotiation struct {
 	t *suite.T
-	// accepted reports for a version whether the server answers a request for it
-	// with the same.
+	// accepted reports for each version whether the server answers a request for it with the same
+	// version.
 	accepted map[string]bool
-	// refusedDate: a version that is a date was refused, which is worse than
-	// refusing one that is no date, and has the same cause.
+	// refusedDate is set if a version that is a date was refused. That is more severe than the
+	// refusal of another string, and has the same cause.
 	refusedDate bool
 }
 
@@ -68,7 +66,7 @@ func (n *negotiation) request(ctx context.Context, version string) {
 		n.judgeRefusal(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
 		t.GiveUp("initialize could not be sent and waited for")
-	default: // it is known to answer initialize with a version it speaks
+	default: // it is known to answer initialize with a supported version
 		for _, id := range []string{otherVersion, errorsPrepared} {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: id,
@@ -82,15 +80,14 @@ func (n *negotiation) request(ctx context.Context, version string) {
 	closeConversation(c)
 }
 
-// closeConversation closes a conversation before the next is opened: some servers tolerate
-// no second copy of themselves. Others may work while this one exits.
+// closeConversation closes a conversation before the next one is opened, because some servers
+// tolerate no second instance of themselves. Other cases may run while the server exits.
 func closeConversation(c *client.Conversation) {
 	defer c.BeginIdle()()
 	c.Close()
 }
 
-// judgeOffer judges a result, which has to name a version that the server
-// accepts when it is asked for.
+// judgeOffer judges a result, whose version the server must accept when it is requested.
 func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r *client.Reply, asked string) {
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
@@ -118,8 +115,8 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	}
 }
 
-// accepts asks a fresh server for the version, unless that was done before.
-// An error means that no answer came.
+// accepts requests the version from a fresh server, unless that was done before. An error means
+// that no response came.
 func (n *negotiation) accepts(ctx context.Context, version string) (bool, error) {
 	if known, ok := n.accepted[version]; ok {
 		return known, nil
@@ -134,8 +131,7 @@ func (n *negotiation) accepts(ctx context.Context, version string) (bool, error)
 	return n.accepted[version], nil
 }
 
-// judgeLatest judges whether the offer is the newest that can be agreed on by a
-// handshake.
+// judgeLatest judges whether the offer is the newest version that a handshake can negotiate.
 func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer string) {
 	last := string(newestRevision(n.t.Spoken))
 	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
@@ -153,10 +149,10 @@ func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer
 	}
 }
 
-// judgeRefusal judges an error. The page demands a counter-offer and shows an
-// error as its example, so that error passes and no other does.
+// judgeRefusal judges an error. The specification requires a counter-offer, but shows an error as
+// its example, so only that error passes.
 //
-// What is no date can't be a version at all, so that a server may call it an
+// A string that is not a date can't be a version at all, so that a server may refuse it as an
 // invalid param.
 func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, asked string) {
 	_, notDate := time.Parse(time.DateOnly, asked)
@@ -192,8 +188,7 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 	})
 }
 
-// isExampleError reports whether m is an error -32602 whose data.supported
-// lists versions.
+// isExampleError reports whether m is an error -32602 whose data.supported lists versions.
 func isExampleError(m *wire.Message) bool {
 	code, ok := m.ErrorCode()
 	if !ok || spec.Code(code) != spec.CodeInvalidParams {

@@ -1,5 +1,5 @@
-// Package versioning checks how a server agrees on a revision with a client
-// that asks for one that does not exist.
+// Package versioning checks how a server negotiates the revision, in particular with a client
+// that requests one that does not exist.
 package versioning
 
 import (
@@ -21,7 +21,7 @@ const (
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
-	return []suite.Case{{
+	return append(statelessCases(), suite.Case{
 		ID:    "versioning.unknown-version",
 		Title: "Sends initialize with versions that do not exist: older, newer, and not a date",
 		Requirements: []string{
@@ -29,10 +29,10 @@ func Cases() []suite.Case {
 			"versioning.initialize-known-version", // judged by a rule
 		},
 		Run: unknownVersion,
-	}, promptCase(), repeatedCase()}
+	}, promptCase(), repeatedCase())
 }
 
-// newestRevision returns the newest of the revisions spoken, or "".
+// newestRevision returns the newest of the supported revisions, or "".
 func newestRevision(spoken []spec.Revision) spec.Revision {
 	if len(spoken) == 0 {
 		return ""

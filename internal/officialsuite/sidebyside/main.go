@@ -1,6 +1,6 @@
 // Sidebyside runs the official suite and mcp-conform alternately on the
 // conformance server of the Go SDK, each time on a new server. It prints the
-// time that each took, the requests that it sent, and what it judged. The
+// time that each tool took, the requests that it sent, and what it judged. The
 // script fixtures/official-suite/side-by-side builds and starts it.
 package main
 
@@ -23,8 +23,9 @@ func main() {
 	folder := flag.String("suite", "fixtures/official-suite", "where the official suite is installed")
 	runs := flag.Int("runs", 5, "how often each suite is timed")
 	ids := flag.Bool("ids", false, "list the checks and requirements that were judged")
+	revision := flag.String("revision", officialsuite.Revision, "the revision in which the server is judged")
 	flag.Parse()
-	if err := compare(*program, *folder, *runs, *ids); err != nil {
+	if err := compare(*program, *folder, *revision, *runs, *ids); err != nil {
 		fmt.Fprintln(os.Stderr, "side-by-side:", err)
 		os.Exit(1)
 	}
@@ -47,7 +48,7 @@ type contestant struct {
 // judged is a check or a requirement that was judged.
 type judged struct{ id, outcome string }
 
-func compare(program, folder string, runs int, ids bool) error {
+func compare(program, folder, revision string, runs int, ids bool) error {
 	suite, err := officialsuite.Find(folder)
 	if err != nil {
 		return err
@@ -65,19 +66,20 @@ func compare(program, folder string, runs int, ids bool) error {
 	}
 	contestants := []*contestant{
 		{
-			name: "official suite, --requirements " + officialsuite.Revision,
+			name: "official suite, --requirements " + revision,
 			command: func(ctx context.Context, url, results string) *exec.Cmd {
-				return suite.Command(ctx, url, results, "--requirements", officialsuite.Revision)
+				return suite.Command(ctx, url, results, "--requirements", revision)
 			},
 			read: readChecks,
 		},
-		{name: "mcp-conform, --revision " + officialsuite.Revision, command: ours("--revision", officialsuite.Revision), read: readReport},
+		{name: "mcp-conform, --revision " + revision, command: ours("--revision", revision), read: readReport},
 		{name: "mcp-conform, every revision", command: ours(), read: readReport},
 	}
+	sessions := revision != officialsuite.Current // which has none
 	for round := range runs + 1 {
 		for _, c := range contestants {
 			results := filepath.Join(work, fmt.Sprint(round, "-", slices.Index(contestants, c)))
-			if err := c.run(suite, results, round == 0); err != nil {
+			if err := c.run(suite, results, sessions, round == 0); err != nil {
 				return fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
@@ -92,10 +94,10 @@ func compare(program, folder string, runs int, ids bool) error {
 // run judges a new server. With count, it does so through a relay that counts
 // requests, and reads the results. Without count, it connects directly and
 // measures the times.
-func (c *contestant) run(suite *officialsuite.Suite, results string, count bool) error {
+func (c *contestant) run(suite *officialsuite.Suite, results string, sessions, count bool) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute)
 	defer cancel()
-	server, address, err := start(ctx, suite)
+	server, address, err := start(ctx, suite, sessions)
 	if err != nil {
 		return err
 	}

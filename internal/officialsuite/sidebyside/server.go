@@ -15,8 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/officialsuite"
 )
 
-// start starts the server and returns its address once it listens.
-func start(ctx context.Context, suite *officialsuite.Suite) (*exec.Cmd, string, error) {
+// start starts the server, with sessions or without, and returns its address once it
+// listens.
+func start(ctx context.Context, suite *officialsuite.Suite, sessions bool) (*exec.Cmd, string, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, "", err
@@ -25,7 +26,7 @@ func start(ctx context.Context, suite *officialsuite.Suite) (*exec.Cmd, string, 
 	if err := l.Close(); err != nil {
 		return nil, "", err
 	}
-	server := suite.Server(ctx, address)
+	server := suite.Server(ctx, address, sessions)
 	if err := server.Start(); err != nil {
 		return nil, "", err
 	}

@@ -3,6 +3,7 @@ package clientfeatures
 import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -64,12 +65,29 @@ func declaredRules() []rules.Rule {
 	}
 }
 
-// isHandshakeKnown reports whether it is known what the client declared. What a server asks
-// before that is the matter of the handshake's own rules.
+// isHandshakeKnown reports whether the handshake was seen, so that the client's declaration is
+// known. The handshake rules judge what a server requests before it.
 func isHandshakeKnown(s *rules.Session) bool { return s.Began() && s.Era() == spec.Handshake }
 
-// requiresDeclaration finds requests of a method to a client without the capability.
-// Of the ids, each exists in revisions of its own.
+// isDeclarationKnown reports whether the client's declaration for a server request is known: from
+// the handshake, or from the request whose result requires the input.
+func isDeclarationKnown(s *rules.Session, obs *rules.Observation) bool {
+	if s.Era() == spec.Stateless {
+		return obs.InputKey != "" && s.Governs(obs.Request) && obs.Request.Metadata.IsComplete()
+	}
+	return isHandshakeKnown(s)
+}
+
+// declarationOf returns the event in which the client declared its capabilities.
+func declarationOf(s *rules.Session, obs *rules.Observation) *transcript.Event {
+	if s.Era() == spec.Stateless {
+		return obs.Request.Event
+	}
+	return s.Initialize.Event
+}
+
+// requiresDeclaration finds requests of a method to a client without the capability. Each of the
+// ids exists in different revisions.
 func requiresDeclaration(method, capability, summary string, ids ...string) func() rules.Fold {
 	return rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 		rules.ServerRequest(method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -93,7 +111,7 @@ func requiresDeclaration(method, capability, summary string, ids ...string) func
 	}})
 }
 
-// elicitationMode returns the mode of an elicitation, which is form where it has none.
+// elicitationMode returns the mode of an elicitation; form is the default.
 func elicitationMode(params []byte) string {
 	m := wire.At(params, "/mode")
 	if m == nil {
@@ -103,25 +121,25 @@ func elicitationMode(params []byte) string {
 	return text
 }
 
-// acceptsMode reports whether the client takes elicitation in a mode. One that names
-// no mode takes forms, the only kind there was at first.
-func acceptsMode(s *rules.Session, mode string) bool {
-	if !s.ClientDeclared("elicitation") {
+// acceptsMode reports whether the client supports an elicitation mode. A client that names no
+// mode supports form mode, the only one in the first revision with elicitation.
+func acceptsMode(s *rules.Session, obs *rules.Observation, mode string) bool {
+	if !s.ClientDeclares(obs.Request, "elicitation") {
 		return false
 	}
-	url := s.ClientDeclared("elicitation.url")
+	url := s.ClientDeclares(obs.Request, "elicitation.url")
 	if mode == "url" {
 		return url
 	}
-	return !url || s.ClientDeclared("elicitation.form")
+	return !url || s.ClientDeclares(obs.Request, "elicitation.form")
 }
 
 func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	wanted := elicitationMode(obs.Message.Params())
-	if !isHandshakeKnown(s) || !s.ClientDeclared("elicitation") || wanted != "form" && wanted != "url" {
+	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "elicitation") || wanted != "form" && wanted != "url" {
 		return
 	}
-	if acceptsMode(s, wanted) {
+	if acceptsMode(s, obs, wanted) {
 		out.CameUp(modeDeclared)
 		return
 	}
@@ -130,18 +148,18 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		Summary:     "The server elicits in a mode that the client did not declare.",
 		Permitted:   "the modes that the client declared; form if it declared none",
 		Seen:        rules.Excerpt(obs.Message.Raw),
-		At:          rules.At(s.Initialize.Event, obs.Event),
+		At:          rules.At(declarationOf(s, obs), obs.Event),
 	})
 }
 
-// judgeErrorMode judges the error by which a request asks for a visit to a page.
-// It is no elicitation request in the letter, so that it weighs less.
+// judgeErrorMode judges an error that requires a URL elicitation. The error is not literally an
+// elicitation request, so a deviation is at most a warning.
 func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	listed := requiredElicitations(obs)
 	if !isHandshakeKnown(s) || len(listed) == 0 {
 		return
 	}
-	if acceptsMode(s, "url") {
+	if acceptsMode(s, obs, "url") {
 		out.CameUp(modeDeclared)
 		return
 	}
@@ -155,16 +173,16 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	})
 }
 
-// judgeSamplingTools leaves a request to a client that declared no sampling at all
-// to the rule on that.
+// judgeSamplingTools skips clients that declared no sampling at all: another rule judges those
+// requests.
 func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !isHandshakeKnown(s) || !s.ClientDeclared("sampling") {
+	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return
 	}
 	offered := len(wire.Elements(wire.At(obs.Message.Params(), "/tools"))) > 0
 	choice := wire.At(obs.Message.Params(), "/toolChoice") != nil
-	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(s.Initialize.Event, obs.Event)}
-	switch declared := s.ClientDeclared("sampling.tools"); {
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(declarationOf(s, obs), obs.Event)}
+	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
 		out.CameUp(toolsDeclared)
 		out.CameUp(toolChoiceDeclared)
@@ -190,15 +208,15 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-// judgeIncludeContext gives one finding: that the client did not declare it weighs
-// more than that it is better avoided.
+// judgeIncludeContext reports one finding only: a missing declaration is more severe than the use
+// of a discouraged value.
 func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	if !isHandshakeKnown(s) || !s.ClientDeclared("sampling") {
+	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return
 	}
 	value, _ := wire.Text(wire.At(obs.Message.Params(), "/includeContext"))
-	declared := s.ClientDeclared("sampling.context")
-	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(s.Initialize.Event, obs.Event)}
+	declared := s.ClientDeclares(obs.Request, "sampling.context")
+	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(declarationOf(s, obs), obs.Event)}
 	switch {
 	case value != "thisServer" && value != "allServers":
 		out.CameUp(includeContextAvoided)

@@ -62,7 +62,7 @@ func TestSecretNames(t *testing.T) {
 
 type object = map[string]any
 
-// talk writes a conversation and judges it.
+// talk records a conversation and judges it.
 type talk struct{ record *transcript.Transcript }
 
 func begin(capabilities object) *talk {
@@ -81,7 +81,7 @@ func (c *talk) say(kind transcript.Kind, frame []byte) {
 	c.record.Add(transcript.Event{Kind: kind, Raw: frame})
 }
 
-// findings returns the requirements that are not kept.
+// findings returns the requirements that are broken.
 func (c *talk) findings() []string {
 	var out []string
 	for _, r := range rules.Judge(Rules(), c.record.From(0), spec.V20251125, spec.Stdio) {
@@ -93,7 +93,7 @@ func (c *talk) findings() []string {
 	return slices.Compact(out)
 }
 
-// loop is a loop of tools in which the model wants to use some tools each round.
+// loop returns a conversation with a tool loop, in which the model calls some tools each round.
 func loop(rounds []int, spoil func(round int, uses, results []any) (any, any)) *talk {
 	c := begin(object{"sampling": object{"tools": object{}}})
 	c.say(transcript.Sent, wire.NewRequest(wire.IntID(1), spec.MethodToolsCall, object{"name": "a"}))
@@ -119,8 +119,8 @@ func loop(rounds []int, spoil func(round int, uses, results []any) (any, any)) *
 	return c
 }
 
-// Whatever the number of rounds and of tools, a loop in order shows nothing;
-// one thing out of order in one round shows just that.
+// A well-formed loop has no findings, whatever the number of rounds and tools. One mistake in one
+// round yields exactly one finding.
 func TestLoopsInOrder(t *testing.T) {
 	keep := func(_ int, uses, results []any) (any, any) { return uses, results }
 	rapid.Check(t, func(t *rapid.T) {
@@ -132,7 +132,7 @@ func TestLoopsInOrder(t *testing.T) {
 		last := rounds[at] - 1
 		for _, spoiler := range []struct {
 			name  string
-			least int // tools at once
+			least int // minimum number of tools per round
 			spoil func(uses, results []any) (any, any)
 			want  string
 		}{
@@ -169,7 +169,7 @@ func TestLoopsInOrder(t *testing.T) {
 	})
 }
 
-// What is asked is permitted exactly where it was declared.
+// A request is permitted exactly if the client declared the capability.
 func TestOnlyWhatWasDeclared(t *testing.T) {
 	plain := object{"messages": []any{}, "maxTokens": 1}
 	with := func(name string, v any) object {
@@ -179,7 +179,7 @@ func TestOnlyWhatWasDeclared(t *testing.T) {
 	for _, x := range []struct {
 		method string
 		params object
-		paths  []string // any of which permits it
+		paths  []string // any of them permits the request
 		id     string
 	}{
 		{spec.MethodSampling, plain, []string{"sampling", "sampling.tools", "sampling.context"}, samplingDeclared25},

@@ -37,16 +37,15 @@ func formRules() []rules.Rule {
 	}
 }
 
-// secretNames are names of fields that can hardly mean anything else, without
-// capitals and separators. What opens no door, such as a name or an address,
-// may be asked for.
+// secretNames are field names that almost always mean a credential, in lower case and without
+// separators. Data that gives no access, such as a name or an address, may be requested.
 var secretNames = []string{
 	"password", "passwd", "passphrase", "apikey", "apisecret", "accesstoken", "refreshtoken", "authtoken", "bearertoken",
 	"secretkey", "secretaccesskey", "clientsecret", "privatekey", "creditcard", "creditcardnumber", "cardnumber", "cvv", "cvc",
 }
 
-// judgeSecretFields judges by the names of text fields alone. A name is no proof, so
-// that nothing is broken by it.
+// judgeSecretFields judges by the names of text fields alone. A name is no proof, so a match
+// never breaks the requirement.
 func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {
@@ -75,7 +74,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 }
 
-// normalizeName returns a name without capitals and separators.
+// normalizeName returns a name in lower case and without separators.
 func normalizeName(name string) string {
 	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r == ' ' || r == '.' {
@@ -91,7 +90,7 @@ type field struct {
 	schema jsontext.Value
 }
 
-// formFields returns the fields of an elicitation by form; false where it is none.
+// formFields returns the fields of a form elicitation, and false for any other elicitation.
 func formFields(obs *rules.Observation) ([]field, bool) {
 	if elicitationMode(obs.Message.Params()) != "form" {
 		return nil, false
@@ -106,12 +105,12 @@ func formFields(obs *rules.Observation) ([]field, bool) {
 
 var webAddress = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 
-// inviting are the words by which a text sends its reader to what follows.
+// inviting matches text that sends its reader to the link after it.
 var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
-// judgeLinks takes an address to which the message sends the user for one to click.
-// Any other may name what the form is about, or be an example of what to enter,
-// and is only noted; so is nothing where the field itself is a URI.
+// judgeLinks treats an address as a clickable link if the message sends the user to it. Any other
+// address may describe the form or be an example of an input, and is only noted. Fields whose
+// format is uri are skipped.
 func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
 	if !ok {
@@ -143,7 +142,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	out.CameUp(noLinks)
 }
 
-// shownTexts returns what a user is shown of a field.
+// shownTexts returns the strings of a field that a client shows to the user.
 func shownTexts(schema jsontext.Value) []string {
 	values := []jsontext.Value{wire.At(schema, "/title"), wire.At(schema, "/description")}
 	for _, list := range []string{"/oneOf", "/items/anyOf"} {
@@ -160,8 +159,8 @@ func shownTexts(schema jsontext.Value) []string {
 	return out
 }
 
-// firstLink returns the first web address in a text that leads somewhere: hosts
-// that are kept for examples do not.
+// firstLink returns the first web address in a text, except those of hosts that are reserved for
+// examples.
 func firstLink(text string) string {
 	for _, link := range webAddress.FindAllString(text, 20) {
 		u, err := url.Parse(link)

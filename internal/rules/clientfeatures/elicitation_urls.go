@@ -51,8 +51,7 @@ func urlRules() []rules.Rule {
 	}
 }
 
-// requiredElicitations returns the elicitations that an error says have to come first; nil
-// where it is no such error.
+// requiredElicitations returns the elicitations that an error requires; nil for any other error.
 func requiredElicitations(obs *rules.Observation) []jsontext.Value {
 	if code, ok := obs.Message.ErrorCode(); !ok || spec.Code(code) != spec.CodeURLElicitation {
 		return nil
@@ -60,8 +59,7 @@ func requiredElicitations(obs *rules.Observation) []jsontext.Value {
 	return wire.Elements(wire.At(obs.Message.Member("error"), "/data/elicitations"))
 }
 
-// judgeURL judges the URL of an elicitation; that it is one at all is judged
-// elsewhere.
+// judgeURL judges the URL of an elicitation. Another rule checks that it is a URL at all.
 func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	text, _ := wire.Text(v)
 	u, err := url.Parse(text)
@@ -87,7 +85,7 @@ func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	out.CameUp(urlNoSecrets)
 }
 
-// isDevelopmentHost reports whether a host is most likely no public one.
+// isDevelopmentHost reports whether a host is most likely not public.
 func isDevelopmentHost(host string) bool {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return ip.IsLoopback() || ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified()
@@ -104,16 +102,16 @@ type urlElicitation struct {
 	event *transcript.Event
 }
 
-// earlyCompletion is a completion that came before its elicitation was seen.
+// earlyCompletion is a completion that arrived before its elicitation was seen.
 type earlyCompletion struct {
 	id    string
 	found verdict.Deviation
 	event *transcript.Event
 }
 
-// countUnknownElicitations returns the position of the first request whose answer the client may
-// not have been given: none comes for one that was cancelled, and that of a task
-// may never be fetched. It may have been the error that asks for a visit.
+// countUnknownElicitations returns the position of the first request whose response the client
+// may not have seen: a cancelled request has none, and the result of a task may never be fetched.
+// That response may have been an error that requires a URL elicitation.
 func countUnknownElicitations(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.Cancelled || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
@@ -124,9 +122,9 @@ func countUnknownElicitations(s *rules.Session) int {
 }
 
 func elicitationIDs() rules.Fold {
-	given := map[string]urlElicitation{} // by request
-	// known are those given by request or by error, with the exchange in which
-	// they first were.
+	given := map[string]urlElicitation{} // by id, from requests
+	// known are the ids from requests and errors, each with the exchange in which it first
+	// appeared.
 	known := map[string]int{}
 	var early []earlyCompletion
 	learn := func(e jsontext.Value, at *transcript.Event) (id string, ok bool) {
@@ -172,7 +170,7 @@ func elicitationIDs() rules.Fold {
 			id, ok := wire.Text(wire.At(obs.Message.Params(), "/elicitationId"))
 			_, before := known[id]
 			switch {
-			case !isHandshakeKnown(s) || !ok:
+			case !s.Began() || !ok:
 			case before:
 				out.CameUp(completeKnownID)
 			default:
@@ -190,7 +188,7 @@ func elicitationIDs() rules.Fold {
 		for _, e := range early {
 			exchange, later := known[e.id]
 			switch {
-			case later && exchange != e.event.Exchange: // of two streams none is the first
+			case later && exchange != e.event.Exchange: // two streams have no order between them
 				out.CameUp(completeKnownID)
 			case e.event.Seq < first:
 				out.Deviates(e.found)

@@ -1,8 +1,8 @@
-// Package clientfeatures holds the rules on what a server asks of the client:
-// sampling, elicitation and roots.
+// Package clientfeatures holds the rules on what a server requests from the client: sampling,
+// elicitation and roots.
 //
-// What one request has to look like is judged by package shapes; here it is
-// whether it may be sent, and how it stands to what came before.
+// Package shapes judges the form of each single request. This package judges whether a request
+// may be sent, and whether it fits the messages before it.
 package clientfeatures
 
 import (

@@ -10,11 +10,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds is how often a server may ask on behalf of a model that never
-// comes to an end. No number is given anywhere; this many is no limit.
+// maxRounds is how many rounds a loop may have if the model never stops. The specification gives
+// no number; more rounds than this are taken for no limit.
 const maxRounds = 50
 
-// toolUseRound is a reply of the client in which the model wants to call tools.
+// toolUseRound is a response of the client in which the model wants to call tools.
 type toolUseRound struct {
 	uses   []toolUse
 	number int // in its loop, from 1
@@ -22,20 +22,20 @@ type toolUseRound struct {
 	event  *transcript.Event
 }
 
-// toolLoops follows the rounds. A server that answers none of them has ended the
-// loop, as it may; one that answers some of them has to answer all.
+// toolLoops follows the rounds. A server that returns no results has ended the loop, as it may; a
+// server that returns some results has to return all.
 func toolLoops() rules.Fold {
 	var open []toolUseRound
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			reason, _ := wire.Text(wire.At(obs.Message.Result(), "/stopReason"))
 			uses := readContent("assistant", wire.At(obs.Message.Result(), "/content")).uses
-			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclared("sampling.tools") {
+			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclares(obs.Request, "sampling.tools") {
 				return
 			}
 			number := 1
 			for _, r := range open {
-				if r.event == obs.ServerRequest.Event { // the request that went on from r
+				if r.event == obs.ServerRequest.Event { // the request that continued the loop after r
 					number = r.number + 1
 				}
 			}
@@ -50,7 +50,7 @@ func toolLoops() rules.Fold {
 				if r := &open[i]; r.uses != nil && hasToolUses(messages, r.uses) {
 					judgeReply(*r, messages, obs, out)
 					judgeLength(*r, obs, out)
-					r.uses, r.event = nil, obs.Event // what comes back is the next round
+					r.uses, r.event = nil, obs.Event // the response to this request is the next round
 				}
 			}
 		},
@@ -70,8 +70,8 @@ func hasToolUses(messages []samplingMessage, uses []toolUse) bool {
 	return false
 }
 
-// judgeReply judges the request that goes on from a round. A tool use that stands
-// in it without its result is judged there.
+// judgeReply judges the request that continues the loop after a round. A tool use that is in the
+// request without its result is judged by another rule.
 func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observation, out *rules.Reporter) {
 	for _, u := range r.uses {
 		called, answered := false, false
@@ -98,8 +98,8 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 	out.CameUp(replyToStopReason)
 }
 
-// judgeLength judges how long a loop has become. Whoever allows no tools any more
-// has come to the limit.
+// judgeLength judges the length of a loop. A server that permits no further tools has reached its
+// limit.
 func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	choice, _ := wire.Text(wire.At(obs.Message.Params(), "/toolChoice/mode"))
 	switch {
@@ -116,9 +116,8 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// endLoops forgets the rounds that came after a request which now has its answer.
-// Where the model wanted to go on, and had done so before, the server has set
-// the limit.
+// endLoops forgets the rounds that belong to a request which now has its response. If the model
+// had continued at least once and wanted to continue again, the server enforced a limit.
 func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) []toolUseRound {
 	var left []toolUseRound
 	for _, r := range open {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// samplingMessage is one message of a sampling request, its content taken apart.
+// samplingMessage is one message of a sampling request, with its content parsed.
 type samplingMessage struct {
 	role    string
 	uses    []toolUse
@@ -16,7 +16,7 @@ type samplingMessage struct {
 	others  int // blocks of other types
 }
 
-// use is a tool_use block, and result a tool_result block.
+// toolUse is a tool_use block, and toolResult is a tool_result block.
 type (
 	toolUse    struct{ id, name string }
 	toolResult struct {
@@ -35,8 +35,8 @@ func samplingMessages(params jsontext.Value) []samplingMessage {
 	return out
 }
 
-// readContent takes content apart, which is one block or an array of them. Blocks
-// whose id is no text are left to whoever judges their shape.
+// readContent parses content, which is one block or an array of blocks. It skips blocks whose id
+// is not a string: other rules judge their shape.
 func readContent(role string, content jsontext.Value) samplingMessage {
 	blocks := wire.Elements(content)
 	if content.Kind() == '{' {
@@ -60,7 +60,7 @@ func readContent(role string, content jsontext.Value) samplingMessage {
 	return s
 }
 
-// hasResultFor reports whether one of the results is for the tool use.
+// hasResultFor reports whether the message has a result for the tool use.
 func (s samplingMessage) hasResultFor(id string) bool {
 	return slices.ContainsFunc(s.results, func(r toolResult) bool { return r.id == id })
 }

@@ -51,9 +51,7 @@ func toolRules() []rules.Rule {
 }
 
 // hasTools reports whether the session's revision has tools in sampling.
-func hasTools(s *rules.Session) bool {
-	return s.Era() == spec.Handshake && s.Revision().AtLeast(spec.V20251125)
-}
+func hasTools(s *rules.Session) bool { return s.Revision().AtLeast(spec.V20251125) }
 
 func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !hasTools(s) {
@@ -81,8 +79,8 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	}
 }
 
-// toolUseBalance knows the tool uses of the whole conversation: a server may leave
-// out the beginning of the history.
+// toolUseBalance tracks the tool uses of the whole conversation, because a server may omit the
+// beginning of the history.
 func toolUseBalance() rules.Fold {
 	known := map[string]bool{}
 	learn := func(m samplingMessage) {
@@ -123,7 +121,7 @@ func toolUseBalance() rules.Fold {
 	}}
 }
 
-// unknownResultID returns the id of a result for which there is no tool use, or "".
+// unknownResultID returns the id of a result that matches no tool use, or "".
 func unknownResultID(m samplingMessage, known map[string]bool) string {
 	for _, r := range m.results {
 		if r.id != "" && !known[r.id] {
@@ -133,8 +131,8 @@ func unknownResultID(m samplingMessage, known map[string]bool) string {
 	return ""
 }
 
-// judgeToolResults judges the message that follows one with tool uses. Where a result
-// in it has an unknown id, that is the one finding.
+// judgeToolResults judges the message that follows one with tool uses. If a result in it has an
+// unknown id, only that is reported.
 func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules.Observation, out *rules.Reporter) {
 	if m.role != "assistant" || len(m.uses) == 0 {
 		return
@@ -156,9 +154,9 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 	}
 }
 
-// structuredResults holds the results against the schemas that the same request offers.
+// structuredResults validates results against the output schemas that the same request offers.
 func structuredResults() rules.Fold {
-	names := map[string]string{} // of tools, by the id of their use
+	names := map[string]string{} // tool names by the id of the tool use
 	learn := func(m samplingMessage) {
 		for _, u := range m.uses {
 			names[u.id] = u.name

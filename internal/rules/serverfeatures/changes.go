@@ -6,12 +6,13 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// uniqueNames looks for names that occur twice. The same item on two pages is a
-// matter of pagination.
+// uniqueNames looks for names that occur twice. The same item on two pages is judged by the rules
+// on pagination.
 func (f *feature) uniqueNames() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		p, ok := catalogs.Of(s).list(f.method).part(s, obs)
@@ -20,7 +21,7 @@ func (f *feature) uniqueNames() rules.Fold {
 		}
 		here := map[string]bool{}
 		for _, i := range p.items {
-			if !i.text { // that it is no name is said elsewhere
+			if !i.text { // another rule judges that it is not a string
 				continue
 			}
 			name := i.key
@@ -50,8 +51,8 @@ func (f *feature) uniqueNames() rules.Fold {
 	}}}
 }
 
-// undeclaredChanges judges at the end, for what is announced before the response to initialize
-// may turn out to be declared.
+// undeclaredChanges judges at the end, because a change announced before the response to
+// initialize may turn out to be declared.
 func (f *feature) undeclaredChanges() rules.Fold {
 	var told []*transcript.Event
 	alive := false
@@ -91,16 +92,17 @@ func (f *feature) undeclaredChanges() rules.Fold {
 	}
 }
 
-// listChange is a list that was found otherwise than before.
+// listChange is a difference between two walks through a list.
 type listChange struct{ before, after *listWalk }
 
-// unannouncedChanges compares each walk to the end with the one before. The word of a
-// change may come before the list shows it, or after.
+// unannouncedChanges compares each complete walk with the one before. The notification may come
+// before or after the walk that shows the change.
 func (f *feature) unannouncedChanges() rules.Fold {
 	var last *listWalk
 	var seen []listChange
 	var told []int
-	// compare looks at the last complete walk, which stays until the next ends.
+	l := &listens{}
+	// compare looks at the last complete walk. It is unchanged until the next one ends.
 	compare := func(s *rules.Session) {
 		w := catalogs.Of(s).list(f.method).latest
 		if last != nil && w != last && w.begun > last.begun && !haveEqualNames(last, w) {
@@ -110,28 +112,32 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	}
 	return rules.Fold{
 		Shared: readsCatalog,
-		OnMessage: rules.Handlers{
+		OnMessage: rules.MergeHandlers(rules.Handlers{
 			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Observation, _ *rules.Reporter) { compare(s) },
 			rules.Notification(f.changed): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				told = append(told, obs.Event.Seq)
 			},
-		},
+		}, l.handlers()),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			compare(s)
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			deaf := isGetRefused(s)
+			requirement, deaf := f.told, isGetRefused(s)
 			for _, c := range seen {
+				if s.Era() == spec.Stateless { // only subscribers are notified
+					_, subscribed := l.during(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
+					requirement, deaf = f.listenTold, !subscribed
+				}
 				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
-					out.CameUp(f.told)
+					out.CameUp(requirement)
 					continue
 				}
 				if deaf || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
 				out.Deviates(verdict.Deviation{
-					Requirement: f.told,
+					Requirement: requirement,
 					Summary:     "The server sends no notification of a changed list of " + f.things + ".",
 					Permitted:   f.changed + " for each change, which was declared",
 					Seen:        rules.Excerpt(firstDifference(c.before, c.after)),
@@ -142,10 +148,9 @@ func (f *feature) unannouncedChanges() rules.Fold {
 	}
 }
 
-// isGetRefused reports whether the server refused every GET of the
-// conversation: without a stream of its own, a notification that belongs to no
-// request has no way to the client. A server may refuse it with 405, and any
-// other refusal is a finding by itself.
+// isGetRefused reports whether the server refused every GET of the conversation. It then has no
+// stream for notifications that belong to no request. A server may refuse GET with 405; other
+// refusals have findings of their own.
 func isGetRefused(s *rules.Session) bool {
 	refused := false
 	for _, x := range s.Exchanges().All() {
@@ -164,7 +169,7 @@ func haveEqualNames(a, b *listWalk) bool {
 	return len(a.items) == len(b.items) && firstDifference(a, b) == ""
 }
 
-// firstDifference names an item that is in one of the lists only.
+// firstDifference describes an item that is in only one of the lists.
 func firstDifference(before, after *listWalk) string {
 	for _, name := range slices.Sorted(maps.Keys(after.items)) {
 		if before.items[name] == nil {

@@ -12,8 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A server that refuses the GET has no stream on which it could tell of a
-// changed list.
+// A server that refuses GET has no stream on which it could announce a changed list.
 func TestChangesWithoutAStream(t *testing.T) {
 	const (
 		refused = "90> GET /mcp HTTP/1.1\n    Accept: text/event-stream\n90< HTTP/1.1 %s\n90! complete\n"
@@ -53,7 +52,7 @@ func TestChangesWithoutAStream(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, e := range rec.Events {
-					if e.Exchange == n { // the ping, by when the notification has had its time
+					if e.Exchange == n { // the ping after which the notification had enough time
 						e.At += verdict.NoticeTime
 					}
 				}

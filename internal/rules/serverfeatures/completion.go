@@ -46,15 +46,15 @@ func completionRules() []rules.Rule {
 	}
 }
 
-// completionRequest is what values are asked for, as far as it could be read.
+// completionRequest holds the params of completion/complete, as far as they could be read.
 type completionRequest struct {
 	kind, of string // ref.type, and its name or uri
 	argument string
 	value    string
 	context  jsontext.Value
-	missing  bool // a part that is required is not there
+	missing  bool // a required part is missing
 	mistyped bool // a part has the wrong type
-	strange  bool // the reference is of no known type
+	strange  bool // the reference has an unknown type
 }
 
 func readCompletionRequest(params jsontext.Value) completionRequest {
@@ -88,11 +88,10 @@ func readCompletionRequest(params jsontext.Value) completionRequest {
 	return q
 }
 
-// isValid reports whether the request is as the schema has it.
+// isValid reports whether the params match the schema.
 func (q *completionRequest) isValid() bool { return !q.missing && !q.mistyped && !q.strange }
 
-// onComplete hears the answers to completion/complete that show how the server
-// means it.
+// onComplete returns handlers for regular responses to completion/complete.
 func onComplete(hear func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
@@ -102,8 +101,8 @@ func onComplete(hear func(s *rules.Session, q completionRequest, obs *rules.Obse
 	return rules.Handlers{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
 }
 
-// mayComplete reports whether the server may be asked for values: 2024-11-05 has
-// no word for that, so there nothing can be missed.
+// mayComplete reports whether completion requests are permitted. Revision 2024-11-05 has no
+// capability for them.
 func mayComplete(s *rules.Session) bool {
 	return s.ServerDeclared("completions") || s.Revision() == spec.V20241105
 }
@@ -144,7 +143,7 @@ func completionRefused() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		switch {
-		case !mayComplete(s) || isUnknownMethod(obs.Message): // said of the capability
+		case !mayComplete(s) || isUnknownMethod(obs.Message): // judged by the rule on the capability
 		case q.mistyped:
 			if out.IsInterpretable(obs, b.validCompletion(), completionValidates) {
 				judgeMistypedCompletion(obs, out)
@@ -165,8 +164,8 @@ func completionRefused() rules.Fold {
 	})}
 }
 
-// validCompletion is a sound request for values of something that is listed, or
-// where there is nothing of the kind, a list.
+// validCompletion returns the control: a valid completion request for something that is listed,
+// or else a list request or a ping.
 func (b *catalog) validCompletion() rules.Control {
 	return rules.Control{
 		What: "a sound request for values", ByName: true,
@@ -180,8 +179,7 @@ func (b *catalog) validCompletion() rules.Control {
 	}
 }
 
-// judgeMistypedCompletion permits any answer that makes sense, so a result is only
-// remarkable.
+// judgeMistypedCompletion only notes a result, because any reasonable response is permitted.
 func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.CameUp(completionValidates)
@@ -195,7 +193,7 @@ func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 
 func judgeUnknownReferenceType(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		return // any code will do
+		return // any code is permitted
 	}
 	d := deviationOf(completionMissing, obs)
 	d.Summary, d.Permitted = "The server completes a reference of an unknown type.", "error -32602"

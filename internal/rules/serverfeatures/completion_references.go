@@ -9,17 +9,17 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// referenceTrial is the outcome of asking for completions of one reference.
+// referenceTrial collects the responses to completion requests for one reference and argument.
 type referenceTrial struct {
 	kind   string
 	all    []*rules.Observation
-	empty  []*rules.Observation // those for an empty value
-	placed []*rules.Observation // those with context
+	empty  []*rules.Observation // responses for an empty value
+	placed []*rules.Observation // responses to requests with context
 	served bool
 }
 
-// completionReferences judges at the end: where some requests about a thing
-// get values, what the others are refused for lies in what sets them apart.
+// completionReferences judges at the end. If some requests for a reference succeed, the refusal
+// of others is caused by how they differ.
 func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial
@@ -85,8 +85,7 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	}
 }
 
-// offers reports whether what the question refers to is listed, with the
-// argument or variable.
+// offers reports whether the reference is listed, with the argument or variable.
 func (b *catalog) offers(q completionRequest) bool {
 	if q.kind == "ref/resource" {
 		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)

@@ -8,17 +8,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// feature is a capability whose things are listed and used by name: what holds
-// for tools holds for prompts.
+// feature is a capability whose items are listed and used by name. It holds what tools and
+// prompts have in common.
 type feature struct {
 	list
 	thing, things string // in sentences
-	use           string // the method that uses one
-	// used reports whether a result shows that there is such a thing.
+	use           string // the method that uses an item
+	// used reports whether a result shows that the item exists.
 	used func(m *wire.Message) bool
 
-	// Requirements.
+	// Requirement ids.
 	declared, answered, paramsOptional, told string
+	listenTold                               string // the requirement on notifications to subscriptions
+	filter                                   string // the member of a subscription's filter
 	once                                     []string
 	silent                                   []string
 }
@@ -29,6 +31,7 @@ var (
 		used:     func(m *wire.Message) bool { return !isFailedResult(m) },
 		declared: "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
 		told:   "tools.list-changed.sent-on-change-2024-11-05",
+		filter: "toolsListChanged", listenTold: "tools.list-changed.sent-on-change-2026-07-28",
 		once:   []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
 		silent: []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
 	}
@@ -37,12 +40,13 @@ var (
 		used:     func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Result(), "/messages"))) > 0 },
 		declared: "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
 		told:   "prompts.list-changed.sent-on-change-2024-11-05",
+		filter: "promptsListChanged", listenTold: "prompts.list-changed.sent-on-change-2026-07-28",
 		once:   []string{"prompts.name.unique"},
 		silent: []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
 	}
 )
 
-// rules returns what holds for each feature.
+// rules returns the rules that each feature has.
 func (f *feature) rules() []rules.Rule {
 	return []rules.Rule{
 		{
@@ -72,7 +76,7 @@ func (f *feature) rules() []rules.Rule {
 		{
 			ID:           "rule." + f.things + "-changes-told",
 			Title:        "where that is declared, changes to the list of " + f.things + " are announced",
-			Requirements: []string{f.told},
+			Requirements: []string{f.told, f.listenTold},
 			Start:        f.unannouncedChanges,
 		},
 	}
@@ -86,16 +90,16 @@ func (f *feature) declaration() rules.Handlers {
 	}
 	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
 		switch yes, spoiled := declaresCapability(s, f.capability); {
-		case spoiled: // the handshake's matter
+		case spoiled: // the handshake rules judge that
 		case yes:
 			out.CameUp(f.declared)
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: f.declared,
 				Summary:     summary,
-				Permitted:   "the capability " + f.capability + " in the answer to initialize, or an error to " + obs.Request.Message.Method,
+				Permitted:   "the capability " + f.capability + " in the answer to " + s.Declaration.Message.Method + ", or an error to " + obs.Request.Message.Method,
 				Seen:        rules.Excerpt(obs.Message.Raw),
-				At:          rules.At(s.Initialize.Event, obs.Request.Event, obs.Event),
+				At:          rules.At(s.Declaration.Event, obs.Request.Event, obs.Event),
 				Weight:      w,
 			})
 		}
@@ -120,20 +124,20 @@ func (f *feature) declaration() rules.Handlers {
 	}
 }
 
-// listAttempt is one request for the beginning of a list and its answer.
+// listAttempt is a request for the first page of a list, with its response.
 type listAttempt struct {
 	asked  *rules.Request
 	event  *transcript.Event
 	answer *wire.Message
 }
 
-// attempts groups listAttempts by their outcome.
+// attempts groups list attempts by their outcome.
 type attempts struct{ served, refused []listAttempt }
 
-// listsAnswered judges at the end: whether it was the params that had a request
-// refused, others show.
+// listsAnswered judges at the end, because other attempts show whether the params were the reason
+// for a refusal.
 func (f *feature) listsAnswered() rules.Fold {
-	bare, empty := &attempts{}, &attempts{} // without params, and with params that say nothing
+	bare, empty := &attempts{}, &attempts{} // without params, and with params that carry nothing
 	listen := func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		params := obs.Request.Message.Params()
 		names, _ := wire.Members(params)
@@ -184,7 +188,7 @@ func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 		found(bare.refused[0])
 	case len(empty.refused) > 0 && len(empty.served) == 0:
 		d.Summary = "The server refuses to list " + f.things + " with empty params."
-		d.Weight = verdict.AtMostWarning // it was served to another
+		d.Weight = verdict.AtMostWarning // an equivalent request was served
 		found(empty.refused[0])
 	default:
 		d.Summary, d.Weight = "The server sometimes refuses to list "+f.things+".", verdict.OnlyNote

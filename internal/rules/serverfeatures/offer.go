@@ -11,13 +11,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// list is one of the lists that a server can be asked for.
+// list is a list that the server offers.
 type list struct {
 	capability string
 	method     string
 	member     string // of the result, an array
-	key        string // the member of an item that it is known by
-	changed    string // the notification
+	key        string // the member that identifies an item
+	changed    string // the method of the notification of changes
 }
 
 var (
@@ -30,40 +30,40 @@ var (
 type listPart struct {
 	event *transcript.Event
 	items []item
-	// listWalk is what of the list was gone through before; nil where that is not
-	// known, or where the list may have changed between.
+	// walk is the walk that the part continues; nil if that is unknown, or if the list may have
+	// changed in between.
 	walk *listWalk
 }
 
-// listWalk is a list as far as it was gone through, page by page.
+// listWalk is a walk through the pages of a list, as far as it came.
 type listWalk struct {
 	begun   int // the position of its first request
 	pages   []*transcript.Event
 	items   map[string]jsontext.Value
 	cursors map[string]bool
-	cursor  string // the one that leads on
+	cursor  string // the next cursor
 }
 
-// listState is what a list was seen to hold. What is on a page is there; only
-// a walk to the end, in which no change was told of, says what is not there.
+// listState is the known state of a list. Every item on a page exists; only a complete walk
+// without an announced change shows what does not exist.
 type listState struct {
 	list
-	whole   *listWalk            // the last that came to the end; nil where a change was announced since
-	latest  *listWalk            // the last that came to the end, even so
-	walks   map[string]*listWalk // by the cursor that leads on
-	settled bool                 // the last two that came to the end had the same, and nothing was done between that may change it
-	changes int                  // the position of the last word of a change, -1 before one
-	touched int                  // that of the last result of a call that may have changed the list, -1 before one
+	whole   *listWalk            // the last complete walk; nil after an announced change
+	latest  *listWalk            // the last complete walk, even if a change was announced since
+	walks   map[string]*listWalk // by the next cursor
+	settled bool                 // the last two complete walks were equal, with nothing in between that may change the list
+	changes int                  // the position of the last change notification, -1 if there is none
+	touched int                  // the position of the last result of a call that may have changed the list, -1 if there is none
 	seen    map[string]jsontext.Value
-	shares  bool            // seen is that of the whole walk, and is copied before it changes
-	ever    map[string]bool // all that ever stood in it: it may be hidden, and not gone
+	shares  bool            // seen is shared with the whole walk, and is copied before it changes
+	ever    map[string]bool // every key that was ever in the list: the item may be hidden, not removed
 }
 
 func newListState(l list) *listState {
 	return &listState{list: l, walks: map[string]*listWalk{}, seen: map[string]jsontext.Value{}, ever: map[string]bool{}, changes: -1, touched: -1}
 }
 
-// handlers returns what it takes to know the list.
+// handlers returns the handlers that keep the state up to date.
 func (o *listState) handlers() rules.Handlers {
 	return rules.Handlers{
 		rules.ResultOf(o.method): o.noteResult,
@@ -75,22 +75,22 @@ func (o *listState) handlers() rules.Handlers {
 	}
 }
 
-// catalog is all that is known of what the server offers.
+// catalog is everything that is known about what the server offers.
 type catalog struct{ tools, prompts, templates *listState }
 
-// catalogs keeps the catalog of each conversation, as it was before the message
-// that a rule hears.
+// catalogs keeps the catalog of each conversation. A rule sees it as it was before the message
+// that the rule handles.
 var catalogs = &rules.Shared[*catalog]{Start: func() (c *catalog, before, after rules.Handlers) {
 	c = &catalog{newListState(toolList), newListState(promptList), newListState(templateList)}
-	return c, nil, mergeHandlers(c.tools.handlers(), c.prompts.handlers(), c.templates.handlers(), rules.Handlers{
+	return c, nil, rules.MergeHandlers(c.tools.handlers(), c.prompts.handlers(), c.templates.handlers(), rules.Handlers{
 		rules.ResultOf(spec.MethodToolsCall): c.noteCall,
 	})
 }}
 
-// readsCatalog is for the folds of rules that read the catalog.
+// readsCatalog is the Shared field of rules that read the catalog.
 var readsCatalog = []rules.SharedState{catalogs}
 
-// listState returns what is known of a list, by its method.
+// list returns the state of a list by its method.
 func (c *catalog) list(method string) *listState {
 	for _, o := range []*listState{c.tools, c.prompts, c.templates} {
 		if o.method == method {
@@ -100,8 +100,7 @@ func (c *catalog) list(method string) *listState {
 	return nil
 }
 
-// noteCall takes note of a call: what does more than read may well change what is
-// offered.
+// noteCall records a tool call: a tool that is not read-only may change what is offered.
 func (c *catalog) noteCall(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if name, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/name")); !isFailedResult(obs.Message) && !isReadOnly(c.tools.seen[name]) {
 		for _, o := range []*listState{c.tools, c.prompts, c.templates} {
@@ -114,13 +113,12 @@ func isReadOnly(tool jsontext.Value) bool {
 	return string(wire.At(tool, "/annotations/readOnlyHint")) == "true"
 }
 
-// isFailedResult reports whether the result of a tool says that it failed.
+// isFailedResult reports whether a tool result has isError set.
 func isFailedResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
-// lacks reports whether the item was known not to be in the list when the
-// request was sent, and still is, and never was. What was served although no
-// list has it may be there by now, unless the list can be taken to be what it
-// was: changes are announced, or two reads found the same.
+// lacks reports whether the item was known not to be in the list when the request was sent, is
+// still not in it, and never was. An unlisted item that was served may have appeared since. So in
+// that case the list must be known to be stable: changes are announced, or two walks were equal.
 func (o *listState) lacks(s *rules.Session, name string, req *rules.Request, served bool) bool {
 	if !o.isKnown() || max(o.changes, o.touched) >= req.Event.Seq || o.ever[name] {
 		return false
@@ -128,12 +126,12 @@ func (o *listState) lacks(s *rules.Session, name string, req *rules.Request, ser
 	return !served || o.settled || s.ServerDeclared(listings[o.method].capability+".listChanged")
 }
 
-// isKnown reports whether the list was walked to its end, and nothing was done
-// since that walk began that may have changed it.
+// isKnown reports whether the list was walked completely, and nothing since the start of that
+// walk may have changed it.
 func (o *listState) isKnown() bool { return o.whole != nil && o.whole.begun > o.touched }
 
-// listPart returns what a result holds of the list; false where the result does
-// not show how the server means it.
+// part returns the part of the list that a result holds, and false if the response is not
+// regular.
 func (o *listState) part(s *rules.Session, obs *rules.Observation) (listPart, bool) {
 	if !isRegular(s, obs) {
 		return listPart{}, false
@@ -150,7 +148,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		o.ever[i.key] = true
 	}
 	next := cursorOf(s, obs.Message)
-	if p.walk == nil || next.raw != nil { // else it is seen with the whole walk
+	if p.walk == nil || next.raw != nil { // otherwise it becomes part of seen with the whole walk
 		if o.shares {
 			o.seen, o.shares = maps.Clone(o.seen), false
 		}
@@ -173,8 +171,8 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 	o.latest = p.walk
 }
 
-// walkOf returns the walk that the result goes on with, or begins; nil where
-// it belongs to none that is undisturbed.
+// walkOf returns the walk that the result continues or begins; nil if it belongs to no
+// undisturbed walk.
 func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
 	switch text, ok := wire.Text(cursor); {
@@ -189,7 +187,7 @@ func (o *listState) walkOf(obs *rules.Observation) *listWalk {
 	}
 }
 
-// noteNextCursor remembers by which cursor the walk goes on; one that came before leads
+// noteNextCursor records the cursor that continues the walk, unless it was used before and leads
 // in a circle.
 func (o *listState) noteNextCursor(w *listWalk, n next) {
 	if n.ok && !w.cursors[n.text] {
@@ -206,11 +204,16 @@ func (o *listState) remember(into map[string]jsontext.Value, p listPart) {
 	}
 }
 
-// isRegular reports whether an answer shows how the server means it: the first one
-// to a request that was in order, its metadata included, in a conversation
-// whose beginning was seen.
+// isRegular reports whether the message is the first response to a valid request, its metadata
+// included, with the usual capabilities, in a conversation whose beginning was seen.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && hasValidMetadata(obs.Request.Message)
+	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && hasValidMetadata(obs.Request.Message)
+}
+
+// isAboutMetadata reports whether a response of the stateless era is an error about the headers,
+// the version or the capabilities of the request. Such errors have rules of their own.
+func isAboutMetadata(s *rules.Session, obs *rules.Observation) bool {
+	return s.Era() == spec.Stateless && rules.IsAboutMetadata(obs.Message)
 }
 
 func hasValidMetadata(m *wire.Message) bool {
@@ -223,8 +226,8 @@ func hasValidMetadata(m *wire.Message) bool {
 	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
 }
 
-// declaresCapability reports whether the server declared the capability; spoiled where
-// what it declared can't be read.
+// declaresCapability reports whether the server declared the capability; spoiled is set if the
+// declaration can't be read.
 func declaresCapability(s *rules.Session, capability string) (yes, spoiled bool) {
 	yes = s.ServerDeclared(capability)
 	return yes, !yes && wire.At(s.ServerCapabilities, "/"+capability) != nil

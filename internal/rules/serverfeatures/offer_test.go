@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// heardOf folds a conversation about tools, and returns what is known of them
-// in the end: the names, and whether they are all.
+// heardOf folds a conversation about tools. It returns the names that are known in the end, and
+// whether the list is complete.
 func heardOf(t *testing.T, lines ...string) string {
 	t.Helper()
 	script := []string{

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -79,7 +78,7 @@ func pageRules() []rules.Rule {
 	}
 }
 
-// onListResponses hears the answers to list requests.
+// onListResponses returns handlers for the responses to list requests.
 func onListResponses(hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	h := rules.Handlers{}
 	for method := range listings {
@@ -106,22 +105,21 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	})
 }
 
-// emptyCursorWeight softens what is said of empty cursors: before 2026-07-28 nothing says
-// that an empty string is a cursor, and many servers mean the end by it.
-func emptyCursorWeight(p *page) verdict.Weight {
-	if p.cursor == "" {
+// emptyCursorWeight weakens findings on empty cursors where they may mark the end.
+func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
+	if p.cursor == "" && !s.Revision().EmptyCursors() {
 		return verdict.OnlyNote
 	}
 	return verdict.Full
 }
 
-// cursors follows the use of cursors that were given out.
+// cursors tracks the use of cursors that the server returned.
 type cursors struct {
-	asked map[string]*page // the last page that a cursor got, by method and cursor
+	asked map[string]*page // the last page for a cursor, by method and cursor
 }
 
 func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.before == nil || !p.calm || !s.Began() || s.Era() != spec.Handshake {
+	if p.before == nil || !p.calm || !s.Began() {
 		return
 	}
 	key := p.method + "\x00" + p.cursor
@@ -129,9 +127,9 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if !p.refused {
 		c.asked[key] = p
 	}
-	// Given out anew, a cursor may mean another position.
+	// If the cursor was returned again, it may mean another position.
 	again := last != nil && last.era == p.era && p.before.event.Seq < last.asked.Event.Seq
-	d := verdict.Deviation{Weight: emptyCursorWeight(p)}
+	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	switch {
 	case p.refused && again:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
@@ -154,10 +152,9 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// haveEqualItems reports whether two pages stand at the same place and hold the same
-// items; how the next cursor is written does not matter. Pages may be of any
-// size each time, so that of two the shorter may be how the longer begins, as
-// long as more follows it.
+// haveEqualItems reports whether two responses to the same cursor have the same items; the
+// spelling of the next cursor does not matter. Page sizes may vary, so the shorter page may be a
+// prefix of the longer one, if it has a next page.
 func haveEqualItems(p, q *page) bool {
 	if len(p.items) == len(q.items) {
 		return sameItems(p, q) && p.hasNext == q.hasNext
@@ -171,17 +168,16 @@ func haveEqualItems(p, q *page) bool {
 
 func sameItems(p, q *page) bool {
 	return slices.EqualFunc(p.items, q.items, func(i, j item) bool {
-		return i.key == j.key && (i.key != "" || bytes.Equal(i.raw, j.raw)) // what has no name is known by all of it
+		return i.key == j.key && (i.key != "" || bytes.Equal(i.raw, j.raw)) // an item without a name is identified by its whole content
 	})
 }
 
-// idlePages is how many pages in a row may bring nothing before a walk counts
-// as one without end.
+// idlePages is how many consecutive empty pages make a walk count as endless.
 const idlePages = 20
 
-// judgeProgress judges a page by those before it in the same walk.
+// judgeProgress compares a page with the earlier pages of the same walk.
 func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.refused || !s.Began() || s.Era() != spec.Handshake {
+	if p.refused || !s.Began() {
 		return
 	}
 	chain := p.chain()
@@ -193,7 +189,7 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	if len(earlier) == 0 {
 		return
 	}
-	d := verdict.Deviation{Weight: emptyCursorWeight(p)}
+	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	for _, q := range earlier {
 		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
@@ -220,7 +216,7 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// countEmptyPages counts the empty pages at the end.
+// countEmptyPages counts the trailing empty pages.
 func countEmptyPages(pages []*page) int {
 	n := 0
 	for n < len(pages) && len(pages[len(pages)-1-n].items) == 0 {
@@ -229,8 +225,8 @@ func countEmptyPages(pages []*page) int {
 	return n
 }
 
-// firstRepeated returns where the first item of a page stands that came on a page
-// before.
+// firstRepeated returns the earlier place of the first item that is repeated from an earlier
+// page.
 func firstRepeated(p *page, earlier []*page) (place, bool) {
 	for _, r := range p.repeats {
 		if bytes.Equal(r.first.raw, r.raw) && slices.Contains(earlier, r.first.on) {

@@ -10,20 +10,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// isInvented reports whether a cursor is one that cases make up, and that no server
-// can have given out: of others, it may be that another session did.
+// isInvented reports whether a cursor was made up by a case, so that no server can have returned
+// it. Another session may have returned any other cursor.
 func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-conform") }
 
-// invalidCursors follows the use of cursors that were never given out.
+// invalidCursors tracks the use of cursors that the server never returned.
 type invalidCursors struct {
-	served map[string]bool  // lists whose first page came
-	paged  map[string]bool  // lists that gave out a cursor
-	poison map[string]*page // what a made-up cursor got last, where the first page was not asked for since
-	passed []*page          // what made-up cursors got of lists that had not given out any
+	served map[string]bool  // lists whose first page was served
+	paged  map[string]bool  // lists that returned a cursor
+	poison map[string]*page // the last response to a made-up cursor, if the first page was not requested since
+	passed []*page          // results for made-up cursors of lists that had not returned any cursor
 }
 
 func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
-	if !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
+	if !s.Began() || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
 	switch {
@@ -39,13 +39,13 @@ func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 		b.poison[p.method] = p
 		b.judgeEmptyCursor(p, out)
 	case p.before != nil && p.before.era != p.era:
-		b.poison[p.method] = p // stale: it may be good still, or not, and must do no harm
+		b.poison[p.method] = p // outdated: whether it is still valid is open, but it must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
 }
 
-// judgeEmptyCursor judges the outcome of the empty cursor where none was given out. Many
-// take it for no cursor, which no sentence forbids.
+// judgeEmptyCursor judges the response to an empty cursor that the server did not return. Many
+// servers treat it as no cursor, which is not forbidden.
 func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
 		out.Deviates(verdict.Deviation{
@@ -55,7 +55,7 @@ func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	}
 }
 
-// judgeFirstPage judges what is left of a list after a bad cursor.
+// judgeFirstPage judges whether the first page is still served after an invalid cursor.
 func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	bad := b.poison[p.method]
 	delete(b.poison, p.method)
@@ -76,7 +76,7 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	}
 }
 
-// afterBad says what was wrong with the cursor: whether it was given out.
+// afterBad has the summaries, by whether the server had returned the bad cursor.
 var afterBad = map[bool]string{
 	false: "The server refuses the list after an invalid cursor.",
 	true:  "The server refuses the list after an outdated cursor.",
@@ -90,7 +90,7 @@ func (b *invalidCursors) judgeCode(p *page, out *rules.Reporter) {
 	case p.refused:
 		b.report(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
-		b.passed = append(b.passed, p) // whether the list pages is known at the end
+		b.passed = append(b.passed, p) // whether the list is paginated is known only at the end
 	}
 }
 
@@ -98,7 +98,7 @@ func (b *invalidCursors) end(_ *rules.Session, out *rules.Reporter) {
 	for _, p := range b.passed {
 		if b.paged[p.method] {
 			b.report(p, "The server accepts a cursor that it never returned.", verdict.Full, out)
-		} else { // pagination begins with a cursor of the server's: no sentence asks a server without pages to look for one
+		} else { // the specification does not require a server without pagination to check for a cursor
 			b.report(p, "The server ignores a cursor for a list without pages.", verdict.OnlyNote, out)
 		}
 	}
@@ -108,15 +108,15 @@ func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, 
 	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
 }
 
-// firstPageControl is the request for the beginning of a list.
+// firstPageControl returns the control: the request for the first page of a list.
 func firstPageControl(method string) rules.Control {
 	return rules.Control{What: method + " without a cursor", Matches: func(req *rules.Request) bool {
 		return req.Message.Method == method && wire.At(req.Message.Params(), "/cursor") == nil
 	}}
 }
 
-// judgeMistypedCursor judges the outcome of a cursor that is no string. Null is passed
-// over, for it stands for none in many languages.
+// judgeMistypedCursor judges the response to a cursor that is not a string. It skips null, which
+// many languages use for a missing value.
 func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	list := listings[obs.Request.Message.Method]
 	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
@@ -148,18 +148,17 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	}
 }
 
-// hasGivenCursor reports whether a list has given out a cursor so far.
+// hasGivenCursor reports whether a list has returned a cursor so far.
 func hasGivenCursor(s *rules.Session, method string) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Message.Method == method && req.WellFormed && req.Succeeded() && wire.At(req.Responses[0].Result(), "/nextCursor").Kind() == '"'
 	})
 }
 
-// judgeForeignCursor judges the outcome of a cursor that only other lists gave out.
-// Nothing forbids that lists share a format, so that the same text may be good
-// for several.
+// judgeForeignCursor judges the response to a cursor that only other lists returned. Lists may
+// share a format, so that the same string may be valid for several.
 func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
-	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || s.Era() != spec.Handshake || !s.ServerDeclared(listings[p.method].capability) {
+	if !p.hasCursor || p.before != nil || p.cursor == "" || !s.Began() || !s.ServerDeclared(listings[p.method].capability) {
 		return
 	}
 	for _, method := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates} {

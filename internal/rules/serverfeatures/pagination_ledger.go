@@ -13,8 +13,8 @@ import (
 type listing struct {
 	capability string
 	member     string // of the result
-	key        string // pointer to what names an item
-	changed    string // the notification that it has changed
+	key        string // pointer to the member that identifies an item
+	changed    string // the notification of a change
 }
 
 var listings = map[string]listing{
@@ -26,42 +26,41 @@ var listings = map[string]listing{
 
 // item is one entry of a list.
 type item struct {
-	key   string // empty where it has none
+	key   string // empty if there is none
 	raw   jsontext.Value
-	keyed bool // it has a key, of whatever type
-	text  bool // and that is a text
+	keyed bool // it has a key, of any type
+	text  bool // the key is a string
 }
 
-// page is one answer to a list request: a result, or a refusal.
+// page is a response to a list request: a result or an error.
 type page struct {
 	method    string
 	asked     *rules.Request
 	event     *transcript.Event
 	message   *wire.Message
 	cursor    string
-	hasCursor bool // a string
+	hasCursor bool // there is a cursor, and it is a string
 	items     []item
 	next      string
-	hasNext   bool // a string
+	hasNext   bool // there is a next cursor, and it is a string
 	before    *page
-	// calm: nothing since the page before was asked for can have changed the list.
+	// calm is set if nothing since the request for the previous page can have changed the list.
 	calm    bool
-	era     int // of the list, when it was asked for
+	era     int // of the list, at the time of the request
 	refused bool
-	// index has where each item of the walk came first; the pages of a walk
-	// share it.
+	// index has the first place of each item of the walk; the pages of a walk share it.
 	index map[string]place
-	// repeats are the items with a key that came before in the walk.
+	// repeats are the items whose key came earlier in the walk.
 	repeats []repeat
 }
 
-// place is where an item stands.
+// place is where an item was listed.
 type place struct {
 	on  *page
 	raw jsontext.Value
 }
 
-// repeat is an item with the key of another, and where that stands.
+// repeat is an item whose key was listed before, with the place of the first.
 type repeat struct {
 	item
 	first place
@@ -70,11 +69,11 @@ type repeat struct {
 // isFirst reports whether the page is the first of a walk.
 func (p *page) isFirst() bool { return !p.hasCursor }
 
-// at returns the positions that show the page.
+// at returns the positions of the request and of the response.
 func (p *page) at() []int { return rules.At(p.asked.Event, p.event) }
 
-// chain returns the pages from the first of the walk to this one; nil where
-// that is not known, or where the list can have changed meanwhile.
+// chain returns the pages from the first of the walk to this one; nil if they are not known, or
+// if the list can have changed in between.
 func (p *page) chain() []*page {
 	var back []*page
 	for q := p; ; q = q.before {
@@ -92,34 +91,32 @@ func (p *page) chain() []*page {
 	return back
 }
 
-// ledger follows what the server lists: pages and cursors, and whether a list
-// can have changed since.
+// ledger tracks the server's lists: pages and cursors, and whether a list can have changed since.
 type ledger struct {
-	// changes counts the events by which a list can have changed, so that
-	// equal numbers mean that it is the same still.
+	// changes counts the events that can have changed a list: if the number is the same, the list
+	// is the same.
 	changes map[string]int // by capability
 	sent    map[*rules.Request]int
 	handed  map[string]map[string]*page // by method and cursor
-	// whole are the pages of the last complete walk, by method.
+	// whole has the pages of the last complete walk, by method.
 	whole map[string][]*page
-	// listed are the items of resources/list that hold still, by URI.
+	// listed has the items of resources/list by URI, with the era in which they were valid.
 	listed map[string]listedItem
-	// refused are the lists whose first page was refused last.
+	// refused has the lists whose first page was refused last time.
 	refused map[string]bool
-	last    *page // what was entered last
+	last    *page // the latest page
 }
 
-// ledgers keeps the ledger of each conversation, the message that a rule hears
-// included.
+// ledgers keeps the ledger of each conversation. It includes the message that the rule handles.
 var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Handlers) {
 	l = newLedger()
 	return l, l.handlers(), nil
 }}
 
-// readsLedger is for the folds of rules that read the ledger.
+// readsLedger is the Shared field of rules that read the ledger.
 var readsLedger = []rules.SharedState{ledgers}
 
-// onPages hears each page, be it a result or a refusal.
+// onPages returns handlers that call see with each page, result or error.
 func onPages(see func(s *rules.Session, p *page, out *rules.Reporter)) rules.Handlers {
 	return onListResponses(func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if p := ledgers.Of(s).last; p != nil && p.message == obs.Message {
@@ -141,7 +138,7 @@ func newLedger() *ledger {
 	}
 }
 
-// handlers returns what it takes to keep the ledger.
+// handlers returns the handlers that keep the ledger up to date.
 func (l *ledger) handlers() rules.Handlers {
 	h := rules.Handlers{
 		rules.ClientRequest(spec.MethodToolsCall):         func(*rules.Session, *rules.Observation, *rules.Reporter) { l.noteAnyChange() },
@@ -161,18 +158,18 @@ func (l *ledger) handlers() rules.Handlers {
 	return h
 }
 
-// noteAnyChange takes note of what may have changed any list.
+// noteAnyChange records an event that may have changed any list.
 func (l *ledger) noteAnyChange() {
 	for _, list := range []string{"tools", "prompts", "resources"} {
 		l.changes[list]++
 	}
 }
 
-// addPage makes a page of the first answer to a well-formed request; nil where
-// it is none, or was asked for by a cursor that is no string.
+// addPage makes a page of the first response to a regular list request with the usual
+// capabilities; nil for any other response, or if the cursor is not a string.
 func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation) *page {
 	req, list := obs.Request, listings[method]
-	if !req.IsRegular() || req.Responses[0].Message != obs.Message {
+	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOther(req) {
 		return nil
 	}
 	p := &page{method: method, asked: req, event: obs.Event, message: obs.Message, era: l.sent[req], refused: obs.Message.IsError()}
@@ -196,18 +193,18 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 	return p
 }
 
-// itemsKey is that of the items of one result.
+// itemsKey is the memo key of the items of a result.
 type itemsKey struct {
 	message     *wire.Message
 	member, key string
 }
 
-// itemsOf returns the items of a list in a result; key is the pointer to what
-// names one. They are shared, and must not be altered.
+// itemsOf returns the items of a list in a result; key is the pointer to the member that
+// identifies an item. The items are shared, and must not be changed.
 func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 	return rules.Memo(s, itemsKey{m, member, key}, func() []item {
 		elements := wire.Elements(wire.At(m.Result(), "/"+member))
-		items := make([]item, 0, len(elements)) // a list may be long, and room that grows takes twice as much
+		items := make([]item, 0, len(elements)) // allocated at once, because a list may be long
 		for _, raw := range elements {
 			name := wire.At(raw, key)
 			text, isText := wire.Text(name)
@@ -217,12 +214,12 @@ func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 	})
 }
 
-// nextKey is that of the cursor in one result.
+// nextKey is the memo key of the next cursor of a result.
 type nextKey struct{ message *wire.Message }
 
-// next is a cursor.
+// next is a nextCursor.
 type next struct {
-	raw  jsontext.Value // nil where there is none
+	raw  jsontext.Value // nil if there is none
 	text string
 	ok   bool // it is a string
 }
@@ -235,14 +232,13 @@ func cursorOf(s *rules.Session, m *wire.Message) next {
 	})
 }
 
-// nextOf returns the cursor that leads on, and whether there is one that is a
-// string.
+// nextOf returns the next cursor, and whether there is one that is a string.
 func nextOf(s *rules.Session, m *wire.Message) (string, bool) {
 	n := cursorOf(s, m)
 	return n.text, n.ok
 }
 
-// keep remembers what follows from a page.
+// keep stores what follows from a page.
 func (l *ledger) keep(p *page, began bool) {
 	switch {
 	case p.isFirst():
@@ -269,7 +265,7 @@ func (l *ledger) keep(p *page, began bool) {
 	}
 }
 
-// indexItems enters the items of a page into the index of its walk.
+// indexItems adds the items of a page to the index of its walk.
 func (p *page) indexItems() {
 	for _, i := range p.items {
 		if i.key == "" {
@@ -283,14 +279,14 @@ func (p *page) indexItems() {
 	}
 }
 
-// resource returns what resources/list said of a URI, as far as that holds still.
+// resource returns the entry of resources/list for a URI, if it is still valid.
 func (l *ledger) resource(uri string) (listedItem, bool) {
 	i, ok := l.listed[uri]
 	return i, ok && uri != "" && i.era == l.changes["resources"]
 }
 
-// keys returns the keys of all items of a complete walk that holds still; not
-// ok where there was none.
+// keys returns the keys of all items of a complete walk that is still valid; ok is false if there
+// is none.
 func (l *ledger) keys(method string) (keys []string, ok bool) {
 	chain := l.whole[method]
 	if chain == nil || chain[0].era != l.changes[listings[method].capability] {
@@ -304,27 +300,8 @@ func (l *ledger) keys(method string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// mergeHandlers makes one of several, which hear the same message in their order.
-func mergeHandlers(several ...rules.Handlers) rules.Handlers {
-	all := rules.Handlers{}
-	for _, hears := range several {
-		for topic, hear := range hears {
-			before := all[topic]
-			if before == nil {
-				all[topic] = hear
-				continue
-			}
-			all[topic] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				before(s, obs, out)
-				hear(s, obs, out)
-			}
-		}
-	}
-	return all
-}
-
-// isFirstResponse reports whether the message is the first answer to a regular
-// request of a session whose handshake was seen.
+// isFirstResponse reports whether the message is the first response to a regular request of a
+// session whose beginning was seen.
 func isFirstResponse(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
+	return s.Began() && !isAboutMetadata(s, obs) && obs.Request.IsRegular() && !obs.Event.IsCut() && obs.Request.Responses[0].Message == obs.Message
 }

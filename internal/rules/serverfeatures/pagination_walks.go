@@ -8,25 +8,25 @@ import (
 
 const walkComplete = "pagination.walk.complete"
 
-// walks compares the complete walks through each list. What a list holds is
-// known from them alone: an item that one walk brings, and another one after
-// it, belongs to what the walks between them had to bring. Two walks say
-// nothing, as a list may change and nobody has to tell.
+// walks compares the complete walks through each list. An item that is in one walk and in a later
+// one has to be in all walks between them. Two walks alone show nothing, because a list may
+// change without a notification.
 type walks struct {
 	of map[string]*completedWalk
 }
 
-// completedWalk are the complete walks through one list while it cannot have changed.
+// completedWalk has the complete walks through one list during a time in which it cannot have
+// changed.
 type completedWalk struct {
 	era  int
-	ends []*page        // the last page of each
-	last map[string]int // the newest walk that brought an item, by its key
+	ends []*page        // the last page of each walk
+	last map[string]int // the latest walk that has an item, by its key
 }
 
 func newWalks() *walks { return &walks{of: map[string]*completedWalk{}} }
 
 func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.refused || p.hasNext || !s.Began() || s.Era() != spec.Handshake {
+	if p.refused || p.hasNext || !s.Began() {
 		return
 	}
 	chain := p.chain()
@@ -64,9 +64,8 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// unannouncedWeight softens the finding on a list that may change without any notice to
-// being told: where the capability listChanged is not declared, and always where
-// it is of templates, for which there is no notification of their own.
+// unannouncedWeight weakens the finding if the list may change without a notification: if
+// listChanged is not declared, and always for templates, which have no notification.
 func unannouncedWeight(s *rules.Session, method string) verdict.Weight {
 	if method == spec.MethodResourcesTemplates || !s.ServerDeclared(listings[method].capability+".listChanged") {
 		return verdict.OnlyNote

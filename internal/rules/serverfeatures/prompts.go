@@ -39,15 +39,15 @@ func promptRules() []rules.Rule {
 	})
 }
 
-// invalidGet judges the answer to a request that should get error -32602.
+// invalidGet judges the response to a request that should get error -32602.
 type invalidGet struct {
 	requirement string
-	served      string // the summary where it gets a result
-	miscoded    string // the summary where it gets another error
+	served      string // the summary if it gets a result
+	miscoded    string // the summary if it gets another error
 	weight      verdict.Weight
 }
 
-// A refusal counts where requests like it that are in order are served.
+// judge counts a refusal only if valid requests of the same kind are served.
 func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.IsInterpretable(obs, like, i.requirement) {
 		return
@@ -64,7 +64,7 @@ func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules
 	out.Deviates(d)
 }
 
-// onGetResponses hears the answers to prompts/get that show how the server means it.
+// onGetResponses returns handlers for regular responses to prompts/get.
 func onGetResponses(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
@@ -87,11 +87,11 @@ func promptsFound() rules.Fold {
 		case !named:
 			invalidGet{
 				promptMissingName, "The server serves prompts/get without a name.",
-				"The server refuses prompts/get without a name, but not with -32602.", verdict.OnlyNote,
+				"The server refuses prompts/get with a missing or mistyped name, but not with -32602.", verdict.OnlyNote,
 			}.judge(obs, b.anyGet(), out)
 		case b.prompts.seen[name] != nil:
 			judgeListedGet(b.prompts.seen[name], name, obs, out)
-		case obs.Message.IsError() && !hasValidArguments(obs.Request): // which may be why
+		case obs.Message.IsError() && !hasValidArguments(obs.Request): // the arguments may be the reason
 		case b.prompts.lacks(s, name, obs.Request, !obs.Message.IsError()):
 			invalidGet{
 				promptUnknown, "The server serves a prompt that is not listed.",
@@ -101,7 +101,7 @@ func promptsFound() rules.Fold {
 	})}
 }
 
-// validGet is a request for the prompt with all that it requires.
+// validGet returns the control: a request for the prompt with all required arguments.
 func (b *catalog) validGet(name string) rules.Control {
 	return rules.Control{
 		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
@@ -109,8 +109,8 @@ func (b *catalog) validGet(name string) rules.Control {
 	}
 }
 
-// anyGet is a request for any listed prompt with all that it requires, for
-// requests that name no prompt, or one that is not listed.
+// anyGet returns the control for requests that name no prompt or an unlisted one: a request for
+// any listed prompt with all required arguments.
 func (b *catalog) anyGet() rules.Control {
 	return rules.Control{
 		What: "a request for a listed prompt", ByName: true,
@@ -125,7 +125,8 @@ func (b *catalog) isValidGet(req *rules.Request, name string) bool {
 	return req.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missingArgument(prompt, req) == "" && hasValidArguments(req)
 }
 
-// judgeUndeclaredGet judges a prompt that was served although prompts are not declared.
+// judgeUndeclaredGet judges the response to prompts/get from a server that does not declare
+// prompts.
 func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
@@ -139,8 +140,8 @@ func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// judgeListedGet takes the error of an unknown method for a denial, too: no prompt
-// has a method of its own.
+// judgeListedGet counts "method not found" as a denial too, because a prompt has no method of its
+// own.
 func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, out *rules.Reporter) {
 	if missingArgument(prompt, obs.Request) != "" {
 		return
@@ -155,8 +156,7 @@ func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, 
 	out.Deviates(d)
 }
 
-// missingArgument returns the name of a required argument that the request does not
-// have, or "".
+// missingArgument returns the name of a required argument that the request lacks, or "".
 func missingArgument(prompt jsontext.Value, req *rules.Request) string {
 	_, given := wire.Members(wire.At(req.Message.Params(), "/arguments"))
 	for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
@@ -220,7 +220,7 @@ func hasValidArguments(req *rules.Request) bool {
 	return arguments == nil || arguments.Kind() == '{' && areTexts(arguments)
 }
 
-// judgeMistypedArgument is lenient with null, which many take for a missing value.
+// judgeMistypedArgument is lenient with null, which many servers treat as a missing value.
 func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
 		out.CameUp(promptValidates)

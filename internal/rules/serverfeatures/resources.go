@@ -19,7 +19,9 @@ const (
 	resourcesParams     = "resources.list.params-optional"
 	resourceUnique      = "resources.uri.unique"
 	listedReadable      = "resources.read.listed-is-readable"
-	notFoundCode        = "resources.read.not-found-code-2024-11-05"
+	notFoundCode24      = "resources.read.not-found-code-2024-11-05"
+	notFoundCode26      = "resources.read.not-found-code-2026-07-28"
+	noEmptyContents     = "resources.read.no-empty-contents-for-missing"
 	uriValidated        = "resources.read.validates-uri"
 	uriMissing          = "resources.read.missing-uri-param"
 	sizeRaw             = "resources.read.size-is-raw-bytes"
@@ -33,6 +35,8 @@ const (
 	updatesStop         = "resources.unsubscribe.stops-updates"
 	updateUndeclared    = "resources.updated.requires-subscribe-capability"
 	resourcesChangeSent = "resources.list-changed.sent-on-change-2024-11-05"
+	resourcesListenTold = "resources.list-changed.sent-on-change-2026-07-28"
+	updateDelivered     = "resources.listen.update-delivered"
 	resourcesChanged24  = "resources.list-changed.only-if-declared-2024-11-05"
 	resourcesChanged25  = "resources.list-changed.only-if-declared-2025-06-18"
 )
@@ -75,37 +79,36 @@ func resourceListRules() []rules.Rule {
 	}
 }
 
-// requireDeclared judges a result that gives away resources. Empty ones show little:
-// that a method of something undeclared is served is another requirement's
-// matter.
+// requireDeclared judges a result that contains resources. It skips empty results, because
+// another requirement covers undeclared methods that are served.
 func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isFirstResponse(s, obs) || len(wire.Elements(wire.At(obs.Message.Result(), pointer))) == 0 {
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
-			out.CameUp(resourcesDeclared) // one that is null is a matter of its schema
+			out.CameUp(resourcesDeclared) // the rules on shapes judge a null capability
 			return
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: resourcesDeclared,
 			Summary:     "The server offers resources without declaring them.",
-			Permitted:   "the capability resources in the result of initialize, or an error",
+			Permitted:   "the capability resources in the result of " + s.Declaration.Message.Method + ", or an error",
 			Seen:        rules.Excerpt(obs.Message.Raw),
-			At:          rules.At(s.Initialize.Responses[0].Event, obs.Request.Event, obs.Event),
+			At:          rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event),
 		})
 	}
 }
 
-// judgeUndeclared takes note that what is not declared is not offered either.
+// judgeUndeclared records that the server, as it should, does not offer what it does not declare.
 func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
 		out.CameUp(resourcesDeclared)
 	}
 }
 
-// listResponses keeps the first result and the first error that a list
-// request without cursor got, by method and by whether it had params.
+// listResponses has the first result and the first error for list requests without a cursor, by
+// method and by whether the request had params.
 type listResponses map[listRequest]*rules.Observation
 
 type listRequest struct {
@@ -162,10 +165,10 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// uniqueURIs judges the URIs of a walk. That an item stands on two pages as it
-// is is a matter of the cursors.
+// uniqueURIs judges the URIs of a walk. An identical item on two pages is judged by the rules on
+// cursors.
 func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.method != spec.MethodResourcesList || p.refused || !s.Began() || s.Era() != spec.Handshake {
+	if p.method != spec.MethodResourcesList || p.refused || !s.Began() {
 		return
 	}
 	chain := p.chain()
@@ -192,7 +195,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// uriOf returns the uri of a request; not ok where it is no string.
+// uriOf returns the uri of a request; false if it is not a string.
 func uriOf(req *rules.Request) (string, bool) {
 	return wire.Text(wire.At(req.Message.Params(), "/uri"))
 }

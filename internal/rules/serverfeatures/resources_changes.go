@@ -1,6 +1,7 @@
 package serverfeatures
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 func changeRules() []rules.Rule {
@@ -21,14 +23,26 @@ func changeRules() []rules.Rule {
 		{
 			ID:           "rule.resource-changes-told",
 			Title:        "a server that declares resources.listChanged notifies of changes",
-			Requirements: []string{resourcesChangeSent},
+			Requirements: []string{resourcesChangeSent, resourcesListenTold},
 			Start: func() rules.Fold {
 				c := &changedLists{}
-				return rules.Fold{Shared: readsLedger, OnMessage: mergeHandlers(rules.Handlers{
+				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(c.listens.handlers(), rules.Handlers{
 					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 						c.told = append(c.told, obs.Event.Seq)
 					},
 				}, onPages(c.page)), AtEnd: c.end}
+			},
+		},
+		{
+			ID:           "rule.resource-updates-delivered",
+			Title:        "a subscription to a resource brings an update when the resource has changed",
+			Requirements: []string{updateDelivered},
+			Start: func() rules.Fold {
+				d := &deliveredUpdates{last: map[string]*resourceReads{}}
+				return rules.Fold{OnMessage: rules.MergeHandlers(d.listens.handlers(), rules.Handlers{
+					rules.ResultOf(spec.MethodResourcesRead):        d.read,
+					rules.Notification(spec.MethodResourcesUpdated): d.updated,
+				}), AtEnd: d.end}
 			},
 		},
 	}
@@ -59,7 +73,9 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 type changedLists struct {
 	before *completeWalk
 	told   []int // the positions of the notifications
-	// silent are the changes of which nothing was said before they were seen.
+	// listens are the subscriptions of the stateless era.
+	listens listens
+	// silent are the changes that were seen before any notification of them.
 	silent []silentChange
 }
 
@@ -71,7 +87,7 @@ type completeWalk struct {
 type silentChange struct{ from, to *completeWalk }
 
 func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") || s.Era() != spec.Handshake {
+	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") {
 		return
 	}
 	chain := p.chain()
@@ -88,6 +104,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	if slices.ContainsFunc(c.told, func(at int) bool { return at > before.begun() }) {
 		out.CameUp(resourcesChangeSent)
+		out.CameUp(resourcesListenTold)
 	} else {
 		c.silent = append(c.silent, silentChange{before, now})
 	}
@@ -96,18 +113,23 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 func (w *completeWalk) begun() int               { return w.pages[0].asked.Event.Seq }
 func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1].event }
 
-// end judges the changes of which nothing was said in time: a notification
-// may come late, so that the conversation has to have gone on.
+// end judges the changes that were not announced in time. A notification may come late, so the
+// conversation must have continued for a while.
 func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.silent {
 		switch {
 		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
 			out.CameUp(resourcesChangeSent)
-		case isGetRefused(s):
+			out.CameUp(resourcesListenTold)
+		case s.Era() == spec.Handshake && isGetRefused(s), s.Era() == spec.Stateless && !c.isSubscribed(x):
 		case isAnsweredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
+			requirement := resourcesChangeSent
+			if s.Era() == spec.Stateless {
+				requirement = resourcesListenTold
+			}
 			out.Deviates(verdict.Deviation{
-				Requirement: resourcesChangeSent,
+				Requirement: requirement,
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
 				Seen:        fmt.Sprintf("%d resources before, %d after, not all the same", len(x.from.uris), len(x.to.uris)),
@@ -117,8 +139,86 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// isAnsweredLater reports whether a request was answered that was sent so long after
-// the event that the server had the time to tell of a change.
+// isSubscribed reports whether a subscription to the list was open while it changed.
+func (c *changedLists) isSubscribed(x silentChange) bool {
+	_, ok := c.listens.during("resourcesListChanged", "", x.from.begun(), x.to.ended().Seq)
+	return ok
+}
+
+// deliveredUpdates compares the reads of a resource that has a subscription.
+type deliveredUpdates struct {
+	listens listens
+	last    map[string]*resourceReads
+	order   []*resourceReads
+	told    []resourceUpdate
+}
+
+// resourceReads tracks the reads of one resource: the last one, whether it equalled the one
+// before, and the changes after that. A read itself may change the contents, so they must be
+// equal in two reads before a change counts.
+type resourceReads struct {
+	uri     string
+	last    *rules.Observation
+	steady  bool
+	changes []resourceChange
+}
+
+// resourceChange is a change between two reads.
+type resourceChange struct{ before, by *rules.Observation }
+
+type resourceUpdate struct {
+	about string
+	at    int
+}
+
+func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	asked, ok := uriOf(obs.Request)
+	if !ok || s.Era() != spec.Stateless || !isFirstResponse(s, obs) {
+		return
+	}
+	r := d.last[asked]
+	if r == nil {
+		r = &resourceReads{uri: asked}
+		d.last[asked] = r
+		d.order = append(d.order, r)
+	}
+	same := r.last != nil && bytes.Equal(wire.At(r.last.Message.Result(), "/contents"), wire.At(obs.Message.Result(), "/contents"))
+	if r.last != nil && !same && r.steady {
+		r.changes = append(r.changes, resourceChange{r.last, obs})
+	}
+	r.last, r.steady = obs, same
+}
+
+func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	about, _ := wire.Text(wire.At(obs.Message.Params(), "/uri"))
+	d.told = append(d.told, resourceUpdate{about, obs.Event.Seq})
+}
+
+// end judges at the end, because an update may come after the read that shows the change.
+func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
+	for _, r := range d.order {
+		for _, c := range r.changes {
+			by, ok := d.listens.during("resourceSubscriptions", r.uri, c.before.Event.Seq, c.by.Event.Seq)
+			told := slices.ContainsFunc(d.told, func(u resourceUpdate) bool { return covers(r.uri, u.about) && u.at > c.before.Event.Seq })
+			switch {
+			case !ok || !s.ServerDeclared("resources.subscribe"):
+			case told:
+				out.CameUp(updateDelivered)
+			case isAnsweredLater(s, c.by.Event) && by.until() > c.by.Event.Seq:
+				out.Deviates(verdict.Deviation{
+					Requirement: updateDelivered,
+					Summary:     "The server sends no update of a changed resource to its subscription.",
+					Permitted:   "notifications/resources/updated on the subscription",
+					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
+					At:          rules.At(by.asked.Event, c.before.Event, c.by.Event),
+				})
+			}
+		}
+	}
+}
+
+// isAnsweredLater reports whether a request was answered that was sent long enough after the
+// event for the server to announce a change.
 func isAnsweredLater(s *rules.Session, e *transcript.Event) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > e.Seq && req.Event.At-e.At >= verdict.NoticeTime && len(req.Responses) > 0

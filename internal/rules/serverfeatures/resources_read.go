@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -32,8 +33,8 @@ func readRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.missing-resources",
-			Title:        "reading an unknown resource gets error -32002",
-			Requirements: []string{notFoundCode},
+			Title:        "reading an unknown resource gets the error that the revision has for it",
+			Requirements: []string{notFoundCode24, notFoundCode26, noEmptyContents},
 			Start:        read((*ledger).judgeMissing),
 		},
 		{
@@ -54,8 +55,8 @@ func readRules() []rules.Rule {
 	}
 }
 
-// isNotFound reports whether an error says that there is no such resource, be it
-// by its code or by its words.
+// isNotFound reports whether an error means that there is no such resource, by its code or by its
+// message.
 func isNotFound(obs *rules.Observation) bool {
 	code, _ := obs.Message.ErrorCode()
 	switch spec.Code(code) {
@@ -71,8 +72,8 @@ func isNotFound(obs *rules.Observation) bool {
 	})
 }
 
-// judgeListed judges the reading of what is listed. Other errors than that there
-// is no such thing may have good reasons.
+// judgeListed judges reads of listed resources. Errors other than "not found" may have good
+// reasons.
 func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
 	listed, isListed := l.resource(asked)
@@ -95,13 +96,13 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 		At:          rules.At(listed.on.event, obs.Request.Event, obs.Event),
 	}
 	if scheme, _, _ := strings.Cut(asked, ":"); scheme == "https" || scheme == "http" {
-		d.Weight = verdict.OnlyNote // clients may load these from the web by themselves
+		d.Weight = verdict.OnlyNote // clients may load these from the web themselves
 	}
 	out.Deviates(d)
 }
 
-// judgeMissing judges the reading of what does not exist: what is made up to be
-// nowhere, or what the server itself says it does not find.
+// judgeMissing judges reads of resources that do not exist: invented URIs, or URIs that the
+// server itself reports as not found.
 func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, ok := uriOf(obs.Request)
 	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
@@ -111,35 +112,48 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 		return
 	}
 	nowhere := strings.Contains(asked, uri.Nowhere) && l.isUnknownURI(asked)
+	requirement, want := notFoundCode24, spec.CodesFor(spec.UnknownResource, s.Revision())[0]
+	if s.Era() == spec.Stateless {
+		requirement = notFoundCode26
+	}
 	d := verdict.Deviation{
-		Requirement: notFoundCode,
-		Permitted:   "error -32002",
+		Requirement: requirement,
+		Permitted:   "error " + strconv.FormatInt(int64(want), 10),
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.At(obs.Request.Event, obs.Event),
 	}
 	code, _ := obs.Message.ErrorCode()
-	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), notFoundCode) {
+	if spec.Code(code) != spec.CodeMethodNotFound && (nowhere || isNotFound(obs)) && !out.IsInterpretable(obs, l.anyRead(), requirement) {
 		return
 	}
 	switch {
-	case obs.Message.IsError() && spec.Code(code) == spec.CodeResourceNotFound:
-		out.CameUp(notFoundCode)
+	case obs.Message.IsError() && spec.Code(code) == want:
+		if want == spec.CodeInvalidParams && !nowhere && !isNotFound(obs) {
+			return // the error may be about something else
+		}
+		out.CameUp(requirement)
+		out.CameUp(noEmptyContents)
 		return
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
-		return // nothing can be read there
+		return // the server does not support reading
 	case obs.Message.IsError() && (nowhere || isNotFound(obs)):
-		d.Summary = "The server refuses an unknown resource, but not with -32002."
+		d.Summary = "The server refuses an unknown resource, but not with " + strings.TrimPrefix(d.Permitted, "error ") + "."
+		out.CameUp(noEmptyContents)
 	case obs.Message.IsError() || !nowhere:
 		return
 	case len(contentItems(obs)) == 0:
 		d.Summary = "The server returns empty contents for an unknown resource."
+		if s.Era() == spec.Stateless {
+			d.Requirement = noEmptyContents
+			out.Elsewhere(requirement)
+		}
 	default:
 		d.Summary = "The server returns contents for an unknown resource."
 	}
 	out.Deviates(d)
 }
 
-// anyRead is the reading of a listed resource, or where none is listed, the list.
+// anyRead returns the control: a read of a listed resource, or else the list request.
 func (l *ledger) anyRead() rules.Control {
 	return rules.Control{
 		What: "the reading of a listed resource", ByName: true,
@@ -152,8 +166,8 @@ func (l *ledger) anyRead() rules.Control {
 	}
 }
 
-// isUnknownURI reports whether the lists are known to their ends, and neither names
-// the URI nor has a template for it.
+// isUnknownURI reports whether both lists are complete, and neither has the URI or a template for
+// it.
 func (l *ledger) isUnknownURI(asked string) bool {
 	uris, known := l.keys(spec.MethodResourcesList)
 	if !known || slices.Contains(uris, asked) {
@@ -163,8 +177,8 @@ func (l *ledger) isUnknownURI(asked string) bool {
 	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
 }
 
-// judgeInvalidURI judges the reading of what is no URI at all. What the server lists
-// by such a name itself, or has a template for, it may well have.
+// judgeInvalidURI judges reads of strings that are not URIs, unless the server itself lists such
+// a string or has a template for it.
 func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
@@ -189,13 +203,12 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 	}
 }
 
-// areTemplatesKnown reports whether the list of templates was gone through, or
-// refused.
+// areTemplatesKnown reports whether the list of templates was walked completely, or refused.
 func (l *ledger) areTemplatesKnown() bool {
 	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
 }
 
-// matchesTemplate reports whether a template may stand for the text.
+// matchesTemplate reports whether a listed template may match the text.
 func (l *ledger) matchesTemplate(text string) bool {
 	for _, p := range l.whole[spec.MethodResourcesTemplates] {
 		for _, i := range p.items {
@@ -213,7 +226,7 @@ func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.R
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
 		out.CameUp(uriMissing)
 	case obs.Message.IsError():
-		d.Summary, d.Weight = "The server refuses resources/read without uri, but not with -32602.", verdict.OnlyNote
+		d.Summary, d.Weight = "The server refuses resources/read with a missing or mistyped uri, but not with -32602.", verdict.OnlyNote
 		out.Deviates(d)
 	default:
 		d.Summary = "The server serves resources/read without a uri."
@@ -221,15 +234,14 @@ func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.R
 	}
 }
 
-// sizes compares what is listed as size with what is read.
+// sizes compares the listed sizes of resources with their contents.
 type sizes struct {
 	byURI map[string]*sizedResource
 	reads []*sizedResource
 }
 
-// sizedResource is what was read of a URI first, whether that was the same each time it
-// was read again, whether the list gave the same size in between, and whether
-// it had another size later.
+// sizedResource is the first read of a listed resource, with whether later reads were the same,
+// whether the list gave the same size in between, and whether a later read had another size.
 type sizedResource struct {
 	listed       listedItem
 	read         *rules.Observation
@@ -266,12 +278,12 @@ func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	}
 }
 
-// contentOf returns what an item holds, as JSON.
+// contentOf returns the content of an item as JSON.
 func contentOf(item []byte) string {
 	return string(wire.At(item, "/text")) + string(wire.At(item, "/blob"))
 }
 
-// rawBytes returns the length of an item before base64.
+// rawBytes returns the length of an item in bytes, decoded from base64 if it is a blob.
 func rawBytes(item []byte) (int64, bool) {
 	text, isText := wire.Text(wire.At(item, "/text"))
 	blob, isBlob := wire.Text(wire.At(item, "/blob"))
@@ -285,9 +297,9 @@ func rawBytes(item []byte) (int64, bool) {
 	return int64(len(raw)), err == nil
 }
 
-// mayBeStoredAs reports whether a text may come from a file of that many bytes: reading
-// it may have made LF of CRLF, left out a byte order mark, or made UTF-8 of
-// another encoding. The raw content is then what the file holds.
+// mayBeStoredAs reports whether a text may come from a file of size bytes. Reading it may have
+// converted CRLF to LF, removed a byte order mark, or converted another encoding to UTF-8; the
+// listed size is then that of the file.
 func mayBeStoredAs(text string, size int64) bool {
 	units, latin := 0, true
 	for _, r := range text {
@@ -312,8 +324,8 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 		case r.claim == r.bytes:
 			out.CameUp(sizeRaw)
 		case r.same && r.listedAgain:
-			// Else it may be one that changes with every read, if not its length,
-			// or one that changed between the list and the reads.
+			// Otherwise the content may change with every read, even if its length
+			// does not, or it may have changed between the list and the reads.
 			d := verdict.Deviation{
 				Requirement: sizeRaw,
 				Summary:     "The server lists a resource size that its contents do not have.",

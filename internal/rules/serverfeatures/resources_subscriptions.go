@@ -51,8 +51,8 @@ func subscriptionRules() []rules.Rule {
 	}
 }
 
-// subscribedURIs judges whether requests for subscriptions are served.
-// That a result which only confirms is empty, another rule sees to.
+// subscribedURIs judges whether subscription requests are served. Another rule checks that a
+// successful result is empty.
 type subscribedURIs struct {
 	on map[string]bool // URIs that the server confirmed
 }
@@ -76,8 +76,8 @@ func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, ou
 	}
 }
 
-// judgeUnsupported judges a subscription with a server that declares resources and
-// no subscriptions.
+// judgeUnsupported judges a subscription request to a server that declares resources but not
+// subscriptions.
 func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	switch {
 	case !s.ServerDeclared("resources") || !out.IsInterpretable(obs, rules.PingControl(), subscribeRefused):
@@ -98,7 +98,7 @@ func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, 
 	if obs.Message.IsError() {
 		d.Summary = "The server refuses to end a subscription that it accepted."
 		if code, _ := obs.Message.ErrorCode(); code == int64(spec.CodeMethodNotFound) {
-			d.Weight = verdict.OnlyNote // no page has the method, only the schema
+			d.Weight = verdict.OnlyNote // only the schema has the method, no page of the specification
 		}
 		out.Deviates(d)
 		return
@@ -107,28 +107,28 @@ func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, 
 	delete(a.on, asked)
 }
 
-// updates follows subscriptions and the notifications that result from them.
+// updates tracks subscriptions and the notifications for them.
 type updates struct {
-	asked   bool                          // for any subscription, whatever the answer
-	fence   int                           // the position of the newest request that was answered: what came before it was read
+	asked   bool                          // any subscription was requested, whatever the response
+	fence   int                           // the position of the newest request that was answered: everything before it was read
 	lines   map[string]*subscriptionState // by URI
 	ordered []*subscriptionState
 }
 
-// subscriptionState is what is known of the dealings over one URI.
+// subscriptionState is the state of the subscriptions to one URI.
 type subscriptionState struct {
 	uri string
-	// pending counts requests to subscribe that may be in force.
+	// pending counts subscription requests that may be in force.
 	pending   int
-	confirmed *transcript.Event  // that the last subscription is in force
+	confirmed *transcript.Event  // the result that put the last subscription in force
 	leaving   bool               // an unsubscribe was sent
-	left      *rules.Observation // the answer that ended it
-	// What the reads of the URI showed while it was subscribed to: the last
-	// contents, whether they came twice, and the changes after that.
+	left      *rules.Observation // the result that ended it
+	// What reads of the URI showed during the subscription: the last contents, whether they were
+	// read twice in a row, and the changes after that.
 	last    *rules.Observation
 	steady  bool
 	changes []*observedChange
-	// notified is where updates of the URI, or below it, came.
+	// notified has the positions of updates for the URI or below it.
 	notified []int
 }
 
@@ -137,12 +137,12 @@ type observedChange struct {
 	by        *rules.Observation
 	steadyAt  int               // the position of the last read before the change
 	confirmed *transcript.Event // the subscription in force
-	// until is the request that ends the subscription, or begins another: a
-	// server may drop what it has not told of by then. Nil where there was none.
+	// until is the request that ends the subscription or begins another; nil if there is none. A
+	// server may drop updates that it has not sent by then.
 	until *transcript.Event
 }
 
-// until says that the subscription was in force until the event.
+// until marks the open changes: the subscription to which they belong ended with the event.
 func (l *subscriptionState) until(e *transcript.Event) {
 	for _, c := range l.changes {
 		if c.until == nil {
@@ -193,14 +193,14 @@ func (u *updates) unsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules
 func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if asked, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
 		l := u.stateOf(asked)
-		if l.leaving && l.pending == 1 && l.confirmed != nil { // of several, one may be left
+		if l.leaving && l.pending == 1 && l.confirmed != nil { // with several subscriptions, one may remain
 			l.left, l.pending, l.last, l.steady = obs, 0, nil, false
 		}
 	}
 }
 
-// read takes note of a change that two reads show. One read alone may change
-// what the next shows, so the contents have to come twice before that.
+// read records a change between two reads. Reading itself may change the contents, so they must
+// be equal in two reads before the change.
 func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, _ := uriOf(obs.Request)
 	l := u.lines[asked]
@@ -213,7 +213,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		l.steady = same
 	case l.left != nil:
 		if !l.told(l.last.Event.Seq, obs.Event.Seq) {
-			out.CameUp(updatesStop) // it changed, and nobody said so
+			out.CameUp(updatesStop) // it changed, and no update was sent
 		}
 	case l.steady:
 		l.changes = append(l.changes, &observedChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
@@ -243,7 +243,7 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 	}
 	out.CameUp(updateUndeclared)
 	if about == "" {
-		return // it can't be told what it is about, which is a matter of its shape
+		return // the URI is missing or malformed; the rules on shapes judge that
 	}
 	if !u.asked {
 		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only of what was subscribed to"
@@ -254,13 +254,12 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 	u.judgeLate(obs, about, d, out)
 }
 
-// crossing is how long after the end of a subscription an update may have been
-// on its way still.
+// crossing is how long after the end of a subscription an update may still be in transit.
 const crossing = 100 * time.Millisecond
 
-// judgeLate judges an update of what is not subscribed to any more. One that was on
-// its way may cross the answer, so something asked for after that must have
-// been answered before the update came, and some time must have passed.
+// judgeLate judges an update after the subscription ended. An update in transit may cross the
+// response, so a request sent after the response must have been answered before the update came,
+// and some time must have passed.
 func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Deviation, out *rules.Reporter) {
 	l := u.lines[about]
 	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
@@ -276,8 +275,8 @@ func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Devi
 	out.Deviates(d)
 }
 
-// covers reports whether a subscription may stand for updates of the URI: they
-// may name something below what was subscribed to.
+// covers reports whether a subscription covers updates of the URI: an update may name a resource
+// below the subscribed URI.
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
 // told reports whether an update came between two positions.
@@ -285,8 +284,8 @@ func (l *subscriptionState) told(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
 
-// upTo is the position up to which an update tells of the change: those that
-// come later are of another subscription.
+// upTo returns the position before which an update may announce the change; later ones belong to
+// another subscription.
 func (c *observedChange) upTo() int {
 	if c.until == nil {
 		return math.MaxInt
@@ -294,9 +293,8 @@ func (c *observedChange) upTo() int {
 	return c.until.Seq
 }
 
-// end judges changes that reads showed: the update may come at any time, also
-// before the read that shows the change. One that comes later stands for all
-// changes before it.
+// end judges the changes that reads showed. The update may come at any time, also before the read
+// that shows the change. A later update covers all changes before it.
 func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	if !s.ServerDeclared("resources.subscribe") {
 		return
@@ -319,7 +317,7 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// hadTime reports whether the server had the time to tell of the change while the
+// hadTime reports whether the server had enough time to announce the change while the
 // subscription was in force.
 func (c *observedChange) hadTime(s *rules.Session) bool {
 	if c.until != nil {

@@ -19,7 +19,7 @@ func templateRules() []rules.Rule {
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
 			t := &templateReads{good: map[string]*rules.Observation{}}
-			return rules.Fold{Shared: readsLedger, OnMessage: mergeHandlers(onPages(t.listed), rules.Handlers{
+			return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(onPages(t.listed), rules.Handlers{
 				rules.ResultOf(spec.MethodComplete):      t.completed,
 				rules.ResultOf(spec.MethodResourcesRead): t.read,
 				rules.ErrorTo(spec.MethodResourcesRead):  t.refused,
@@ -28,10 +28,10 @@ func templateRules() []rules.Rule {
 	}}
 }
 
-// templateReads are the templates of a server: what is known to stand on them.
+// templateReads tracks the server's templates and what is known about their resources.
 type templateReads struct {
 	templates []*templateRead
-	good      map[string]*rules.Observation // the completions that gave good values, by the URI that a template makes of them
+	good      map[string]*rules.Observation // completions with usable values, by the URI to which the template expands
 }
 
 type templateRead struct {
@@ -40,8 +40,7 @@ type templateRead struct {
 	on  *page
 }
 
-// listed takes note of a page of templates. One that is listed again is
-// known as it was listed last.
+// listed records a page of templates. If a template is listed again, the newer entry counts.
 func (t *templateReads) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 	if p.method != spec.MethodResourcesTemplates || p.refused {
 		return
@@ -61,11 +60,11 @@ func (t *templateReads) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 	}
 }
 
-// maxShelves bounds the templates that are looked through for each read.
+// maxShelves bounds the templates that are matched for each read.
 const maxShelves = 200
 
-// of returns the one template that the URI can be of; nil where there is none,
-// or several, or where that can't be told.
+// of returns the only template that matches the URI; nil if there is none, if there are several,
+// or if that is unclear.
 func (t *templateReads) of(asked string) *templateRead {
 	var only *templateRead
 	for _, s := range t.templates {
@@ -86,11 +85,11 @@ func (t *templateReads) of(asked string) *templateRead {
 	return only
 }
 
-// maxValues bounds the completed values that are remembered of one answer.
+// maxValues bounds the completed values that are kept from one response.
 const maxValues = 100
 
-// completed takes note of the values that the server itself gives for the one
-// variable of a template.
+// completed records the values that the server itself returns for the only variable of a
+// template.
 func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	params := obs.Request.Message.Params()
 	kind, _ := wire.Text(wire.At(params, "/ref/type"))
@@ -105,8 +104,8 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 		}
 		for n, raw := range wire.Elements(wire.At(obs.Message.Result(), "/completion/values")) {
 			value, _ := wire.Text(raw)
-			// What has to be escaped is taken in many ways, and what ends with
-			// a slash may be completed further.
+			// Servers differ in how they escape values, and a value that ends with a
+			// slash may be completed further.
 			if expanded, ok := on.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
 				t.good[expanded] = obs
 			}
@@ -114,7 +113,7 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 	}
 }
 
-// refused judges that the server does not find what it completed itself.
+// refused judges "not found" errors for a URI that the server completed itself.
 func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	asked, _ := uriOf(obs.Request)
 	by := t.good[asked]
@@ -140,7 +139,7 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 	}
 	on := t.of(asked)
 	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
-		return // what is listed by itself may look like the template by chance
+		return // a resource that is also listed may match the template by chance
 	}
 	if t.good[asked] == nil && len(contentItems(obs)) > 0 {
 		out.CameUp(expansionReadable)
@@ -153,7 +152,7 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 		kind, typed := wire.Text(wire.At(item, "/mimeType"))
 		of, _ := wire.Text(wire.At(item, "/uri"))
 		if !typed || of != asked {
-			continue // a read may return more than the one resource
+			continue // a read may return other resources too
 		}
 		if normalizeType(kind) == normalizeType(claim) {
 			out.CameUp(templateType)
@@ -169,7 +168,7 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 	}
 }
 
-// normalizeType is a media type without its parameters.
+// normalizeType returns a media type without its parameters, in lower case.
 func normalizeType(kind string) string {
 	kind, _, _ = strings.Cut(kind, ";")
 	return strings.ToLower(strings.TrimSpace(kind))

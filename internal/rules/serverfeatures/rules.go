@@ -1,5 +1,5 @@
-// Package serverfeatures holds the rules on what a server offers: tools, resources, prompts
-// and completion, their lists, and what is told of changes to them.
+// Package serverfeatures holds the rules on what a server offers: tools, resources, prompts and
+// completion, their lists, and the notifications of changes to them.
 package serverfeatures
 
 import (

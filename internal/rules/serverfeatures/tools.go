@@ -45,5 +45,7 @@ func toolRules() []rules.Rule {
 			Requirements: []string{toolEmbedded, toolLinkFetchable},
 			Start:        toolResources,
 		},
+		toolHeaderRule(),
+		toolOrderRule(),
 	})
 }

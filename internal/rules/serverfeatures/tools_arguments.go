@@ -20,7 +20,7 @@ const (
 	toolInvalidIsResult = "tools.call.invalid-arguments-is-execution-error-2025-11-25"
 )
 
-// toolArguments judges calls of listed tools whose arguments break the schema.
+// toolArguments judges calls of listed tools with arguments that violate the schema.
 func toolArguments() rules.Fold {
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
@@ -38,9 +38,9 @@ func toolArguments() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
-// judgeInvalidArguments has three sentences for a success: what nobody could take
-// for right was not validated; what could be converted was perhaps, and then
-// it should have been said; what there is too much of does no harm.
+// judgeInvalidArguments distinguishes three kinds of success. Arguments that are plainly wrong
+// were not validated. Arguments that can be converted may have been validated and converted,
+// which should have been an error. Surplus arguments do no harm.
 func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := deviationOf(toolInvalidIsResult, obs)
 	d.Permitted = "a result with isError true"
@@ -50,12 +50,15 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
-		// It is refused for another reason, such as that it has to be a task.
+		// Another reason is likely, such as that the tool must run as a task.
 	case obs.Message.IsError():
 		out.CameUp(toolValidates)
 		out.CameUp(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
-		out.Deviates(d) // does not exist in the older revisions
+		if s.Revision().AtLeast(spec.V20260728) {
+			d.Weight = verdict.OnlyNote // its schema counts them among the reasons for -32602
+		}
+		out.Deviates(d) // no effect in revisions without this requirement
 	case isFailedResult(obs.Message):
 		out.CameUp(toolValidates)
 		out.CameUp(toolRejects)
@@ -64,7 +67,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
 		out.Deviates(d)
 		out.Elsewhere(toolRejects)
-	case schema.For(s.Revision()).BreaksModern(input, arguments): // told as a dialect that is not supported
+	case schema.For(s.Revision()).BreaksModern(input, arguments): // reported as an unsupported dialect
 		out.Elsewhere(toolValidates)
 	default:
 		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
@@ -79,7 +82,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 	}
 }
 
-// knownArguments returns the arguments less those that the schema has no word of.
+// knownArguments returns the arguments that the schema has as properties.
 func knownArguments(input, arguments jsontext.Value) jsontext.Value {
 	_, properties := wire.Members(wire.At(input, "/properties"))
 	_, given := wire.Members(arguments)
@@ -91,18 +94,17 @@ func knownArguments(input, arguments jsontext.Value) jsontext.Value {
 	return wire.JSON(given)
 }
 
-// isPlainlyWrong reports whether arguments break the schema where no conversion
-// helps, at any depth.
+// isPlainlyWrong reports whether arguments violate the schema in a way that no conversion
+// repairs, at any depth.
 func isPlainlyWrong(input, arguments jsontext.Value) bool {
 	return isPlainlyWrongWithin(input, arguments, 0)
 }
 
-// plainDepth is how deep values are looked into.
+// plainDepth bounds how deep values are examined.
 const plainDepth = 8
 
-// isPlainlyWrongWithin reports whether an object lacks a required member that has
-// no default, or has a member whose value nobody could take for what the
-// schema permits.
+// isPlainlyWrongWithin reports whether an object lacks a required member that has no default, or
+// has a member whose value is plainly wrong.
 func isPlainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 	_, given := wire.Members(object)
 	_, properties := wire.Members(wire.At(input, "/properties"))
@@ -120,9 +122,9 @@ func isPlainlyWrongWithin(input, object jsontext.Value, depth int) bool {
 	return false
 }
 
-// isPlainlyWrongValue reports whether nobody could take v for what a schema
-// permits. Where the first elements of an array have schemas of their own, the
-// dialects differ in what "items" means, and elements are not looked at.
+// isPlainlyWrongValue reports whether no conversion turns v into a value that the schema permits.
+// It skips the elements of arrays with prefixItems, because the dialects disagree on what "items"
+// means there.
 func isPlainlyWrongValue(schema, v jsontext.Value, depth int) bool {
 	kind, _ := wire.Text(wire.At(schema, "/type"))
 	if hasOtherType(v, kind) || kind == "string" && isOutsideEnum(v, wire.At(schema, "/enum")) {
@@ -139,7 +141,7 @@ func isPlainlyWrongValue(schema, v jsontext.Value, depth int) bool {
 	return false
 }
 
-// hasOtherType reports whether nobody would convert v into a value of the type.
+// hasOtherType reports whether no reasonable conversion turns v into the type.
 func hasOtherType(v jsontext.Value, kind string) bool {
 	text, isText := wire.Text(v)
 	composed := v.Kind() == '{' || v.Kind() == '['
@@ -160,8 +162,7 @@ func hasOtherType(v jsontext.Value, kind string) bool {
 	}
 }
 
-// isOutsideEnum reports whether a text is none of those in an enum of texts, in
-// whatever letter case.
+// isOutsideEnum reports whether a string is not in an enum of strings, ignoring case.
 func isOutsideEnum(v, enum jsontext.Value) bool {
 	text, ok := wire.Text(v)
 	values := wire.Elements(enum)

@@ -19,9 +19,9 @@ const (
 	toolLinkFetchable   = "tools.resource-link.fetchable"
 )
 
-// toolFailures judges failures of listed tools whose arguments are in order.
+// toolFailures judges failures of listed tools called with valid arguments.
 func toolFailures() rules.Fold {
-	// inOrder reports whether nothing is wrong with a call.
+	// inOrder reports whether the call has valid arguments.
 	inOrder := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
 		_, params := wire.Members(obs.Request.Message.Params())
 		name, _ = wire.Text(params["name"])
@@ -50,8 +50,8 @@ func toolFailures() rules.Fold {
 	}}
 }
 
-// judgeErrorFailure can't know whether the tool failed or the server did: only a
-// code of the author's own choice speaks for the tool.
+// judgeErrorFailure can't know whether the tool or the server failed: only a code outside the
+// reserved range points to the tool.
 func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
 	d := deviationOf(toolFailureIsResult, obs)
@@ -71,7 +71,7 @@ func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter)
 func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 	content, structured := wire.At(obs.Message.Result(), "/content"), wire.At(obs.Message.Result(), "/structuredContent")
 	if content.Kind() != '[' {
-		return // another finding
+		return // another rule reports that
 	}
 	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), explainsFailure) {
 		out.CameUp(toolFailureExplains)
@@ -82,14 +82,14 @@ func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// explainsFailure reports whether a content block holds anything.
+// explainsFailure reports whether a content block is not just blank text.
 func explainsFailure(block jsontext.Value) bool {
 	text, ok := wire.Text(wire.At(block, "/text"))
 	return !ok || strings.TrimSpace(text) != ""
 }
 
-// toolResources judges the resources in results of tools: embedded ones by
-// what the server declares, links by reading them.
+// toolResources judges the resources in tool results: embedded ones against the declared
+// capabilities, links by reads of them.
 func toolResources() rules.Fold {
 	linked := map[string]*rules.Observation{}
 	read := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -103,7 +103,7 @@ func toolResources() rules.Fold {
 			return
 		}
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
-			return // it may well be there
+			return // the resource may exist
 		}
 		d := deviationOf(toolLinkFetchable, obs)
 		d.Summary, d.Permitted = "The server does not find a resource that its tool links to.", "its contents; a link may also be meant for the client alone, as file:// often is"
@@ -141,7 +141,7 @@ func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	default:
 		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"
-		d.At = rules.At(s.Initialize.Event, obs.Request.Event, obs.Event)
+		d.At = rules.At(s.Declaration.Event, obs.Request.Event, obs.Event)
 		out.Deviates(d)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	toolNotSupported = "tools.call.not-supported-error"
 )
 
-// toolsFound judges by the names in calls alone.
+// toolsFound judges calls only by the names in them.
 func toolsFound() rules.Fold {
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
@@ -35,7 +35,7 @@ func toolsFound() rules.Fold {
 			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
 				judgeUndeclaredCall(obs, out)
 			}
-		case wire.At(obs.Request.Message.Params(), "/task") != nil: // what a task may be made of is another matter
+		case wire.At(obs.Request.Message.Params(), "/task") != nil: // tasks have rules of their own
 		case b.tools.seen[name] != nil:
 			judgeListedCall(name, obs, out)
 		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
@@ -45,12 +45,12 @@ func toolsFound() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
 }
 
-// deviationOf returns a deviation that a request and its answer show.
+// deviationOf returns a deviation with the request and its response as evidence.
 func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 }
 
-// judgeUndeclaredCall judges a call that succeeded although tools are not declared.
+// judgeUndeclaredCall judges the response to a call of a server that does not declare tools.
 func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
@@ -74,7 +74,7 @@ func judgeListedCall(name string, obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeUnlistedCall judges the call of a tool that a complete list does not have.
+// judgeUnlistedCall judges a call of a tool that a complete list lacks.
 func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if other := nameInOtherCase(b.tools, name); other != "" {
 		like := b.validCall(s, other)
@@ -116,7 +116,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 	out.CameUp(toolUnknownCode)
 }
 
-// nameInOtherCase returns the listed name that differs in letter case alone.
+// nameInOtherCase returns a listed name that differs only in letter case, or "".
 func nameInOtherCase(o *listState, name string) string {
 	for other := range o.seen {
 		if other != name && strings.EqualFold(other, name) {
@@ -126,9 +126,8 @@ func nameInOtherCase(o *listState, name string) string {
 	return ""
 }
 
-// isUnknownNameError reports whether an answer says, in one of the ways in which
-// servers do, that there is no thing of that name: an error, or the result of
-// a tool that holds little else.
+// isUnknownNameError reports whether a response means, in one of the usual wordings, that no item
+// has this name: an error, or a failed tool result with little other text.
 func isUnknownNameError(thing, name string, m *wire.Message) bool {
 	if m.IsError() {
 		e, _ := m.Error()
@@ -143,9 +142,9 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 	return len(text) < len(name)+80 && strings.Contains(text, name) && deniesExistence(thing, name, text)
 }
 
-// deniesExistence is strict: that a tool did not find something is no word
-// about the tool. An expression is made for a name only where the text has that
-// name in it, for it costs more than all else that is judged of an answer.
+// deniesExistence is strict: a tool that did not find something else is not itself denied. It
+// compiles an expression only if the text contains the name, because that costs more than all
+// other checks of a response.
 func deniesExistence(thing, name, text string) bool {
 	switch {
 	case !denial.MatchString(text):
@@ -166,26 +165,27 @@ const (
 	denied   = "(is |was )?(not found|unknown|unrecognized|does not exist|doesn't exist|not recognized)"
 )
 
-// unnamed is what denies that something exists without its name.
+// unnamed returns an expression for texts that deny that something exists without its name.
 func unnamed(thing string) string {
 	return "(there is )?(unknown|no such|unrecognized) " + thing + `\b|` + thing + " " + denied + `\.?$`
 }
 
-// nameless is the same for what servers are asked for by its name.
+// nameless has the expressions for texts that start with a denial without a name, by the kind of
+// item.
 var nameless = map[string]*regexp.Regexp{
 	"tool":   regexp.MustCompile(preamble + "(" + unnamed("tool") + ")"),
 	"prompt": regexp.MustCompile(preamble + "(" + unnamed("prompt") + ")"),
 }
 
-// denial is in each text that denies that something exists.
+// denial matches every text that denies that something exists. It is a cheap first test.
 var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
 
-// containsFold reports whether text contains part, in whatever case.
+// containsFold reports whether text contains part, ignoring case.
 func containsFold(text, part string) bool {
 	return strings.Contains(strings.Map(foldRune, text), strings.Map(foldRune, part))
 }
 
-// foldRune returns the least of the characters that differ from r in case alone.
+// foldRune returns the smallest rune that is equal to r when case is ignored.
 func foldRune(r rune) rune {
 	least := r
 	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {

@@ -19,8 +19,8 @@ const (
 
 const maxName = 128 // characters
 
-// toolNames says each thing once: a name with a space breaks one sentence, one
-// with an umlaut another.
+// toolNames reports each fault of a name under one requirement: a space breaks one, an umlaut
+// another.
 func toolNames() rules.Fold {
 	return rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isRegular(s, obs) {

@@ -45,7 +45,7 @@ func toolRequests() rules.Fold {
 	}
 }
 
-// validCall is a call of the tool with arguments that fit its schema.
+// validCall returns the control: a call of the tool with arguments that fit its schema.
 func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
 	return rules.Control{
 		What:    "a call of " + rules.Excerpt(wire.Quote(name)) + " with valid arguments",
@@ -53,9 +53,8 @@ func (b *catalog) validCall(s *rules.Session, name string) rules.Control {
 	}
 }
 
-// anyCall is a call of a listed tool with arguments that fit its schema, for
-// odd calls that name no tool, or one that is not listed. A server whose tools
-// must not be called shows by its list that it knows its tools.
+// anyCall returns the control for odd calls that name no tool or an unlisted one: a call of a
+// listed tool with valid arguments, or else the list request.
 func (b *catalog) anyCall(s *rules.Session) rules.Control {
 	return rules.Control{
 		What: "a call of a listed tool with valid arguments", ByName: true,
@@ -64,8 +63,8 @@ func (b *catalog) anyCall(s *rules.Session) rules.Control {
 	}
 }
 
-// isValidCall reports whether a is a call of the named tool, or with "" of any
-// that is listed, with arguments that fit.
+// isValidCall reports whether the request is a call of the named tool, or of any listed tool if
+// name is empty, with valid arguments.
 func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string) bool {
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
@@ -97,19 +96,19 @@ func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// requiresNothing reports whether a tool, as listed, takes no arguments at all.
+// requiresNothing reports whether a listed tool accepts empty arguments.
 func requiresNothing(r spec.Revision, tool jsontext.Value) bool {
 	input := wire.At(tool, "/inputSchema")
 	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && acceptsArguments(r, input, jsontext.Value("{}"))
 }
 
-// acceptsArguments reports whether nothing speaks against arguments in a tool's schema.
+// acceptsArguments reports whether the arguments fit the tool's schema, as far as can be told.
 func acceptsArguments(r spec.Revision, input, arguments jsontext.Value) bool {
 	return len(schema.For(r).Structured(input, arguments)) == 0
 }
 
-// optionalTrial compares the results of requests without arguments with those of requests with
-// none in an object.
+// optionalTrial compares the results of requests without arguments and with an empty arguments
+// object.
 type optionalTrial struct {
 	requirement string
 	thing       string
@@ -136,8 +135,8 @@ func (w *optionalTrial) note(name string, arguments jsontext.Value, obs *rules.O
 	}
 }
 
-// judge finds what was refused without arguments, and served with an empty
-// object or never tried so. What is refused either way has other reasons.
+// judge reports names that are refused without arguments, although an empty object is accepted or
+// was not tried. If both are refused, there is another reason.
 func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	for _, name := range w.order {
 		bare, empty := w.bare[name], w.empty[name]
@@ -149,7 +148,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		case empty != nil && !isSuccess(empty.Message):
 			continue
 		case hasServerRequestMeanwhile(s, bare), w.thing == "tool" && spec.Code(code) == spec.CodeInternal:
-			continue // it may hang on what the client said, or on how much there was to do
+			continue // the reason may be the client's response, or the load
 		case empty == nil && spec.Code(code) != spec.CodeInvalidParams && spec.Code(code) != spec.CodeInvalidRequest:
 			continue
 		}
@@ -165,8 +164,8 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// hasServerRequestMeanwhile reports whether the server had a question while it worked on the
-// request.
+// hasServerRequestMeanwhile reports whether the server sent a request before it answered this
+// one.
 func hasServerRequestMeanwhile(s *rules.Session, obs *rules.Observation) bool {
 	return slices.ContainsFunc(s.ServerRequests(), func(p *transcript.Request) bool {
 		return p.Event.Seq > obs.Request.Event.Seq && p.Event.Seq < obs.Event.Seq

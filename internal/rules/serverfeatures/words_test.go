@@ -8,8 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
-// What servers say about a tool that they do not know, and what a tool says about
-// other things that were not found.
+// TestDenial has messages of servers about an unknown tool, and messages of tools about other
+// things that were not found.
 func TestDenial(t *testing.T) {
 	for text, want := range map[string]bool{
 		"Unknown tool: look":                        true,
@@ -38,7 +38,7 @@ func TestDenial(t *testing.T) {
 	}
 }
 
-// Names are found in any case, and are not read as patterns.
+// Names match in any case, and are not interpreted as patterns.
 func TestDenialOfOddNames(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

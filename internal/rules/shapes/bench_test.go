@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// BenchmarkJudge judges conversations of calls, logs and progress that have
-// been read already; of each four messages three are the server's.
+// BenchmarkJudge judges parsed conversations of calls, logs and progress. Three of four messages
+// are the server's.
 func BenchmarkJudge(b *testing.B) {
 	const rounds = 2500
 	var script strings.Builder

@@ -2,7 +2,7 @@ package shapes_test
 
 import "testing"
 
-// form is an elicitation with these properties, and ask one with these params.
+// form returns a form elicitation with these properties, and ask one with these params.
 func form(properties string) string {
 	return ask(`"message":"Why","requestedSchema":{"type":"object","properties":{` + properties + `}}`)
 }
@@ -87,7 +87,7 @@ func TestURLs(t *testing.T) {
 	})
 }
 
-// sample is a sampling request with these messages and further params.
+// sample returns a sampling request with these messages and further params.
 func sample(messages, params string) string {
 	return `{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{"messages":[` + messages + `],"maxTokens":1` + params + `}}`
 }

@@ -13,11 +13,11 @@ const (
 	resources, templates  = spec.MethodResourcesList, spec.MethodResourcesTemplates
 )
 
-// block is a tool's result with one block, and message a prompt with one.
+// block returns a tool result with one content block, and message a prompt with one.
 func block(b string) string   { return `{"content":[` + b + `]}` }
 func message(b string) string { return `{"messages":[{"role":"user","content":` + b + `}]}` }
 
-// embedded is a block with a resource.
+// embedded returns a block with a resource.
 func embedded(members string) string { return `{"type":"resource","resource":{` + members + `}}` }
 
 func TestContent(t *testing.T) {
@@ -122,7 +122,8 @@ func TestIcons(t *testing.T) {
 	})
 }
 
-// chosen is a prompt that embeds a resource with the URI in its argument.
+// chosen returns a prompts/get request and its result, which embeds a resource with the URI from
+// the argument.
 func chosen(id int, uri string) string {
 	return fmt.Sprintf(`> {"jsonrpc":"2.0","id":%d,"method":"prompts/get","params":{"name":"a","arguments":{"uri":%q}}}`, id, uri) + "\n" +
 		fmt.Sprintf(`< {"jsonrpc":"2.0","id":%d,"result":%s}`, id, `{"messages":[{"role":"user","content":`+embedded(fmt.Sprintf(`"uri":%q,"mimeType":"text/plain","text":"a"`, uri))+`}]}`)

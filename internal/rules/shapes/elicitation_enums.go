@@ -27,16 +27,15 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 	f.report(legacyNames, "The server's form uses enumNames, which newer forms replace.", "oneOf with const and title", name, names, verdict.OnlyNote)
 }
 
-// judgeItems judges the options of a field that takes several. Wrong ones are reported
-// by the shape of the message.
+// judgeItems records well-formed options of a multi-select field. The message shape rule reports
+// malformed ones.
 func (f *form) judgeItems(items jsontext.Value) {
 	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
 		f.out.CameUp(enumForms11)
 	}
 }
 
-// judgeOptions judges the forms that an enumeration may have: enum, or, where the
-// revision has it, oneOf.
+// judgeOptions judges the form of an enumeration: enum, or oneOf if the revision has it.
 func (f *form) judgeOptions(name string, v jsontext.Value) {
 	permitted := "enum with strings, and enumNames beside it"
 	modern := f.s.Revision().AtLeast(spec.V20251125)
@@ -60,15 +59,16 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 	}
 }
 
-// reportForm tells it under the requirement that the revision has.
+// reportForm reports an unknown enumeration form under the requirement that exists in the
+// revision.
 func (f *form) reportForm(name string, v jsontext.Value, permitted string) {
 	for _, id := range []string{enumForms06, enumForms11} {
 		f.report(id, "The server's form has an enumeration that the revision does not know.", permitted, name, v, verdict.Full)
 	}
 }
 
-// areTexts reports whether a list holds strings only. What is no list is no
-// JSON Schema either, and told as such where the revision asks for one.
+// areTexts reports whether a list holds only strings. A value that is not a list is not a JSON
+// Schema, which another rule reports in revisions that require one.
 func areTexts(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
 		return modern
@@ -79,7 +79,7 @@ func areTexts(v jsontext.Value, modern bool) bool {
 // areTitled reports whether a list holds options with const and title.
 func areTitled(v jsontext.Value) bool {
 	if v.Kind() != '[' {
-		return true // told as no JSON Schema
+		return true // reported as an invalid JSON Schema
 	}
 	return !slices.ContainsFunc(wire.Elements(v), func(e jsontext.Value) bool {
 		return wire.At(e, "/const").Kind() != '"' || wire.At(e, "/title").Kind() != '"'

@@ -50,12 +50,12 @@ func requests() []rules.Rule {
 
 func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
-	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, spec.V20251125) {
+	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, obs, spec.V20251125) {
 		return
 	}
 	list := wire.At(obs.Message.Member("error"), "/data/elicitations")
 	if list.Kind() != '[' {
-		return // told by the shape of the message
+		return // reported by the message shape rule
 	}
 	if len(wire.Elements(list)) > 0 {
 		out.CameUp(listsElicitations)
@@ -72,7 +72,7 @@ func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Report
 
 func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	tools := wire.Elements(wire.At(obs.Message.Params(), "/tools"))
-	if !since(s, spec.V20251125) || len(tools) == 0 {
+	if !since(s, obs, spec.V20251125) || len(tools) == 0 {
 		return
 	}
 	names := map[string]bool{}
@@ -93,7 +93,7 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 	out.CameUp(definitionsValid)
 }
 
-// form is the schema of an elicitation by form that is being judged.
+// form is the schema of a form elicitation.
 type form struct {
 	s      *rules.Session
 	out    *rules.Reporter
@@ -103,7 +103,7 @@ type form struct {
 
 func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	requested := wire.At(obs.Message.Params(), "/requestedSchema")
-	if !since(s, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
+	if !since(s, obs, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}
 	f := &form{s: s, out: out, at: rules.At(obs.Event)}
@@ -117,8 +117,7 @@ func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.R
 	}
 }
 
-// report says what is wrong with a field, or with the schema where the name is
-// empty.
+// report reports what is wrong with a field, or with the schema if name is empty.
 func (f *form) report(requirement, summary, permitted, name string, seen jsontext.Value, w verdict.Weight) {
 	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(seen), At: f.at, Weight: w}
 	if name != "" {
@@ -141,9 +140,9 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 	f.out.CameUp(requiredKnown)
 }
 
-// advanced are keywords that change what a value may be and that forms do not
-// have. Annotations, and what a dialect does not know, are harmless. A pattern
-// stands on the page and not in the schema.
+// advanced are keywords that restrict values and that forms do not have. Annotations and unknown
+// keywords are harmless. "pattern" is missing here because the specification page permits it,
+// although the schema does not.
 var advanced = []string{
 	"$ref", "$dynamicRef", "$defs", "definitions", "allOf", "not", "if", "then", "else", "const", "multipleOf",
 	"exclusiveMinimum", "exclusiveMaximum", "patternProperties", "additionalProperties", "unevaluatedProperties", "propertyNames",
@@ -151,7 +150,7 @@ var advanced = []string{
 	"prefixItems", "additionalItems", "contains", "uniqueItems",
 }
 
-// rootOnly are those that fields are judged for by the forms of enumerations.
+// rootOnly are not permitted at the root. In fields, the rules on enumerations judge them.
 var rootOnly = []string{"anyOf", "oneOf", "enum"}
 
 const advancedKeyword = "The server's form schema uses a keyword that forms do not have."
@@ -171,8 +170,8 @@ func (f *form) judgeRoot(requested jsontext.Value) {
 	f.out.CameUp(noAdvanced)
 }
 
-// judgeField judges one field of a type that forms have; others are reported by the
-// shape of the message.
+// judgeField judges one field of a type that forms have. The message shape rule reports other
+// types.
 func (f *form) judgeField(name string, v jsontext.Value) {
 	kind := text(v, "/type")
 	switch kind {
@@ -203,7 +202,7 @@ func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 	}
 }
 
-// judgeBounds judges pairs that leave no value over.
+// judgeBounds judges pairs of bounds that permit no value.
 func (f *form) judgeBounds(name string, v jsontext.Value) {
 	came := false
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
@@ -231,8 +230,8 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 	}
 }
 
-// judgeDefault judges a default by its field's schema. One of the wrong type is
-// told by the shape of the message, as far as the revision has defaults.
+// judgeDefault validates a default against its field's schema. The message shape rule reports
+// defaults of the wrong type, as far as the revision has defaults.
 func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	value := wire.At(v, "/default")
 	if value == nil {
@@ -255,7 +254,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	}
 }
 
-// hasKind reports whether a value is of the JSON type that a field has.
+// hasKind reports whether a value has the JSON type of a field.
 func hasKind(v jsontext.Value, kind string) bool {
 	switch v.Kind() {
 	case '"':

@@ -9,10 +9,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// requiredArguments are the arguments that prompts were listed to require, by prompt.
+// requiredArguments are the required arguments of listed prompts, by prompt.
 type requiredArguments map[string][]string
 
-// note reads a page of the prompts.
+// note records a page of prompts/list.
 func (q requiredArguments) note(obs *rules.Observation) {
 	if requestMethod(obs) != spec.MethodPromptsList {
 		return
@@ -28,9 +28,8 @@ func (q requiredArguments) note(obs *rules.Observation) {
 	}
 }
 
-// explains reports whether the violation is a URI made of what the client gave
-// wrongly: one that it asked for, an argument that is repeated, one that is no
-// string, or a required one that was left out.
+// explains reports whether an invalid URI results from the client's request: the URI or argument
+// that it sent is repeated, an argument is not a string, or a required argument is missing.
 func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) bool {
 	if v.Kind != schema.NotURI || obs.Request == nil {
 		return false

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -12,7 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// messageShape is the rule that validates.
+// messageShape is the rule that validates messages against the schema.
 func messageShape() rules.Rule {
 	return rules.Rule{
 		ID:           "rule.message-shape",
@@ -22,7 +23,7 @@ func messageShape() rules.Rule {
 	}
 }
 
-// requirementsOf returns the requirements that the rows name, each once.
+// requirementsOf returns the requirements of the rows, each once.
 func requirementsOf(rows []row) []string {
 	var all []string
 	for _, r := range rows {
@@ -35,11 +36,11 @@ func requirementsOf(rows []row) []string {
 	return all
 }
 
-// startShape counts by itself what came up, which costs less than to say so
-// for every message.
+// startShape keeps its own counts of what came up and reports them at the end, which costs less
+// than a report for every message.
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
-	var came []int       // by row
+	var came []int       // counts, by row
 	q := requiredArguments{}
 	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isJudged(s, obs) {
@@ -57,6 +58,10 @@ func startShape() rules.Fold {
 		}
 		met, violations := t.validator.Examine(obs.Message, requestMethod(obs))
 		topic.count(&met, came)
+		inputs := t.inputTopics(obs)
+		for _, input := range inputs {
+			input.count(&met, came)
+		}
 		switch {
 		case len(violations) == 0:
 		case isFromLaterRevision(s, obs):
@@ -64,12 +69,19 @@ func startShape() rules.Fold {
 				out.Elsewhere(topic.general.requirement)
 			}
 		default:
-			topic.report(deduplicate(violations), q, obs, came, out)
+			violations = deduplicate(violations)
+			for key, input := range inputs {
+				var own []schema.Violation
+				own, violations = splitAt(violations, inputPointer(key))
+				input.report(own, q, obs, came, out)
+			}
+			topic.report(violations, q, obs, came, out)
 		}
 	}
 	return rules.Fold{
 		OnMessage: rules.Handlers{
 			rules.ResultOf(""):      judge,
+			rules.InputRequired(""): judge,
 			rules.ErrorTo(""):       judge,
 			rules.Notification(""):  judge,
 			rules.ServerRequest(""): judge,
@@ -84,8 +96,8 @@ func startShape() rules.Fold {
 	}
 }
 
-// noteOtherError notes an error that is not the one which demands an elicitation:
-// it is where a server could have used that for something else.
+// noteOtherError records an error with another code than the one that requires an elicitation: an
+// opportunity to misuse that code.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
@@ -94,11 +106,10 @@ func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	}
 }
 
-// isJudged reports whether a message is one of a session whose revision is known,
-// and has the envelope that a shape needs; what else is wrong with it is the
-// matter of the base rules.
+// isJudged reports whether a message is governed by a known revision and has a valid envelope.
+// The base rules judge envelopes.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
-	if !s.Began() || s.Era() != spec.Handshake {
+	if !isGoverned(s, obs) || obs.InputKey != "" { // an entry of inputRequests is judged with its result
 		return false
 	}
 	m := obs.Message
@@ -106,12 +117,12 @@ func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	case wire.Response:
 		return obs.Request.WellFormed && (!m.Has("result") || m.Result().Kind() == '{') && m.Has("result") != m.Has("error")
 	default:
-		// JSON-RPC has arrays for params, too; MCP has not.
+		// JSON-RPC permits arrays as params, MCP does not.
 		return !m.Has("params") || m.Params().Kind() == '{' || m.Params().Kind() == '['
 	}
 }
 
-// topicOf returns the name that the table has for the message.
+// topicOf returns the table's name for the message.
 func topicOf(obs *rules.Observation) string {
 	switch {
 	case obs.Request == nil:
@@ -121,9 +132,43 @@ func topicOf(obs *rules.Observation) string {
 			return anError
 		}
 		return ""
+	case text(obs.Message.Result(), "/resultType") == spec.ResultInputRequired && headers.NeedsName(obs.Request.Message.Method):
+		return anInput
 	default:
 		return obs.Request.Message.Method
 	}
+}
+
+// inputTopics returns the topics of the entries of inputRequests, by key.
+func (t *compiledTable) inputTopics(obs *rules.Observation) map[string]*topic {
+	if topicOf(obs) != anInput {
+		return nil
+	}
+	out := map[string]*topic{}
+	_, inputs := wire.Members(wire.At(obs.Message.Result(), "/inputRequests"))
+	for key, input := range inputs {
+		if topic := t.topics[text(input, "/method")]; topic != nil {
+			out[key] = topic
+		}
+	}
+	return out
+}
+
+// inputPointer returns the pointer to an entry of inputRequests.
+func inputPointer(key string) string {
+	return "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}
+
+// splitAt returns the violations at or below a pointer, and the others.
+func splitAt(all []schema.Violation, pointer string) (below, others []schema.Violation) {
+	for _, v := range all {
+		if v.Pointer == pointer || strings.HasPrefix(v.Pointer, pointer+"/") {
+			below = append(below, v)
+		} else {
+			others = append(others, v)
+		}
+	}
+	return below, others
 }
 
 func requestMethod(obs *rules.Observation) string {
@@ -133,20 +178,20 @@ func requestMethod(obs *rules.Observation) string {
 	return obs.Request.Message.Method
 }
 
-// isFromLaterRevision reports whether a message is of a sort that came with a later revision,
-// which is told as such.
+// isFromLaterRevision reports whether a message has a form that a later revision introduced,
+// which another rule reports.
 func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 	tasks := s.Revision().AtLeast(spec.V20251125)
 	if obs.Request == nil {
 		return obs.Message.Method == spec.MethodElicit && !tasks && text(obs.Message.Params(), "/mode") == "url"
 	}
 	result := obs.Message.Result()
-	return text(result, "/resultType") == "input_required" ||
+	return s.Era() == spec.Handshake && text(result, "/resultType") == spec.ResultInputRequired ||
 		!tasks && wire.At(result, "/task/taskId") != nil && !has(result, "content")
 }
 
-// deduplicate keeps the first violation of each place, and of a JSON Schema those
-// that the types see rather than what its dialect reports on the same.
+// deduplicate keeps the first violation at each place. Of the violations in a JSON Schema it
+// prefers those that the protocol's schema reports to those that the dialect reports.
 func deduplicate(all []schema.Violation) []schema.Violation {
 	out := all[:0]
 	for i, v := range all {
@@ -161,7 +206,7 @@ func deduplicate(all []schema.Violation) []schema.Violation {
 	return out
 }
 
-// report assigns each violation to its requirement.
+// report reports each violation under its requirement.
 func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, came []int, out *rules.Reporter) {
 	lacks := missingMembers(violations)
 	for i, v := range violations {
@@ -173,7 +218,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			continue
 		}
 		if q.explains(v, obs) {
-			came[r.number]-- // what the client gave shows nothing of the server
+			came[r.number]-- // the client's input caused it, so it says nothing about the server
 			continue
 		}
 		if v.Kind == schema.Missing && lacks[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
@@ -192,11 +237,12 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	}
 }
 
-// another is how many members an object must lack to be taken for another
-// object, such as one around the right one: that is one mistake.
+// another is how many members an object must lack to count as a wrong object, such as a wrapper
+// around the right one. That is reported as one mistake.
 const another = 3
 
-// missingMembers returns the objects that are taken for another, by their pointers.
+// missingMembers returns the number of missing members of objects that count as wrong, by their
+// pointers.
 func missingMembers(violations []schema.Violation) map[string]int {
 	lacks := map[string]int{}
 	for _, v := range violations {
@@ -212,18 +258,18 @@ func missingMembers(violations []schema.Violation) map[string]int {
 	return lacks
 }
 
-// isAboutMissing reports whether one of the violations is about what the object at
-// the pointer lacks.
+// isAboutMissing reports whether one of the violations is a missing member of the object at the
+// pointer.
 func isAboutMissing(violations []schema.Violation, pointer string) bool {
 	return slices.ContainsFunc(violations, func(v schema.Violation) bool { return v.Kind == schema.Missing && parentPointer(v) == pointer })
 }
 
-// parentPointer returns the pointer to the object of which the violation names a member.
+// parentPointer returns the pointer to the object that contains the member of the violation.
 func parentPointer(v schema.Violation) string {
 	return v.Pointer[:max(0, strings.LastIndexByte(v.Pointer, '/'))]
 }
 
-// describeSeen says what stands where.
+// describeSeen describes the invalid value and its place.
 func describeSeen(v schema.Violation) string {
 	if v.Pointer == "" {
 		return v.Seen
@@ -231,7 +277,7 @@ func describeSeen(v schema.Violation) string {
 	return v.Seen + " at " + v.Pointer
 }
 
-// positions returns where the message stands, and what it answers.
+// positions returns the positions of the message and of the request it responds to.
 func positions(obs *rules.Observation) []int {
 	if obs.Request != nil {
 		return rules.At(obs.Request.Event, obs.Event)
@@ -239,30 +285,30 @@ func positions(obs *rules.Observation) []int {
 	return rules.At(obs.Event)
 }
 
-// compiledTable is the table as one revision has it.
+// compiledTable is the table for one revision.
 type compiledTable struct {
 	validator *schema.Validator
 	topics    map[string]*topic
-	rows      []*compiledRow // all
+	rows      []*compiledRow // all rows
 }
 
 // topic is the entry of the table for one kind of message.
 type topic struct {
 	rows    []*compiledRow
-	general *compiledRow // the last resort for what the schema refuses; may be nil
+	general *compiledRow // the fallback for violations of the schema; may be nil
 }
 
 type compiledRow struct {
 	*row
-	number      int    // among all rows
-	requirement string // the one that exists in the revision
+	number      int    // index among all rows
+	requirement string // the id that exists in the revision
 	places      []schema.Place
 }
 
-// tables holds the table of each revision, made when it is first asked for.
+// tables has the table of each revision, compiled on first use.
 var tables = func() map[spec.Revision]func() *compiledTable {
 	all := map[spec.Revision]func() *compiledTable{}
-	for _, r := range spec.HandshakeRevisions() {
+	for _, r := range spec.Revisions() {
 		all[r] = sync.OnceValue(func() *compiledTable { return compile(table(), r) })
 	}
 	return all
@@ -302,7 +348,7 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 	return t
 }
 
-// count notes which requirements came up in a message.
+// count records which requirements came up in a message.
 func (t *topic) count(met *schema.Met, came []int) {
 	if g := t.general; g != nil && (len(g.places) == 0 || g.cameUp(met)) {
 		came[g.number]++
@@ -323,7 +369,7 @@ func (r *compiledRow) cameUp(met *schema.Met) bool {
 	return false
 }
 
-// find returns the row that a violation falls on, or nil.
+// find returns the row that matches a violation, or nil.
 func (t *topic) find(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
 		if r.fits(v) {

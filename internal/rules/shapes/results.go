@@ -26,7 +26,7 @@ func promptResources() rules.Rule {
 		Requirements: []string{embeddedMIME},
 		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodPromptsGet): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !since(s, spec.V20241105) {
+				if !since(s, obs, spec.V20241105) {
 					return
 				}
 				for i, m := range wire.Elements(wire.At(obs.Message.Result(), "/messages")) {
@@ -59,13 +59,12 @@ func completionCounts() rules.Rule {
 	}
 }
 
-// judgeCounts leaves alone what is of the wrong type, which is reported by the shape of
-// the message.
+// judgeCounts skips values of the wrong type, which the message shape rule reports.
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	completion := wire.At(obs.Message.Result(), "/completion")
 	values := wire.At(completion, "/values")
 	total, ok := number(wire.At(completion, "/total"))
-	if !since(s, spec.V20241105) || !ok || values.Kind() != '[' {
+	if !since(s, obs, spec.V20241105) || !ok || values.Kind() != '[' {
 		return
 	}
 	n := len(wire.Elements(values))
@@ -114,7 +113,7 @@ func emptyResults() rules.Rule {
 
 func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.Reporter) {
 	names, _ := wire.Members(obs.Message.Result())
-	if !since(s, spec.V20241105) || obs.Message.Result().Kind() != '{' {
+	if !since(s, obs, spec.V20241105) || obs.Message.Result().Kind() != '{' {
 		return
 	}
 	for _, name := range names {

@@ -1,14 +1,12 @@
-// Package shapes holds the rules on the shape of messages: what the schema of a
-// revision, or a standard that it names, requires of a result, a notification or
-// a request, told as the requirements of the catalogue.
+// Package shapes holds the rules on the shape of messages: what the schema of a revision, or a
+// standard that it refers to, requires of a result, a notification or a request. Violations are
+// reported under the requirements of the catalogue.
 //
-// Each message is validated once, by rule.message-shape. A table says which
-// requirement a violation falls on, by the message that has it, the place and
-// the kind: the first row that fits, and so the most specific one. What the
-// schema refuses and no row knows falls on the requirement that the message as
-// a whole has its shape; what stands beside the schema, and what no entry of
-// the catalogue speaks of, on none. What schemas can't say is judged by rules
-// of their own.
+// rule.message-shape validates each message once. A table assigns each violation to a
+// requirement, by message, place and kind: the first row that matches, so the most specific one.
+// A schema violation that matches no row belongs to the requirement on the shape of the message
+// as a whole. Other violations that match no row are not reported. Rules of their own judge what
+// schemas can't express.
 package shapes
 
 import (

@@ -21,17 +21,17 @@ const (
 	r11 = spec.V20251125
 )
 
-// scene is one message of the server and what the rules report on it.
+// scene is one message of the server, with the deviations that the rules should report.
 type scene struct {
 	name     string
 	revision spec.Revision
-	asked    string // the method that the message answers; empty: none
-	message  string // the result, or a whole message where nothing was asked
+	asked    string // the method of the request; empty if there is none
+	message  string // the result, or a whole message if there is no request
 	want     string // "requirement outcome", sorted, separated by line breaks
 	kept     string // requirements that came up and were kept, at least these
 }
 
-// events plays a scene after a handshake.
+// events returns a handshake followed by the scene.
 func (s scene) events(t *testing.T) []*transcript.Event {
 	t.Helper()
 	lines := []string{
@@ -40,7 +40,7 @@ func (s scene) events(t *testing.T) []*transcript.Event {
 		`> {"jsonrpc":"2.0","method":"notifications/initialized"}`,
 	}
 	switch {
-	case strings.HasPrefix(s.message, "> "): // a script of its own
+	case strings.HasPrefix(s.message, "> "): // a complete script
 		lines = append(lines, strings.Split(s.message, "\n")...)
 	case s.asked == spec.MethodInitialize:
 		lines = []string{lines[0], `< {"jsonrpc":"2.0","id":"hello","result":` + s.message + `}`}
@@ -98,7 +98,7 @@ func said(results []rules.Result) string {
 	return strings.Join(out, "\n")
 }
 
-// keeps reports whether a requirement came up and nobody says that it was not kept.
+// keeps reports whether a requirement came up and has no deviation.
 func keeps(results []rules.Result, id string) bool {
 	found := false
 	for _, r := range results {

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// tool is a list of one tool.
+// tool returns a list with one tool.
 func tool(members string) string { return `{"tools":[{` + members + `}]}` }
 
 func TestTools(t *testing.T) {

@@ -9,41 +9,43 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// row says which requirement a violation falls on. Of several rows that fit
-// the first counts.
+// row assigns violations to a requirement. The first matching row counts.
 type row struct {
-	// in are the messages, by the method that is answered, or their own;
-	// empty: all that the table speaks of.
+	// in are the messages, by the method of the request for results, or by their own; empty means
+	// all messages in the table.
 	in string
-	// place is a type of the schema and a member of it, and stands for all
-	// below; several are separated by spaces. Of what is below an object
-	// without a name, the path goes on: * is any index or free name. Empty:
-	// whatever the schema refuses and no other row knows.
+	// place is a type of the schema with a member, and covers everything below; spaces separate
+	// several. For members of an unnamed object the path continues, with * for any index or free
+	// name. Empty matches every schema violation that no other row matches.
 	place string
-	kinds []schema.Kind // empty: those that the schema asserts
-	// on is the requirement, or those of different revisions.
+	kinds []schema.Kind // empty means those of the schema
+	// on is the requirement, or one for each of several revisions.
 	on      string
 	summary string
 	weight  verdict.Weight
-	// when is what else must be true of the violation; nil: nothing.
+	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
-	// came are the places that show that the requirement came up, where they
-	// are not those of place.
+	// came are the places that show that the requirement came up, if they differ from place.
 	came string
-	// elsewhere: a rule of its own says it, so that nothing is said here.
+	// elsewhere is set if another rule reports the violation, so that this one does not.
 	elsewhere bool
 }
 
-// anError stands for the error that demands an elicitation.
-const anError = "error"
+// anError is the topic of the error that requires an elicitation, anInput that of a result that
+// requires input.
+const (
+	anError = "error"
+	anInput = "input_required"
+)
 
-// The messages that content stands in, and all that have rows of their own.
+// The messages that hold content, and all messages that have rows of their own.
 var (
 	lists = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
 	all   = slices.Concat(lists, []string{
 		spec.MethodInitialize, spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete,
 		spec.MethodMessage, spec.MethodProgress, spec.MethodResourcesUpdated,
 		spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList, spec.MethodPing, anError,
+		spec.MethodDiscover, spec.MethodListen, anInput,
 	})
 )
 
@@ -54,8 +56,8 @@ func (r *row) topics() []string {
 	return strings.Fields(r.in)
 }
 
-// subjects returns the places that show that the requirement came up: types
-// and their own members, for the schema counts no others.
+// subjects returns the places that show that the requirement came up: types and their own
+// members, because the schema counts no others.
 func (r *row) subjects() string {
 	if r.came != "" {
 		return r.came
@@ -78,18 +80,18 @@ func (r *compiledRow) fits(v schema.Violation) bool {
 	return false
 }
 
-// table returns all rows, the most specific ones first.
+// table returns all rows, the most specific first.
 func table() []row {
-	return slices.Concat(contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
+	return slices.Concat(statelessRows(), contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
 }
 
-// generalRows are those of messages as a whole.
+// generalRows are the rows of messages as a whole.
 func generalRows() []row {
 	general := func(method, on, what string) row {
 		return row{in: method, on: on, summary: what + " does not have the shape that the revision gives it."}
 	}
 	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
-	call.came = "CallToolResult" // and no task
+	call.came = "CallToolResult" // and not a task
 	return []row{
 		call,
 		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),
@@ -105,5 +107,7 @@ func generalRows() []row {
 		general(spec.MethodSampling, "sampling.request.schema", "A sampling request"),
 		general(spec.MethodElicit, "elicitation.request.schema", "An elicitation request"),
 		general(spec.MethodRootsList, "roots.request.schema", "A roots/list request"),
+		general(spec.MethodDiscover, "discover.result-schema", "The result of server/discover"),
+		general(spec.MethodListen, "subscriptions.graceful-close-id", "The result of subscriptions/listen"),
 	}
 }

@@ -6,12 +6,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// onlyForElicitation is told of every error, as one that demands an elicitation
-// may stand for nothing else.
+// onlyForElicitation comes up with every error, because a server could have misused the code of
+// errors that require an elicitation.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 
-// serverRequestRows are those of what a server asks of the client, and tells it on the
-// way.
+// serverRequestRows are the rows of the server's requests, and of its notifications.
 func serverRequestRows() []row {
 	const (
 		sampling, elicit = spec.MethodSampling, spec.MethodElicit
@@ -26,7 +25,7 @@ func serverRequestRows() []row {
 		},
 		{
 			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), on: "elicitation.message.explains",
-			summary: "The server's elicitation message is empty.", weight: verdict.AtMostWarning, // the member is there
+			summary: "The server's elicitation message is empty.", weight: verdict.AtMostWarning, // the member is present
 		},
 		{
 			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",
@@ -95,12 +94,10 @@ func serverRequestRows() []row {
 	}
 }
 
-// isMemberItself reports whether it is the member of a type that is wrong, and
-// nothing in it.
+// isMemberItself reports whether the content member itself is wrong, not something in it.
 func isMemberItself(v schema.Violation) bool { return v.Place == "SamplingMessage.content" }
 
-// isDataItself reports whether the data of the error or the list in it is
-// missing, or the data no object.
+// isDataItself reports whether the error's data is wrong as a whole, or lacks its list.
 func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
 }

@@ -11,12 +11,11 @@ func kinds(k ...schema.Kind) []schema.Kind { return k }
 // anyBlock are the types of content blocks.
 const anyBlock = "TextContent ImageContent AudioContent ResourceLink EmbeddedResource"
 
-// contentRows are those of what stands inside messages of several sorts:
-// content blocks, annotations, icons.
+// contentRows are the rows of what several messages contain: content blocks, annotations, icons.
 func contentRows() []row {
 	const (
 		call, get, read, sampling = spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodSampling
-		// Of tools' results the pages have no MUST, nor of sampling.
+		// The specification has no MUST about these for results of tools and sampling.
 		lesser    = call + " " + sampling
 		byType    = "content.type.by-revision-2024-11-05 content.type.by-revision-2025-03-26 content.type.by-revision-2025-06-18"
 		badBase64 = "The server's image data is not base64."
@@ -24,7 +23,7 @@ func contentRows() []row {
 		badImage  = "The server's image has a malformed MIME type."
 		badAudio  = "The server's audio has a malformed MIME type."
 
-		// RFC 4648 has decoders refuse both, and many decoders read both.
+		// RFC 4648 requires decoders to refuse both, but many decoders accept both.
 		looseBase64 = "The server's base64 has line breaks or lacks padding."
 	)
 	return []row{
@@ -129,5 +128,5 @@ func contentRows() []row {
 	}
 }
 
-// isWhole reports whether it is the place itself that is wrong, and nothing in it.
+// isWhole reports whether the place itself is wrong, not something in it.
 func isWhole(v schema.Violation) bool { return v.Place == v.Type }

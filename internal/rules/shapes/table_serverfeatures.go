@@ -7,8 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// offerRows are those of what a server offers: tools, resources, prompts,
-// completion.
+// offerRows are the rows of what a server offers: tools, resources, prompts and completion.
 func offerRows() []row {
 	const resources = spec.MethodResourcesList + " " + spec.MethodResourcesRead + " " + spec.MethodResourcesUpdated
 	const uris = "Resource.uri ResourceContents.uri ResourceUpdatedNotification.uri"
@@ -60,15 +59,14 @@ func offerRows() []row {
 	}
 }
 
-// isSchemaItself reports whether it is the schema or its type that is wrong, and
-// not what it requires of the properties.
+// isSchemaItself reports whether the schema or its type is wrong, not something in its
+// properties.
 func isSchemaItself(v schema.Violation) bool {
 	path := strings.Split(v.Place, ".")
 	return len(path) == 2 || len(path) == 3 && path[2] == "type"
 }
 
-// hasBadScheme reports whether what is no URI begins with what is meant as a
-// scheme and is none.
+// hasBadScheme reports whether an invalid URI begins with an invalid scheme.
 func hasBadScheme(v schema.Violation) bool {
 	scheme, _, ok := strings.Cut(strings.Trim(v.Seen, `"`), ":")
 	if !ok || strings.ContainsAny(scheme, "/?#") {

@@ -5,8 +5,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// taskRows are those of tasks. What a task went through is judged by package
-// tasks.
+// taskRows are the rows of tasks. Package tasks judges the course of a task.
 func taskRows() []row {
 	const (
 		call   = spec.MethodToolsCall

@@ -26,7 +26,7 @@ func toolDefinitions() rules.Rule {
 		Requirements: []string{noParametersForm, dependentHints, recommendedDialect},
 		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodToolsList): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-				if !since(s, spec.V20250326) || !obs.Request.WellFormed {
+				if !since(s, obs, spec.V20250326) || !obs.Request.WellFormed {
 					return
 				}
 				for i, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
@@ -50,7 +50,7 @@ func judgeDefinition(s *rules.Session, tool jsontext.Value, d verdict.Deviation,
 	judgeParameters(wire.At(tool, "/inputSchema"), d, where, out)
 }
 
-// judgeHints notes what contradicts itself.
+// judgeHints notes hints that contradict each other.
 func judgeHints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	if !isTrue(tool, "/annotations/readOnlyHint") {
 		return
@@ -64,7 +64,7 @@ func judgeHints(tool jsontext.Value, d verdict.Deviation, where string, out *rul
 	out.Deviates(d)
 }
 
-// judgeDialect gives advice only: another dialect may be declared.
+// judgeDialect only notes, because another dialect may be declared.
 func judgeDialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {
@@ -77,12 +77,12 @@ func judgeDialect(v jsontext.Value, d verdict.Deviation, where string, out *rule
 	out.Deviates(d)
 }
 
-// judgeParameters notes a schema that takes anything where there are no parameters.
+// judgeParameters notes the schema of a tool without parameters that permits any member.
 func judgeParameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
 	names, _ := wire.Members(v)
 	for _, name := range names {
 		if !slices.Contains([]string{"$schema", "type", "properties", "required", "additionalProperties", "title", "description"}, name) {
-			return // who knows what it comes to
+			return // the effect of other keywords is unknown
 		}
 	}
 	if properties, _ := wire.Members(wire.At(v, "/properties")); text(v, "/type") != "object" || len(properties) > 0 {

@@ -31,16 +31,15 @@ func supportedDialect() rules.Rule {
 	}
 }
 
-// differs finds keywords that 2020-12 has and draft-07 has not, or takes for
-// something else.
+// differs finds keywords that draft-07 lacks or interprets differently than 2020-12.
 var differs = regexp.MustCompile(`prefixItems|unevaluated|dependen|Contains|\$ref|\$dynamicRef|additionalItems`)
 
-// called judges calls with arguments that older dialects take differently; no
-// others show by which the server goes. One call is no proof: what is taken
-// may have been converted, and what is refused may have another fault.
+// called judges calls whose arguments are valid in only one of the dialects; only these show
+// which one the server uses. One call is no proof: accepted arguments may have been converted,
+// and refused ones may have another fault.
 func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
-	if !since(s, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
+	if !since(s, obs, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
 	input, arguments := l.schemas[text(params, "/name")], wire.At(params, "/arguments")

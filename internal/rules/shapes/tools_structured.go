@@ -34,14 +34,14 @@ func structuredContent() rules.Rule {
 	}
 }
 
-// listing is what is known of the tools' input or output schemas.
+// listing has the known input or output schemas of the tools.
 type listing struct {
 	member  string
-	schemas map[string]jsontext.Value // nil: the tool has none, or it is unclear
+	schemas map[string]jsontext.Value // nil if the tool has none, or if it is unclear
 }
 
-// learn takes the schemas from a list. Where a tool is listed with another one
-// than before, without a word on the change, it is not known which holds.
+// learn records the schemas of a list. If a tool is listed again with another schema without an
+// announced change, its schema is unclear.
 func (l *listing) learn(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if l.schemas == nil {
 		l.schemas = map[string]jsontext.Value{}
@@ -64,12 +64,11 @@ func (l *listing) learn(_ *rules.Session, obs *rules.Observation, _ *rules.Repor
 
 func (l *listing) forget(*rules.Session, *rules.Observation, *rules.Reporter) { l.schemas = nil }
 
-// judge leaves alone results that are errors, which need not be structured, those
-// of calls that were cancelled, which may be what there was by then, and tasks,
-// whose result comes later.
+// judge skips error results, which need not be structured, results of cancelled calls, which may
+// be partial, and tasks, whose result comes later.
 func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
-	if !since(s, spec.V20250618) || !obs.Request.WellFormed || obs.Request.Cancelled || result.Kind() != '{' {
+	if !since(s, obs, spec.V20250618) || !obs.Request.WellFormed || obs.Request.Cancelled || result.Kind() != '{' {
 		return
 	}
 	var promised jsontext.Value
@@ -93,8 +92,8 @@ func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if promised != nil {
 		out.CameUp(structuredPresent)
 	}
-	if structured.Kind() != '{' {
-		return // told by the shape of the message
+	if structured.Kind() != '{' && !s.Revision().AtLeast(spec.V20260728) {
+		return // reported by the message shape rule
 	}
 	if promised != nil {
 		judgeConformance(s, promised, structured, d, out)
@@ -102,7 +101,7 @@ func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	judgeCopy(result, structured, d, out)
 }
 
-// member returns a member of an object, of which most have none of that name.
+// member returns a member of an object. It is cheap if the object has none of that name.
 func member(v jsontext.Value, name string) jsontext.Value {
 	if !wire.MayHaveMember(v, name) {
 		return nil
@@ -121,17 +120,20 @@ func judgeConformance(s *rules.Session, promised, structured jsontext.Value, d v
 	out.Deviates(d)
 }
 
-// judgeCopy looks for a text that is the same JSON.
+// judgeCopy looks for a text block with the same JSON.
 func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	if len(result) > maxCompared {
 		return
 	}
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
 		copied := jsontext.Value(text(block, "/text"))
-		if copied.Kind() == '{' && areEqual(copied, structured) {
+		if copied.Kind() == structured.Kind() && areEqual(copied, structured) {
 			out.CameUp(structuredCopy)
 			return
 		}
+	}
+	if structured.Kind() != '{' {
+		d.Weight = verdict.OnlyNote // the specification's own example does not repeat an array either
 	}
 	d.Requirement, d.Summary = structuredCopy, "The server's structuredContent is not repeated as text."
 	d.Permitted, d.Seen = "a text block with the JSON of structuredContent", rules.Excerpt(wire.At(result, "/content"))

@@ -13,13 +13,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// since reports whether the session is one of the handshake era whose handshake
-// was seen, and its revision is first or a later one.
-func since(s *rules.Session, first spec.Revision) bool {
-	return s.Began() && s.Era() == spec.Handshake && s.Revision().AtLeast(first)
+// since reports whether the session's revision is first or later, and applies to the message: the
+// handshake was seen, or in the stateless era the request names it.
+func since(s *rules.Session, obs *rules.Observation, first spec.Revision) bool {
+	return s.Revision().AtLeast(first) && isGoverned(s, obs)
 }
 
-// text returns the string at a pointer, "" where there is none.
+// isGoverned reports whether the session's revision applies to a message of the server. The
+// stateless era has no server requests as messages of their own.
+func isGoverned(s *rules.Session, obs *rules.Observation) bool {
+	if s.Era() == spec.Handshake {
+		return s.Began()
+	}
+	return (obs.ServerRequest == nil || obs.InputKey != "") && s.IsGoverned(obs)
+}
+
+// text returns the string at a pointer, "" if there is none.
 func text(v jsontext.Value, pointer string) string {
 	s, _ := wire.Text(wire.At(v, pointer))
 	return s
@@ -31,8 +40,7 @@ func isTrue(v jsontext.Value, pointer string) bool { return wire.At(v, pointer).
 // has reports whether an object has a member.
 func has(v jsontext.Value, name string) bool { return wire.At(v, "/"+name) != nil }
 
-// number returns the number that v is, and whether it is one of a size that
-// can be reckoned with.
+// number returns the value of v, and whether it is a number of a manageable size.
 func number(v jsontext.Value) (*big.Rat, bool) {
 	s := string(bytes.TrimSpace(v))
 	_, exponent, _ := strings.Cut(strings.ToLower(s), "e")
@@ -42,11 +50,11 @@ func number(v jsontext.Value) (*big.Rat, bool) {
 	return new(big.Rat).SetString(s)
 }
 
-// maxCompared is the size in bytes up to which values are compared.
+// maxCompared is the maximum size of values that are compared, in bytes.
 const maxCompared = 1 << 20
 
-// areEqual reports whether two values are equal as JSON, numbers by their value as
-// far as a float64 tells them apart.
+// areEqual reports whether two values are equal as JSON. Numbers are equal if their float64
+// values are.
 func areEqual(a, b jsontext.Value) bool {
 	a, b = slices.Clone(a), slices.Clone(b)
 	return a.Canonicalize() == nil && b.Canonicalize() == nil && bytes.Equal(a, b)

@@ -40,7 +40,7 @@ func accountRules() []rules.Rule {
 	}
 }
 
-// factsOf returns what is known of an exchange that may have got no response.
+// factsOf returns the facts about an exchange that may have no response.
 func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
 		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial(),
@@ -50,8 +50,8 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	if x.Sent != nil {
 		f.Size = x.Sent.Size
 	}
-	// A request that names a session known to be over asks what becomes of such
-	// requests; one that was under way at its end does not.
+	// A request that names a session known to be over tests exactly that;
+	// a request that was in progress when the session ended does not.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
@@ -87,7 +87,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 		switch {
 		case x.Response != nil && !x.isPartial():
 			out.CameUp(httpResponse)
-		case discount.ForExchange(v.factsOf(x)) != nil: // it does not count
+		case discount.ForExchange(v.factsOf(x)) != nil: // a missing response does not count
 		case x.isPartial():
 			out.Deviates(verdict.Deviation{
 				Requirement: httpResponse,
@@ -115,13 +115,12 @@ func judgeResponses(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeLegalRequests judges requests of which nothing is wrong, neither in HTTP nor in
-// JSON-RPC, and which the server refuses by a status without a JSON-RPC
-// response; and any request on which the server fails. A status of 400 to 499
-// says that the server found something wrong, so it is a note.
+// judgeLegalRequests judges valid requests that the server refuses by status without a JSON-RPC
+// response, and any request with a 5xx status. A 4xx status means that the server found a fault,
+// so it is only noted.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Response == nil || discount.IsIntermediary(x.Status()) || v.s.Era() != spec.Handshake || x.hasErrorWithID() {
+		if x.Response == nil || discount.IsIntermediary(x.Status()) || x.hasErrorWithID() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.hasInitialize() &&
@@ -152,9 +151,8 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgePlainRequests judges the outcome of the two requests that every server has to
-// serve and that hold nothing to refuse. A refusal without the id of the request
-// is not its response.
+// judgePlainRequests judges the outcome of the two requests that every server has to serve and
+// that contain nothing to refuse. A refusal without the id of the request is not its response.
 func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
@@ -175,9 +173,9 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeRefusedPing judges a ping of a conversation in which none was served. An error
-// that calls it malformed is wrong in any case; for another one there may be a
-// reason beside the request, such as a session that is kept elsewhere.
+// judgeRefusedPing judges a ping of a conversation in which no ping was served. An error that
+// calls it malformed is wrong in any case. Any other refusal may have another reason, such as a
+// session that another process holds.
 func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	if x.Status() != 400 {
 		return
@@ -192,9 +190,9 @@ func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeFailedInitialize judges the first initialize, where the response shows that
-// its receiver reads JSON-RPC, or streams: what else refuses it may be no MCP
-// server. An invalid request may mean that another client has the only session.
+// judgeFailedInitialize judges the first initialize if the response shows that its receiver reads
+// JSON-RPC or opens streams; any other refusal may come from something that is not an MCP server.
+// "Invalid request" may mean that another client has the only session.
 func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.at()}
 	e := x.errorIn()
@@ -211,8 +209,8 @@ func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// mayBeResumed reports whether an event on the stream has an id, so that the client
-// may take the stream up again behind it.
+// mayBeResumed reports whether an event on the stream has an id, so that the client may resume
+// the stream after it.
 func (x *exchange) mayBeResumed() bool {
 	return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 		ev := e.StreamEvent()
@@ -220,8 +218,8 @@ func (x *exchange) mayBeResumed() bool {
 	})
 }
 
-// wasListening reports whether the stream on which the response to x is due was open
-// when x was responded to; over Streamable HTTP that is the exchange itself.
+// wasListening reports whether the stream that carries the response to x was open when the HTTP
+// response came; over Streamable HTTP that is the exchange itself.
 func (v *view) wasListening(x *exchange) bool {
 	if v.s.Transport != spec.SSE {
 		return true
@@ -230,10 +228,9 @@ func (v *view) wasListening(x *exchange) bool {
 	return len(streams) == 1 && streams[0].open(x.Response.Seq)
 }
 
-// dependsOnState reports whether a status depends on something other than what
-// the request says: 404 and 410 may mean that the session is over, 406 and 415
-// are judged by what the client accepts and sends, the others name a conflict, a
-// size, or a time.
+// dependsOnState reports whether a status depends on more than the request itself: 404 and 410
+// may mean that the session is over, other rules judge 406 and 415, and the others mean a
+// conflict, a size or a timeout.
 func dependsOnState(status int) bool {
 	switch status {
 	case 404, 406, 408, 409, 410, 411, 413, 415, 422, 423, 425, 428, 431:

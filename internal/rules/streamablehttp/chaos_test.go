@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// chaos are texts of which any may stand anywhere in an exchange.
+// chaos has texts for each kind of event, any of which may occur anywhere in an exchange.
 var chaos = map[transcript.Kind][]string{
 	transcript.Requested: {
 		"", "POST /mcp HTTP/1.1", "POST /mcp HTTP/1.1\nAccept: application/json, text/event-stream\nContent-Type: application/json\nHost: localhost",
@@ -40,8 +40,7 @@ var chaos = map[transcript.Kind][]string{
 	transcript.Over: {""}, transcript.Flooded: {"x"}, transcript.GaveUp: {""}, transcript.Exited: {""}, transcript.OutputClosed: {""},
 }
 
-// Whatever stands in a transcript, and in whatever order, the rules come to an
-// end, and all that they say can be shown.
+// For any transcript, the rules terminate, and all their deviations have evidence.
 func TestChaosIsJudged(t *testing.T) {
 	kinds := []transcript.Kind{
 		transcript.Requested, transcript.Requested, transcript.Sent, transcript.Sent, transcript.Responded, transcript.Responded, transcript.Received,

@@ -8,13 +8,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 )
 
-// isAccepted reports whether the server did what the request asks for: a status of
-// success can come with an error, too.
+// isAccepted reports whether the server did what was requested. A 2xx status can come with an
+// error.
 func (x *exchange) isAccepted() bool { return x.Succeeded() && x.errorIn() == nil }
 
-// isInterpretable reports whether the refusal of x may be interpreted: the same
-// request without the flaw was served just before and just after, as far as
-// there was one. Otherwise the requirements are not observed, with the reason.
+// isInterpretable reports whether the refusal of x may be interpreted: the nearest equal requests
+// without the flaw, before and after, were served. Otherwise it marks the requirements as
+// unclear, with the reason.
 func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ...string) bool {
 	why := v.whyUnclear(x)
 	for _, r := range requirements {
@@ -25,8 +25,8 @@ func (v *view) isInterpretable(x *exchange, out *rules.Reporter, requirements ..
 	return why == ""
 }
 
-// whyUnclear returns why the refusal of x shows nothing about its flaw, "" where
-// it does.
+// whyUnclear returns why the refusal of x shows nothing about its flaw, "" if it does show
+// something.
 func (v *view) whyUnclear(x *exchange) string {
 	odd := control.Status("status " + strconv.Itoa(x.Status()))
 	if v.mayBeSecond(x) {
@@ -45,9 +45,9 @@ func (v *view) whyUnclear(x *exchange) string {
 	return ""
 }
 
-// mayBeSecond reports whether x may be refused as the second stream of its
-// session. With 409 it may be though the first was closed, for the server may
-// not know of that yet. Which session a GET without an id means is not known.
+// mayBeSecond reports whether x may be refused as the second stream of its session. With 409 that
+// is possible even if the first stream was closed, because the server may not know it yet. A GET
+// without an id may mean any session.
 func (v *view) mayBeSecond(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&
@@ -55,8 +55,8 @@ func (v *view) mayBeSecond(x *exchange) bool {
 	})
 }
 
-// controlsFor returns the last exchange before x, and the first after it, that
-// differs from it only by having no flaw.
+// controlsFor returns the last exchange before x and the first after it that are like x but
+// without a flaw.
 func (v *view) controlsFor(x *exchange) []*exchange {
 	var before, after *exchange
 	for _, y := range v.all {

@@ -3,16 +3,15 @@ package streamablehttp
 import "strconv"
 
 const (
-	// leastCounted is how many ids in a row must count up not to do so by chance.
+	// leastCounted is how many consecutive ids must count up to rule out chance.
 	leastCounted = 3
-	// mostStep is by how much one of them exceeds the one before, at most: what
-	// other clients of the server are given lies between.
+	// mostStep is the maximum difference of consecutive ids: other clients of the server may get
+	// ids in between.
 	mostStep = 1000
 )
 
-// doCountUp reports whether the ids, in the order in which they were given, are
-// alike but for a number that grows by small steps. Whatever is random, or
-// signed, in one of them makes them unlike.
+// doCountUp reports whether the ids, in the order in which they were assigned, differ only in a
+// number that grows by small steps. A random or signed part makes them differ in more than that.
 func doCountUp(ids []string) bool {
 	if len(ids) < leastCounted {
 		return false
@@ -25,8 +24,8 @@ func doCountUp(ids []string) bool {
 	return true
 }
 
-// stepBetween returns by how much the number in b exceeds that in a, where it is
-// all in which they differ.
+// stepBetween returns by how much the number in b exceeds that in a, and false if they differ in
+// anything else.
 func stepBetween(a, b string) (uint64, bool) {
 	same := 0
 	for same < len(a) && same < len(b) && a[same] == b[same] {
@@ -41,12 +40,12 @@ func stepBetween(a, b string) (uint64, bool) {
 	if isDecimalNumber(a[:la]) && isDecimalNumber(b[:lb]) {
 		base = 10
 	}
-	before, err1 := strconv.ParseUint("0"+a[:la], base, 64) // the shorter one may be the beginning of the other
+	before, err1 := strconv.ParseUint("0"+a[:la], base, 64) // the shorter number may be a prefix of the other
 	after, err2 := strconv.ParseUint("0"+b[:lb], base, 64)
 	return after - before, err1 == nil && err2 == nil && after > before
 }
 
-// countHexDigits returns how many hexadecimal digits the text begins with.
+// countHexDigits returns the number of leading hexadecimal digits.
 func countHexDigits(text string) int {
 	n := 0
 	for n < len(text) && (isDecimal(text[n]) || text[n] >= 'a' && text[n] <= 'f' || text[n] >= 'A' && text[n] <= 'F') {

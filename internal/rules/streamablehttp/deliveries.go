@@ -30,8 +30,8 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 	})
 }
 
-// mayBeOver reports whether the session of x may have been over when its stream
-// ended: nothing was served in it later.
+// mayBeOver reports whether the session of x may have been over when its stream ended: the server
+// served nothing in it later.
 func (v *view) mayBeOver(x *exchange) bool {
 	return x.session != "" && !slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y.session == x.session && y.Request.Seq > x.End.Seq && y.Succeeded()
@@ -57,8 +57,8 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 		Seen:      fmt.Sprintf("the end of the stream without %d of %d responses", missing+late, len(x.requests)),
 		At:        positionsOf(x.Request, x.Sent, x.Response, x.End),
 	}
-	// From 2025-11-25 on a stream with ids may be polled; whether it is given in
-	// the end was not tried, or shows on the stream that goes on with it.
+	// Since 2025-11-25 the client may poll a stream with ids. Whether the server
+	// delivers the response in the end was not tested, or shows on the resumed stream.
 	polled := v.revision.AtLeast(spec.V20251125)
 	switch {
 	case polled && missing == 0:
@@ -78,9 +78,9 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// countMissing counts the requests of x whose responses did not come on its stream:
-// those without one, with one on a stream that goes on with it, and with one on
-// another stream.
+// countMissing counts the requests of x whose responses did not come on its stream: those without
+// a response, those whose response came on a stream that resumes x, and those whose response came
+// on another stream.
 func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	for _, req := range x.requests {
 		switch {
@@ -96,14 +96,13 @@ func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	return missing, late, elsewhere
 }
 
-// isOnResumed reports whether the event came on a stream that goes on with that of x.
+// isOnResumed reports whether the event came on a stream that resumes that of x.
 func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 	y := v.of(e)
 	return y != nil && y != x && v.origin(y) == x
 }
 
-// judgePolling judges a connection that the server closed so that the client comes
-// back later.
+// judgePolling judges a connection that the server closed so that the client reconnects later.
 func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	if x.hasRetry() {
 		out.CameUp(retryBeforeClose)
@@ -118,8 +117,8 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// judgeHalfDelivered judges a response in an event without the blank line that ends
-// it: clients drop such an event.
+// judgeHalfDelivered judges a response in an event without its final blank line: clients drop
+// such events.
 func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received || p.says.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
@@ -137,8 +136,8 @@ func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
 	return false
 }
 
-// judgeMisplaced judges a response that comes on the stream of another POST. On that
-// of a GET it is a matter of streamable-http.get-no-response.
+// judgeMisplaced judges a response on the stream of another POST. streamable-http.get-no-response
+// covers responses on a GET stream.
 func (v *view) judgeMisplaced(x *exchange, out *rules.Reporter) bool {
 	for _, req := range x.requests {
 		if len(req.Responses) == 0 {

@@ -11,22 +11,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// flaw is a reason that a server may have to refuse a request of ours.
+// flaw is a reason that a server may have to refuse a request.
 type flaw int
 
 const (
-	badAccept      flaw = 1 << iota // not all types that the client must accept
+	badAccept      flaw = 1 << iota // Accept lacks a type that the client must accept
 	badType                         // another content type than JSON
-	badBody                         // no legal JSON-RPC message
-	noSession                       // no session id though one was assigned
-	unknownSession                  // a session id that nobody assigned
-	endedSession                    // one that we ended by DELETE
-	goneSession                     // one that got 404 before, or is about to be ended
-	noVersion                       // no version header where the revision has one
+	badBody                         // not a legal JSON-RPC message
+	noSession                       // no session id, although one was assigned
+	unknownSession                  // a session id that the server did not assign
+	endedSession                    // a session that the client ended by DELETE
+	goneSession                     // a session that got 404 before, or that the client is ending
+	noVersion                       // no version header in a revision that requires it
 	badVersion                      // a version header that no server can know
 	otherVersion                    // another version than the negotiated one
 	foreignOrigin                   // an origin on another host
-	otherHost                       // a Host that is not the server's
+	otherHost                       // a Host other than the server's
 )
 
 // flawsOf returns what is wrong with the request of x.
@@ -55,8 +55,8 @@ func (v *view) flawsOf(x *exchange) flaw {
 	return f
 }
 
-// accepts returns the media types that the client accepts; it says the same in
-// most requests.
+// accepts returns the media types in the Accept header. It caches them, because most requests
+// have the same header.
 func (v *view) accepts(head *transcript.Head) map[string]bool {
 	values := head.Get("Accept")
 	known, ok := v.accepted[values]
@@ -67,7 +67,7 @@ func (v *view) accepts(head *transcript.Head) map[string]bool {
 	return known
 }
 
-// acceptedTypes returns the media types that Accept headers list.
+// acceptedTypes returns the media types in Accept headers.
 func acceptedTypes(values []string) map[string]bool {
 	out := map[string]bool{}
 	for _, value := range values {
@@ -81,7 +81,7 @@ func acceptedTypes(values []string) map[string]bool {
 	return out
 }
 
-// isLegal reports whether the body is what a client may send.
+// isLegal reports whether a client may send the body.
 func (v *view) isLegal(x *exchange) bool {
 	if x.Sent == nil || x.Sent.IsCut() || x.Sent.Unterminated {
 		return false
@@ -109,7 +109,7 @@ func (v *view) isLegal(x *exchange) bool {
 	return responses == 0 || responses == len(f.Messages)
 }
 
-// versionFlaws judges the version header, which 2025-03-26 does not have.
+// versionFlaws judges the version header, which 2025-03-26 does not have yet.
 func (v *view) versionFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	version := head.Get(versionHeader)
@@ -132,12 +132,12 @@ func (v *view) versionFlaws(x *exchange) flaw {
 	return 0
 }
 
-// mayBeVersion reports whether a server may know a version that we do not.
+// mayBeVersion reports whether a server may know a version that is unknown here.
 func mayBeVersion(text string) bool {
 	return strings.Contains(strings.ToLower(text), "draft") || len(text) == len(spec.V20241105) && spec.Revision(text) > "2024-10" && text < "2100"
 }
 
-// originFlaws reports whether the Origin is that of a page on another host.
+// originFlaws returns foreignOrigin if the Origin is a page on another host.
 func originFlaws(x *exchange) flaw {
 	head := x.RequestHead()
 	if !head.Has("Origin") {
@@ -159,7 +159,7 @@ func hostname(host string) string {
 	return name
 }
 
-// isLoopback reports whether a Host header names this machine.
+// isLoopback reports whether a Host header names the local machine.
 func isLoopback(host string) bool {
 	name := strings.ToLower(hostname(host))
 	ip := net.ParseIP(name)

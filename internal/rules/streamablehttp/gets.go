@@ -44,7 +44,7 @@ func getRules() []rules.Rule {
 	}
 }
 
-// forEachGet calls see with the GETs that resume nothing.
+// forEachGet calls see with each GET that does not resume a stream.
 func (v *view) forEachGet(see func(x *exchange)) {
 	for _, x := range v.all {
 		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.isResumption() {
@@ -79,14 +79,14 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 			d.Summary, d.At = "The server refuses a second GET stream while the first is open.", positionsOf(other.Request, x.Request, x.Response)
 			out.Deviates(d)
 		case x.Status() == 404 && !v.servedAfter(x): // the session may be over
-		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not know yet that we closed it
+		case x.Status() == 409 && v.hadStreamBefore(x): // the server may not know yet that the client closed it
 		case x.Status() == 404 || x.Status() == 501:
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
 			out.Deviates(d)
 			out.Elsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
-			// Of the status MCP says nothing; those who read event streams want 200.
+			// MCP does not specify the status; readers of event streams require 200.
 			d.Summary, d.Weight = "The server opens a GET stream with a status other than 200.", verdict.AtMostWarning
 			out.Deviates(d)
 		case x.Succeeded():
@@ -99,15 +99,15 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 	})
 }
 
-// headTime is how long a server has at least for the head of the response to a
-// GET, and slowerThan by how much it may be slower with it than with a POST.
+// headTime is how long a server has at least to send the response head of a GET. slowerThan is
+// how many times slower than a POST it may be.
 const (
 	headTime   = 2500 * time.Millisecond
 	slowerThan = 10
 )
 
-// judgeUnanswered judges a GET without a response, while the server answered requests
-// that were sent after it: a client can't tell then that there is a stream.
+// judgeUnanswered judges a GET without a response while the server answers later requests: the
+// client can't know that there is a stream.
 func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 	until := v.end
 	if x.End != nil {
@@ -138,7 +138,7 @@ func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// hadStreamBefore reports whether a GET of the same session had opened a stream before x.
+// hadStreamBefore reports whether an earlier GET of the same session opened a stream.
 func (v *view) hadStreamBefore(x *exchange) bool {
 	for _, y := range v.all {
 		if y.Method() == "GET" && y.session == x.session && y.isStreamOpened() && y.Request.Seq < x.Request.Seq {
@@ -148,8 +148,7 @@ func (v *view) hadStreamBefore(x *exchange) bool {
 	return false
 }
 
-// otherOpenStream returns a GET of the same session whose stream was open when x was
-// sent.
+// otherOpenStream returns a GET of the same session whose stream was open when x was sent.
 func (v *view) otherOpenStream(x *exchange) *exchange {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.open(x.Request.Seq) {
@@ -199,8 +198,8 @@ func responseIn(p piece) *wire.Message {
 	return nil
 }
 
-// isAnsweredDuring reports whether a request was answered while the stream of x was
-// open, so that the response could have come on it.
+// isAnsweredDuring reports whether a request was answered while the stream of x was open, so that
+// the response could have come on it.
 func (v *view) isAnsweredDuring(x *exchange) bool {
 	for _, req := range v.s.ClientRequests() {
 		if len(req.Responses) > 0 && req.Responses[0].Event.Exchange != x.Number && x.open(req.Responses[0].Event.Seq) {
@@ -210,8 +209,8 @@ func (v *view) isAnsweredDuring(x *exchange) bool {
 	return false
 }
 
-// judgeUnrelated judges progress: of other messages nothing shows whether they
-// belong to a request in progress.
+// judgeUnrelated judges only progress: other messages don't show whether they belong to a request
+// in progress.
 func (v *view) judgeUnrelated(x *exchange, p piece, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
@@ -228,10 +227,9 @@ func (v *view) judgeUnrelated(x *exchange, p piece, out *rules.Reporter) {
 	}
 }
 
-// judgeGetRetries judges a connection that the server closed though its stream had
-// not ended. A stream that the server opens for what it says unasked may end at
-// any time, and what a later one brings does not show whether it goes on with
-// the first; that of a request goes on until the response has come.
+// judgeGetRetries judges a connection that the server closed before its stream had ended. Only a
+// resumed request stream shows that: it continues until the response. A stream for unsolicited
+// messages may end at any time, and later streams don't show whether they continue it.
 func judgeGetRetries(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if x.Method() != "GET" || !x.isStreamOpened() || x.Ended() != transcript.Complete || v.isExcused(x) {
@@ -258,8 +256,8 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 	}
 }
 
-// laterResponse returns the response to a request whose stream x went on with,
-// where it came first on a GET that went on with the stream behind the end of x.
+// laterResponse returns the response to a request whose stream x resumed, if that response came
+// first on a later GET that resumed the same stream after the end of x.
 func (v *view) laterResponse(x *exchange) *transcript.Event {
 	origin := v.origin(x)
 	if origin == nil || origin.Method() != "POST" {
@@ -276,16 +274,16 @@ func (v *view) laterResponse(x *exchange) *transcript.Event {
 	return nil
 }
 
-// hasRetryUpTo reports whether the stream of x had a retry field before x ended, on
-// whichever connection: a client keeps the last one.
+// hasRetryUpTo reports whether the stream of x had a retry field before x ended, on any of its
+// connections: a client keeps the last value.
 func (v *view) hasRetryUpTo(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.pieces, func(p piece) bool { return p.says.Retry != "" && p.Seq < x.End.Seq })
 	})
 }
 
-// isTakenOver reports whether the client opened another stream by GET while x was
-// open: a server that closes x for that has nothing to announce.
+// isTakenOver reports whether the client opened another GET stream while x was open: a server may
+// close x for that without notice.
 func (v *view) isTakenOver(x *exchange) bool {
 	for _, y := range v.all {
 		if y != x && y.Method() == "GET" && y.session == x.session && y.Request.Seq > x.Request.Seq && y.Request.Seq < x.End.Seq {

@@ -14,8 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// server writes the transcript of a server that does all as it should, in
-// whatever legal way is drawn.
+// server writes the transcript of a conforming server, with randomly drawn legal behavior.
 type server struct {
 	*rapid.T
 	rec     *transcript.Transcript
@@ -27,15 +26,15 @@ type server struct {
 	pings   int
 }
 
-// running is a call, or the stream of a GET where it has no id.
+// running is a call in progress, or a GET stream.
 type running struct {
 	exchange int
 	id       int
 	step     int
 	streams  bool
 	resumes  bool   // its events have ids
-	sent     []sent // those with ids
-	end      string // of lines
+	sent     []sent // the events with ids
+	end      string // the line ending
 }
 
 // sent is an event with an id.
@@ -45,7 +44,7 @@ type sent struct {
 	primes bool
 }
 
-// yes draws true about once in n times.
+// yes draws true with a probability of one in n.
 func (s *server) yes(n int, what string) bool { return rapid.IntRange(1, n).Draw(s.T, what) == 1 }
 
 func (s *server) open(method, body string, more ...transcript.Field) int {
@@ -93,13 +92,13 @@ func (s *server) empty(n int, status string) {
 	s.over(n, transcript.Complete)
 }
 
-// piece sends the lines as an event of the stream.
+// piece sends the lines as an event on the stream.
 func (s *server) piece(r *running, lines ...string) {
 	text := strings.Join(lines, r.end) + r.end + r.end
 	s.rec.Add(transcript.Event{Kind: transcript.Streamed, Exchange: r.exchange, Stream: []byte(text)})
 }
 
-// message sends a message; where its event has an id, some are lost.
+// message sends a message as an event, with or without an id.
 func (s *server) message(r *running, text string) {
 	var lines []string
 	if r.resumes && !s.yes(4, "no id") {
@@ -163,7 +162,7 @@ func (s *server) interim(r *running) {
 	switch {
 	case s.yes(3, "comment"):
 		s.piece(r, ": still here")
-	case s.pings < 3 && s.yes(3, "ping"): // more in no time at all are too many
+	case s.pings < 3 && s.yes(3, "ping"): // more would be excessive, because no time passes
 		s.pings++
 		s.asked++
 		s.message(r, fmt.Sprintf(`{"jsonrpc":"2.0","id":"s%d","method":"ping"}`, s.asked))
@@ -175,7 +174,7 @@ func (s *server) interim(r *running) {
 	}
 }
 
-// finish ends the stream, or answers at once.
+// finish ends the stream, or sends the response as JSON.
 func (s *server) finish(i int) {
 	r := s.calls[i]
 	s.calls = append(s.calls[:i:i], s.calls[i+1:]...)
@@ -191,8 +190,8 @@ func (s *server) finish(i int) {
 	}
 }
 
-// part ends the connection and not the stream, which goes on with another,
-// behind the last event that the client took.
+// part ends the connection but not the stream: the client resumes it after the last event that it
+// received.
 func (s *server) part(r *running) {
 	if len(r.sent) == 0 {
 		return
@@ -267,9 +266,8 @@ func (s *server) goodbye() {
 	s.json(s.open("POST", `{"jsonrpc":"2.0","id":"late","method":"ping"}`), "404 Not Found", `{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":"Session not found"}}`)
 }
 
-// Of a server that does all as it should nothing is said but notes, whatever
-// it does, and in whatever order; nor after the transcript was written and read,
-// nor while it goes on.
+// A conforming server gets at most notes, whatever legal behavior is drawn. The same holds after
+// the transcript was written and read, and for a conversation that is still open.
 func TestNothingIsSaidOfLegalTraffic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := &server{
@@ -304,8 +302,8 @@ func TestNothingIsSaidOfLegalTraffic(t *testing.T) {
 	})
 }
 
-// A hostile server must not make judging expensive. The bound is generous; work
-// that grows with the square of what is sent takes minutes.
+// A hostile server must not make judging expensive. The bound is generous: quadratic work in the
+// amount of traffic takes minutes.
 func TestJudgingHTTPIsBounded(t *testing.T) {
 	for name, piece := range map[string]string{
 		"responses":     "data: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n\n",

@@ -38,9 +38,8 @@ func judgeOrigins(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeForeign judges the outcome of a request that claims to come from a page on
-// another host. Only of a server on this machine it is known that it serves no
-// such page.
+// judgeForeign judges the response to a request with the Origin of another host. Only for a
+// server on the local machine is it known that it serves no such page.
 func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	validated := originValidated
 	if v.s.Transport == spec.SSE {
@@ -62,10 +61,10 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	case !x.Refused() || isBarringStatus(x.Status()):
 		return
 	}
-	if x.flaws != foreignOrigin { // another one may be the reason
+	if x.flaws != foreignOrigin { // another flaw may be the reason
 		return
 	}
-	// A 403 is what the sentence demands, so that a second stream need not be
+	// A 403 is what the requirement demands, so a second stream need not be
 	// the reason.
 	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithout(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
@@ -78,15 +77,15 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	}
 	d.Requirement, d.Permitted = originInvalid, "403"
 	d.Summary = "The server refuses another host's Origin, but not with 403."
-	if isMalformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it; HTTP itself may refuse it
+	if isMalformedOrigin(x.RequestHead().Get("Origin")) { // no browser sends it, and HTTP itself may refuse it
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
 		d.Summary = "The server refuses a malformed Origin, but not with 403."
 	}
 	out.Deviates(d)
 }
 
-// judgeServedForeign judges a request that is served. An Origin that no browser sends
-// shows less, and nothing new where pages are served.
+// judgeServedForeign judges a request that was served. An Origin that no browser sends shows
+// less, and nothing new if valid foreign Origins are accepted too.
 func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.Reporter) {
 	out.Elsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
@@ -102,14 +101,13 @@ func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.R
 	out.Deviates(d)
 }
 
-// isMalformedOrigin reports whether an Origin is neither null nor that of a page.
+// isMalformedOrigin reports whether an Origin is neither null nor a scheme and host.
 func isMalformedOrigin(text string) bool {
 	u, err := url.Parse(text)
 	return text != "null" && (err != nil || u.Scheme == "" || u.Host == "")
 }
 
-// isServedWithout reports whether the server served a request of the same sort
-// that claims to come from nowhere else.
+// isServedWithout reports whether the server served a similar request without a foreign Origin.
 func (v *view) isServedWithout(x *exchange) bool {
 	for _, y := range v.all {
 		if y.flaws&foreignOrigin == 0 && y.Method() == x.Method() && y.Succeeded() && y.hasInitialize() == x.hasInitialize() {
@@ -135,7 +133,8 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeAbsent judges a 403 because there is no Origin: with one it is served.
+// judgeAbsent judges a 403 for a request without an Origin, if a similar request with one was
+// served.
 func (v *view) judgeAbsent(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():

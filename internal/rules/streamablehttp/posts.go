@@ -52,7 +52,7 @@ func postRules() []rules.Rule {
 	}
 }
 
-// judgeWithoutRequests judges the answers to bodies without requests.
+// judgeWithoutRequests judges the responses to bodies without requests.
 func judgeWithoutRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if !x.isPost() || len(x.requests) > 0 || x.Response == nil {
@@ -90,9 +90,8 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeRefusalBody judges the messages in the body of a refusal. A body without any,
-// which was read to its end, is as good: what is refused is no request, which
-// alone has an id to answer to.
+// judgeRefusalBody judges the messages in the body of a refusal. A complete body without a
+// JSON-RPC message is fine: there is no request whose id an error could have.
 func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 	plain := x.hasBody() && x.Ended() == transcript.Complete && !isBarringStatus(x.Status())
 	for _, m := range x.Messages() {
@@ -116,8 +115,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgePosts judges what requests are answered with, where the status says
-// that they are.
+// judgePosts judges successful HTTP responses to requests.
 func judgePosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		if !x.isPost() || len(x.requests) == 0 || !x.Succeeded() || !x.hasBody() && v.isPointless(x) {
@@ -147,9 +145,9 @@ func judgePosts(v *view, out *rules.Reporter) {
 	}
 }
 
-// unusualStatus judges the status of a response that brings what was asked for. MCP
-// names none: clients read 202 as "nothing will come", and 206 is for those who
-// asked for a part. A proxy makes 203 of 200.
+// unusualStatus judges the status of a response with content. MCP specifies none, but clients
+// read 202 as "no response will come", 206 is for partial requests, and proxies turn 200 into
+// 203.
 func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	d := verdict.Deviation{
 		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
@@ -164,14 +162,14 @@ func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	return d, x.Status() != 200
 }
 
-// isPointless reports whether no response is due any more: the requests were
-// cancelled, or the session has ended.
+// isPointless reports whether no response is due any more: the client cancelled the requests, or
+// the session has ended.
 func (v *view) isPointless(x *exchange) bool {
 	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.Cancelled })
 	return cancelled || x.End != nil && v.isExcused(x)
 }
 
-// judgeJSONBody judges a whole body.
+// judgeJSONBody judges a complete JSON body.
 func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	found := func(summary string, at []int) {
 		out.Deviates(verdict.Deviation{
@@ -206,7 +204,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
 	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsHere(x, &f.Messages[0]):
-		out.Elsewhere(singleObject) // base rules speak of ids and shapes
+		out.Elsewhere(singleObject) // base rules judge ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
 		summary = "The server's JSON body is not a JSON-RPC message."
@@ -217,8 +215,8 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	found(summary, positionsOf(x.Request, x.Sent, x.Response, e))
 }
 
-// judgeBatchResponse judges whether the JSON body that answers a batch has all its
-// responses: there is no other place for them.
+// judgeBatchResponse judges whether the JSON body for a batch has all responses: they can come
+// nowhere else.
 func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	if !x.Sent.Frame.Batch || len(x.Body) != 1 || x.Body[0].IsCut() || !x.Body[0].Frame.Readable() || x.errorIn() != nil {
 		return
@@ -242,8 +240,7 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// belongsHere reports whether m has the id of a request in the exchange, or is
-// no response.
+// belongsHere reports whether m has the id of a request in the exchange, or is not a response.
 func belongsHere(x *exchange, m *wire.Message) bool {
 	return m.Kind != wire.Response || slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return req.Message.ID.Key() == m.ID.Key() })
 }
@@ -282,7 +279,7 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 		case x.Succeeded():
 			d.Summary = "The server accepts a body that is not JSON."
 			out.Deviates(d)
-		case m != nil && v.s.Era() == spec.Stateless && errorCode(m) == spec.CodeHeaderMismatch: // no body fits its headers
+		case m != nil && v.s.Era() == spec.Stateless && errorCode(m) == spec.CodeHeaderMismatch: // headers can't match such a body
 			out.CameUp(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && errorCode(m) != spec.CodeParse:
 			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
@@ -293,7 +290,7 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 	}
 }
 
-// errorCode returns the code of an error, 0 where it has none that is an integer.
+// errorCode returns the code of an error, 0 if it has no integer code.
 func errorCode(m *wire.Message) spec.Code {
 	n, _ := m.ErrorCode()
 	return spec.Code(n)

@@ -12,10 +12,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// all are the rules that look at any transcript, and those of the package.
+// all returns the base rules and those of the package.
 func all() []rules.Rule { return slices.Concat(rules.Base(), streamablehttp.Rules()) }
 
-// opened is a handshake, and the head of what follows it.
+// opened is the script of a handshake and the head of the next request.
 const opened = `901> POST /mcp HTTP/1.1
      Accept: application/json, text/event-stream
      Content-Type: application/json
@@ -37,7 +37,7 @@ const opened = `901> POST /mcp HTTP/1.1
    MCP-Protocol-Version: 2025-11-25
 `
 
-// What is in the body of a refusal was looked at, be it a message or not.
+// TestRefusalBodies checks which bodies of a refusal count as judged.
 func TestRefusalBodies(t *testing.T) {
 	const body = "streamable-http.rejected-body"
 	for _, test := range []struct {

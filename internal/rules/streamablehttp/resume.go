@@ -42,7 +42,7 @@ func resumeRules() []rules.Rule {
 	}
 }
 
-// judgeEventIDs passes over what is delivered again when a stream is resumed.
+// judgeEventIDs skips events that are delivered again when a stream is resumed.
 func judgeEventIDs(v *view, out *rules.Reporter) {
 	type place struct {
 		session, id string
@@ -54,7 +54,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		}
 		x := v.of(p.Event)
 		if x.session == "" && !v.isSessionless() {
-			continue // what is in no session shares none
+			continue // without a session there is no scope in which ids must be unique
 		}
 		at := place{x.session, p.says.ID}
 		known, seen := first[at]
@@ -65,11 +65,11 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
 		if x.isResumption() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(isPriming(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
-			continue // redelivered, or broadcast
+			continue // redelivered or broadcast
 		}
 		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
 		if gets && (len(p.says.Data) == 0 || len(known.says.Data) == 0 && known.Exchange != p.Exchange) {
-			continue // where the same stream stood, told to a client that opens it again; the two overtake each other
+			continue // the position of the same stream, sent again to a client that reopens it; connections may overtake each other
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: eventIDUnique,
@@ -81,23 +81,23 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// isPriming reports whether an event without a message came on the stream of a POST:
-// no message has its id, which may be told again where the stream goes on.
+// isPriming reports whether an event without a message came on the stream of a POST. Its id
+// belongs to no message, and may be repeated when the stream is resumed.
 func isPriming(v *view, known piece) bool {
 	x := v.of(known.Event)
 	return x.Method() == "POST" && !x.isResumption()
 }
 
-// isMessage reports whether the event brings a message; some servers tell again
-// an event without one as an empty object.
+// isMessage reports whether the event has a message. Some servers repeat an event without one as
+// an empty object.
 func isMessage(p piece) bool {
 	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
 		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
 	})
 }
 
-// isSessionless reports whether the server is known to do without sessions: it
-// has answered initialize with a result, and never named one.
+// isSessionless reports whether the server is known to use no sessions: it served initialize, and
+// never assigned one.
 func (v *view) isSessionless() bool {
 	if len(v.sessions.assigned) > 0 {
 		return false
@@ -105,7 +105,7 @@ func (v *view) isSessionless() bool {
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodInitialize && req.Succeeded() })
 }
 
-// inOrder returns all pieces of streams in the order in which they came.
+// inOrder returns the pieces of all streams in the order in which they came.
 func (v *view) inOrder() []piece {
 	return rules.Memo(v.s, inOrderKey{}, v.sortPieces)
 }
@@ -149,10 +149,10 @@ func (v *view) isResumptionRefused(x *exchange) bool {
 	return false
 }
 
-// judgeNotResumed judges a GET with the id of an event from the stream of a POST,
-// which is refused. 405 is what a server owes that has no streams for GET, and
-// the ids that prime a stream oblige it to none: only who closes a connection
-// before the response counts on the client's coming back.
+// judgeNotResumed judges a refused GET with the id of an event from a POST stream. 405 is the
+// required status of a server without GET streams, and ids that only prime a stream promise
+// nothing. Only a server that closes a connection before the response relies on the client to
+// reconnect.
 func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: resumeViaGet,
@@ -172,9 +172,8 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 	out.Deviates(d)
 }
 
-// earlyClose returns the end of the connection that brought the event which x
-// names, where the server closed it and has left a request of its stream
-// without a response ever since.
+// earlyClose returns the end of the connection that delivered the event named by x, if the server
+// closed it and has not sent all responses of its stream since; otherwise nil.
 func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	last := v.ids[x.session][id]
 	if last.Ended() != transcript.Complete || last.End.Seq > x.Request.Seq || origin.flaws != 0 || v.mayBeMisread(origin) || v.isExcused(last) || v.mayBeOver(last) {
@@ -186,8 +185,8 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 	return nil
 }
 
-// isCancelled reports whether the client had cancelled the request, or its id,
-// before a position. That it did so when the stream was lost excuses nothing.
+// isCancelled reports whether the client had cancelled the request, or its id, before a position.
+// A cancellation after the stream was lost is no excuse.
 func (v *view) isCancelled(req *rules.Request, before int) bool {
 	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
 		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
@@ -196,8 +195,8 @@ func (v *view) isCancelled(req *rules.Request, before int) bool {
 	})
 }
 
-// judgeReplayed judges what came on x, which goes on with the stream of origin
-// behind the event with the id last.
+// judgeReplayed judges the events on x, which resumes the stream of origin after the event with
+// the id last.
 func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Reporter) {
 	old := v.idsUpTo(origin, last, x)
 	clean, fresh := true, true
@@ -234,8 +233,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 	}
 }
 
-// idsUpTo returns the ids of events with data on the stream of origin, up to the
-// one named last.
+// idsUpTo returns the ids of events with data on the stream of origin, up to the id last.
 func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.inOrder() {
@@ -253,23 +251,22 @@ func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[stri
 	return nil
 }
 
-// isForeignTo reports whether a message on the resumed stream x belongs to another
-// than that of origin: it came there before, or is the response to a request
-// that was posted elsewhere, or tells its progress. What is no message, such as
-// an event that primed another stream, is not what streams must not replay.
+// isForeignTo reports whether a message on the resumed stream x belongs to a stream other than
+// that of origin: it was delivered there before, or is the response to or progress of a request
+// that was posted elsewhere. Events without a message are not foreign.
 func (v *view) isForeignTo(p piece, x, origin *exchange) bool {
 	if !isMessage(p) {
 		return false
 	}
 	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
-		// To many servers all GETs of a session are one stream.
+		// Many servers treat all GETs of a session as one stream.
 		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
 			return true
 		}
 	}
 	if m := responseIn(p); m != nil {
 		if m.ID.IsNull() {
-			return false // an error for what has no id that can be told
+			return false // an error for a message whose id could not be read
 		}
 		for _, req := range v.s.RequestsWithID(m.ID) {
 			if req.Event.Exchange == origin.Number {
@@ -316,10 +313,9 @@ func (v *view) areOthersOpen(x *exchange, at int) bool {
 	return false
 }
 
-// earlierDelivery returns the piece of another stream of the session, which
-// brought the same message before. Notifications may be alike, but for those of
-// progress, which must grow while the token stands for one request; of a token
-// that no request gave nobody knows which it stands for.
+// earlierDelivery returns the earlier piece of another stream of the session with the same
+// message. Notifications may be equal legitimately, apart from progress, which must grow for each
+// token; so that is compared only if exactly one request has the token.
 func (v *view) earlierDelivery(p piece) (piece, bool) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.isDistinguishable(&p.Frame.Messages[0]) {
 		return piece{}, false
@@ -330,10 +326,10 @@ func (v *view) earlierDelivery(p piece) (piece, bool) {
 		return piece{}, false
 	}
 	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
-		return piece{}, false // another message of the same words
+		return piece{}, false // an equal but different message
 	}
 	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsHere(x, m) {
-		return piece{}, false // each request of this id is answered on its own stream
+		return piece{}, false // each request with this id is answered on its own stream
 	}
 	return first, true
 }
@@ -354,7 +350,7 @@ type key struct{ session, text string }
 
 type firstsKey struct{}
 
-// firstDeliveries returns the first piece that brought each message.
+// firstDeliveries returns the first piece of each message.
 func (v *view) firstDeliveries() map[key]piece {
 	return rules.Memo(v.s, firstsKey{}, func() map[key]piece {
 		out := map[key]piece{}

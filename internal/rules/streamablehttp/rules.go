@@ -1,6 +1,6 @@
-// Package streamablehttp holds the rules on HTTP: Streamable HTTP, and HTTP with SSE of the
-// first revision. They look at exchanges rather than at messages, and mostly
-// back from the end, when it is known what became of a stream.
+// Package streamablehttp holds the rules on HTTP: Streamable HTTP, and HTTP+SSE of the first
+// revision. They judge exchanges rather than messages, mostly at the end, when the outcome of
+// each stream is known.
 package streamablehttp
 
 import (
@@ -22,10 +22,12 @@ func Rules() []rules.Rule {
 		legacyRules(),
 		shutdownRules(),
 		accountRules(),
+		headerRules(),
+		statelessRules(),
 	)
 }
 
-// ruleOver makes the start of a rule that looks at the exchanges from the end.
+// ruleOver returns the start of a rule that judges the exchanges at the end.
 func ruleOver(see func(v *view, out *rules.Reporter)) func() rules.Fold {
 	return rules.Stateless(rules.Fold{AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		if v := viewOf(s); len(v.all) > 0 {

@@ -35,12 +35,12 @@ func sessionRules() []rules.Rule {
 	}
 }
 
-// sessions are those that the server assigned, and what became of them.
+// sessions has the positions of events in the life of each session, by session id.
 type sessions struct {
-	assigned map[string]int // session ids, and where the server assigned them
-	ending   map[string]int // where the client asked for their end
-	ended    map[string]int // where the server granted it
-	gone     map[string]int // where a request with them first got 404
+	assigned map[string]int // where the server assigned the session
+	ending   map[string]int // where the client sent DELETE
+	ended    map[string]int // where the server confirmed the end
+	gone     map[string]int // where a request with the id first got 404
 }
 
 func newSessions(all []*exchange) *sessions {
@@ -54,7 +54,7 @@ func newSessions(all []*exchange) *sessions {
 			}
 		case x.Method() == "DELETE" && id != "":
 			noteEarliest(s.ending, id, x.Request)
-			if x.Succeeded() && x.Status() != 202 { // 202: it is still to be ended
+			if x.Succeeded() && x.Status() != 202 { // 202: the session has not ended yet
 				noteEarliest(s.ended, id, x.Response)
 			}
 		}
@@ -62,7 +62,7 @@ func newSessions(all []*exchange) *sessions {
 			noteEarliest(s.gone, id, x.Response)
 		}
 	}
-	for _, x := range all { // it was not gone if it served later
+	for _, x := range all { // it was not gone if a later request was served
 		id := x.RequestHead().Get(sessionHeader)
 		if x.Method() == "POST" && x.Succeeded() && isBefore(s.gone, id, x.Request.Seq) {
 			delete(s.gone, id)
@@ -77,7 +77,7 @@ func noteEarliest(in map[string]int, id string, e *transcript.Event) {
 	}
 }
 
-// isBefore reports whether something befell the session before a position.
+// isBefore reports whether the session has an event in the map before a position.
 func isBefore(in map[string]int, id string, at int) bool {
 	when, ok := in[id]
 	return ok && when < at
@@ -93,7 +93,7 @@ func (s *sessions) of(x *exchange) string {
 	return x.RequestHead().Get(sessionHeader)
 }
 
-// headerFlaws says what is wrong with the session header of a request.
+// headerFlaws returns what is wrong with the session header of a request.
 func (s *sessions) headerFlaws(x *exchange) flaw {
 	id, at := x.RequestHead().Get(sessionHeader), x.Request.Seq
 	switch {
@@ -115,8 +115,8 @@ func (s *sessions) headerFlaws(x *exchange) flaw {
 	}
 }
 
-// isEndOf reports whether the exchange is the first that shows its session over:
-// of the request it says nothing then.
+// isEndOf reports whether the exchange is the first to show that its session is over. Its status
+// then says nothing about the request.
 func (s *sessions) isEndOf(x *exchange) bool {
 	when, ok := s.gone[x.RequestHead().Get(sessionHeader)]
 	return ok && x.Response != nil && x.Response.Seq == when && x.Method() != "DELETE"
@@ -169,12 +169,12 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// leastStrength is how many bits an id must be able to hold not to be taken for
-// guessable. Ids that are safe have some 128; what lies between may pass.
+// leastStrength is the number of bits that an id must be able to hold so as not to count as
+// guessable. Secure ids have about 128; anything in between passes.
 const leastStrength = 64
 
-// idStrength returns how many bits the id can hold at most, by its length and
-// the characters in it.
+// idStrength returns the maximum number of bits in the id, estimated from its length and its
+// characters.
 func idStrength(id string) float64 {
 	each := 6.0
 	switch {
@@ -217,7 +217,7 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeWithoutSession judges a refusal; a server that serves needs no session id.
+// judgeWithoutSession judges a refusal. A server that serves the request requires no session id.
 func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() == "GET" && x.isStreamOpened():
@@ -254,8 +254,7 @@ func (v *view) judgeGetWithoutSession(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// refusedPost returns a POST before x that was refused because it had no session
-// id, or nil.
+// refusedPost returns a POST before x that was refused for its missing session id, or nil.
 func (v *view) refusedPost(x *exchange) *exchange {
 	for _, y := range v.all {
 		if y.Response != nil && y.Request.Seq < x.Request.Seq && y.flaws == noSession && y.isPost() && y.Status() == 400 && v.whyUnclear(y) == "" {
@@ -269,7 +268,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.hasInitialize(): // a new session may begin with an old header
 	case x.Status() == 405 && x.Method() != "POST":
-	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: what it asks for is so
+	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: the session has ended
 	case !x.isAccepted() && !v.isInterpretable(x, out, sessionTerminated):
 	case x.Status() == 404:
 		out.CameUp(sessionTerminated)
@@ -287,8 +286,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeUnknownSession judges where the server assigns ids: to others the header
-// means nothing.
+// judgeUnknownSession judges only servers that assign ids: to others the header has no meaning.
 func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	assigns := false
 	for _, when := range v.sessions.assigned {
@@ -299,7 +297,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	case x.isAccepted():
 		out.Deviates(verdict.Deviation{
 			Requirement: sessionUnknown,
-			Weight:      verdict.OnlyNote, // of such ids the specification says nothing
+			Weight:      verdict.OnlyNote, // the specification does not mention such ids
 			Summary:     "The server serves a request with an invented session id.",
 			Permitted:   "status 404; 400 is tolerated",
 			Seen:        x.describeSeen(), At: x.at(),
@@ -309,8 +307,8 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// judgeEnded judges the answer to DELETE. A session that is over already, as the
-// server may end it at any time, gets 404.
+// judgeEnded judges the response to DELETE. A server may end a session at any time, and then
+// responds with 404.
 func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
 	if x.Succeeded() || x.Status() == 405 {
 		out.CameUp(sessionDelete)
@@ -327,20 +325,20 @@ func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
 	})
 }
 
-// hasErrorWithID reports whether the error in the body has the id of the request.
+// hasErrorWithID reports whether the body has an error with the id of a request.
 func (x *exchange) hasErrorWithID() bool {
 	m := x.errorIn()
 	return m != nil && belongsHere(x, m)
 }
 
-// judgeInitialized judges whether an initialize without further headers is taken.
-// An error with its id is the answer of the protocol, and judged as such.
+// judgeInitialized judges whether an initialize without further headers is accepted. An error
+// with its id is a JSON-RPC response, which other rules judge.
 func judgeInitialized(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
 		out.CameUp(sessionless)
 	case x.Status() < 400 || x.Status() >= 500 || x.hasErrorWithID():
-	case x.Status() == 404 || x.Status() == 405 || x.Status() == 406: // no such endpoint, or a matter of what is accepted
+	case x.Status() == 404 || x.Status() == 405 || x.Status() == 406: // there is no such endpoint, or the status is about Accept
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: sessionless,

@@ -18,7 +18,7 @@ func shutdownRules() []rules.Rule {
 	}}
 }
 
-// judgeShutdown looks for what comes after a stream that the client closed.
+// judgeShutdown judges what happens after the client closed a stream.
 func judgeShutdown(v *view, out *rules.Reporter) {
 	closed := v.firstDropped()
 	for _, x := range v.all {
@@ -54,8 +54,8 @@ func (v *view) firstDropped() *exchange {
 	return first
 }
 
-// judgeAfterDrop looks for responses that come on a stream that was opened when the
-// one that they were asked for on was closed.
+// judgeAfterDrop looks for responses on a stream that was opened after the client closed the one
+// to which they belong.
 func (v *view) judgeAfterDrop(out *rules.Reporter) {
 	for _, req := range v.s.ClientRequests() {
 		x := v.of(req.Event)

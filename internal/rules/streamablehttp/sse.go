@@ -48,17 +48,17 @@ func legacyRules() []rules.Rule {
 	}
 }
 
-// channel is a stream of the older transport, and where it takes messages.
+// channel is a stream of HTTP+SSE with its endpoint.
 type channel struct {
 	*exchange
 	announced *piece
-	target    string // path and query, "" where none is known
-	foreign   bool   // it lies elsewhere
+	target    string // path and query of the endpoint, "" if it is unknown
+	foreign   bool   // the endpoint is on another host
 }
 
 type channelsKey struct{}
 
-// channels returns the streams that opened.
+// channels returns the streams that were opened.
 func (v *view) channels() []*channel {
 	return rules.Memo(v.s, channelsKey{}, func() []*channel {
 		var out []*channel
@@ -73,7 +73,7 @@ func (v *view) channels() []*channel {
 	})
 }
 
-// findEndpoint looks for the event that announces the endpoint.
+// findEndpoint finds the event that announces the endpoint.
 func (c *channel) findEndpoint() {
 	for i := range c.pieces {
 		p := &c.pieces[i]
@@ -95,7 +95,7 @@ func (c *channel) findEndpoint() {
 	}
 }
 
-// withoutPort cuts off the port that the scheme has by itself.
+// withoutPort removes the default port of the scheme.
 func withoutPort(scheme, host string) string {
 	switch scheme {
 	case "https":
@@ -106,7 +106,7 @@ func withoutPort(scheme, host string) string {
 	return host
 }
 
-// endpointURL returns what the data of an endpoint event name.
+// endpointURL returns the URL in the data of an endpoint event.
 func endpointURL(data []byte) (*url.URL, bool) {
 	text := string(data)
 	u, err := url.Parse(text)
@@ -174,8 +174,8 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 	out.CameUp(endpointFirst)
 }
 
-// missingEndpoint returns the event that shows that no endpoint is announced:
-// the end of the stream, another event, or that the client waited until the time-out.
+// missingEndpoint returns the event that shows that no endpoint is announced: the end of the
+// stream, another event, or the client's timeout.
 func (v *view) missingEndpoint(c *channel) *transcript.Event {
 	for _, p := range c.pieces {
 		if p.says.HasData && p.says.Complete() {
@@ -204,7 +204,7 @@ func (v *view) isShared(c *channel) bool {
 	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
 
-// settled is how long a server may take to notice that we closed a stream.
+// settled is how long a server may take to notice that the client closed a stream.
 const settled = time.Second
 
 func judgeLegacyPosts(v *view, out *rules.Reporter) {
@@ -234,15 +234,15 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 		d.Requirement, d.Summary = twoEndpoints, "The server's announced endpoint does not accept POST."
 		out.Deviates(d)
 		out.Elsewhere(acceptsPost)
-	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP lets a server refuse a body by its form
+	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
 	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
 		out.Deviates(d)
 	}
 }
 
-// isKnown reports whether no server has a reason to refuse the body: it knows the
-// methods, and there are no params that might not suit it.
+// isKnown reports whether no server has a reason to refuse the body: all methods are well known,
+// and there are no params.
 func (x *exchange) isKnown() bool {
 	return !slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 		switch {
@@ -258,7 +258,7 @@ func (x *exchange) isKnown() bool {
 	})
 }
 
-// judgePostToClosed judges a POST to the endpoint of a stream that is closed.
+// judgePostToClosed judges a POST to the endpoint of a closed stream.
 func judgePostToClosed(x *exchange, c *channel, out *rules.Reporter) {
 	if !x.Succeeded() {
 		out.CameUp(closedRefused)
@@ -302,7 +302,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 	}
 }
 
-// judgeResponseStream judges where the answer to a request came.
+// judgeResponseStream judges on which stream the response to a request came.
 func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.Reporter) {
 	e := req.Responses[0].Event
 	if e.Exchange == x.Number {
@@ -333,9 +333,9 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 	})
 }
 
-// misdirectedResponse returns an event of another stream than own that answers the request,
-// or nil. The answer may come on its own stream, too, sooner or later. Where
-// another request has the same id, nobody can say whose answer it is.
+// misdirectedResponse returns an event on a stream other than own that responds to the request,
+// or nil. A second copy may come on own, earlier or later. If another request has the same id, it
+// is unclear which one the response belongs to.
 func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript.Event {
 	if len(v.s.RequestsWithID(req.Message.ID)) > 1 {
 		return nil

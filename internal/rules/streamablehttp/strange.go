@@ -6,9 +6,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// judgeForeignMessages judges a GET with an event id that never came in its session: it may
-// bring whatever the server has for that session, and nothing that bears the
-// sign of another one.
+// judgeForeignMessages judges the stream of a GET with an event id that never came in its
+// session. It may deliver anything that belongs to the session, but nothing from another one.
 func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	for _, p := range x.pieces {
 		owner := v.ownerElsewhere(p, x)
@@ -26,9 +25,8 @@ func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 	}
 }
 
-// ownerElsewhere returns the request of another session that a message on x
-// answers, or tells the progress of; nil where the message may as well be of the
-// session of x.
+// ownerElsewhere returns the request of another session to which a message on x is the response
+// or progress; nil if the message may belong to the session of x.
 func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 	if p.Kind != transcript.Received || p.IsCut() || x.session == "" {
 		return nil
@@ -49,7 +47,7 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 	return other
 }
 
-// ifSentElsewhere returns the request where it was sent in another session than x.
+// ifSentElsewhere returns the request if it was sent in another session than x, otherwise nil.
 func (v *view) ifSentElsewhere(req *rules.Request, x *exchange) *rules.Request {
 	if at := v.of(req.Event); at != nil && at.session != "" && at.session != x.session {
 		return req

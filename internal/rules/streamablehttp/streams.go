@@ -17,6 +17,7 @@ const (
 	primingEvent       = "streamable-http.sse-priming-event"
 	retryBeforeClose   = "streamable-http.sse-retry-before-close"
 	closeAfterResponse = "streamable-http.sse-close-after-response-2025-03-26"
+	closeAfterFinal    = "streamable-http.sse-close-after-response-2026-07-28"
 	interimRelated     = "streamable-http.sse-interim-related-2025-03-26"
 	jsonrpc20          = "base.jsonrpc-2-0"
 	legacyUTF8         = "sse.utf8"
@@ -39,7 +40,7 @@ func streamRules() []rules.Rule {
 		{
 			ID:           "rule.stream-ends",
 			Title:        "the stream of a POST ends with the response",
-			Requirements: []string{closeAfterResponse},
+			Requirements: []string{closeAfterResponse, closeAfterFinal},
 			Start:        ruleOver(judgeStreamEnds),
 		},
 		{
@@ -57,9 +58,9 @@ func streamRules() []rules.Rule {
 	}
 }
 
-// forEachStream calls see with the streams that answer requests. What a stream must
-// be depends on the revision; without its header a server may take the request
-// for one of an older revision, and a result of initialize may begin another one.
+// forEachStream calls see with the streams that respond to requests. It skips streams of another
+// revision, on which the requirements depend: without a version header a server may assume an
+// older one, and a result of initialize may negotiate another.
 func (v *view) forEachStream(see func(x *exchange)) {
 	for _, x := range v.all {
 		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
@@ -69,8 +70,8 @@ func (v *view) forEachStream(see func(x *exchange)) {
 	}
 }
 
-// beginsOtherRevision reports whether the stream answers initialize with another revision
-// than that of the transcript.
+// beginsOtherRevision reports whether the stream answers initialize with another revision than
+// that of the transcript.
 func (v *view) beginsOtherRevision(x *exchange) bool {
 	for _, req := range x.requests {
 		if req.Message.Method != spec.MethodInitialize {
@@ -86,7 +87,7 @@ func (v *view) beginsOtherRevision(x *exchange) bool {
 	return false
 }
 
-// responseOn returns the event on the stream that answers the request, or nil.
+// responseOn returns the event with the response to the request on the stream, or nil.
 func responseOn(x *exchange, req *rules.Request) *transcript.Event {
 	for _, m := range req.Responses {
 		if m.Event.Exchange == x.Number {
@@ -96,8 +97,8 @@ func responseOn(x *exchange, req *rules.Request) *transcript.Event {
 	return nil
 }
 
-// lastResponse reports whether the stream brought all responses, and returns the
-// event with the last one.
+// lastResponse reports whether the stream delivered all responses, and returns the event with the
+// last one.
 func lastResponse(x *exchange) (*transcript.Event, bool) {
 	var last *transcript.Event
 	for _, req := range x.requests {
@@ -112,8 +113,8 @@ func lastResponse(x *exchange) (*transcript.Event, bool) {
 	return last, true
 }
 
-// mayBeMisread reports whether the response may have come on the stream in another
-// form: with another id, or as what can't be read. That is judged elsewhere.
+// mayBeMisread reports whether the response may have come in another form, which other rules
+// judge: with another id, or unreadable.
 func (v *view) mayBeMisread(x *exchange) bool {
 	for _, p := range x.pieces {
 		if p.Kind != transcript.Received {
@@ -132,8 +133,8 @@ func (v *view) mayBeMisread(x *exchange) bool {
 	return false
 }
 
-// isExcused reports whether the server may have ended the stream for a reason of
-// its own: the session was over, or the client had the server end.
+// isExcused reports whether the server had a reason to end the stream: the session was over, or
+// the client made the server stop.
 func (v *view) isExcused(x *exchange) bool {
 	return v.s.Signalled || v.s.InputClosed || v.isSessionOver(x)
 }
@@ -160,7 +161,7 @@ func judgePriming(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
 		for _, p := range x.pieces {
 			if !p.says.HasID && !p.says.HasData {
-				continue // comments, a retry field
+				continue // comments or a retry field
 			}
 			if p.says.ID != "" && len(p.says.Data) == 0 {
 				out.CameUp(primingEvent)
@@ -178,10 +179,14 @@ func judgePriming(v *view, out *rules.Reporter) {
 	})
 }
 
-// lingering is for how long a stream may stay open behind its last response.
+// lingering is how long a stream may stay open after its last response.
 const lingering = 5 * time.Second
 
 func judgeStreamEnds(v *view, out *rules.Reporter) {
+	requirement := closeAfterResponse
+	if v.s.Era() == spec.Stateless {
+		requirement = closeAfterFinal
+	}
 	v.forEachStream(func(x *exchange) {
 		last, all := lastResponse(x)
 		if !all {
@@ -189,12 +194,12 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 		}
 		found := func(summary, seen string, more ...int) {
 			out.Deviates(verdict.Deviation{
-				Requirement: closeAfterResponse, Summary: summary, Permitted: "the end of the stream after the last response",
+				Requirement: requirement, Summary: summary, Permitted: "the end of the stream after the last response",
 				Seen: seen, At: append(positionsOf(x.Request, x.Response, last), more...),
 			})
 		}
 		for _, p := range x.pieces {
-			if p.Seq > last.Seq && p.Kind == transcript.Received && !isJudgedAlone(p) {
+			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isJudgedAlone(p) {
 				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
 			}
@@ -202,7 +207,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 		until := v.end
 		switch x.Ended() {
 		case transcript.Complete:
-			out.CameUp(closeAfterResponse)
+			out.CameUp(requirement)
 			return
 		case transcript.Dropped:
 			until = x.End.At
@@ -216,22 +221,25 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 	})
 }
 
-// isJudgedAlone reports whether other requirements speak of the messages behind a
-// response: a second response, or further progress.
-func isJudgedAlone(p piece) bool {
+// isJudgedAlone reports whether other requirements cover the messages after a response: a second
+// response, or further progress; in the stateless era also log messages and notifications of a
+// subscription.
+func (v *view) isJudgedAlone(p piece) bool {
 	if p.IsCut() {
 		return true
 	}
 	for i := range p.Frame.Messages {
-		if m := &p.Frame.Messages[i]; m.Kind != wire.Response && m.Method != spec.MethodProgress {
+		m := &p.Frame.Messages[i]
+		stateless := v.s.Era() == spec.Stateless && (m.Method == spec.MethodMessage || listenFilters[m.Method] != "")
+		if m.Kind != wire.Response && m.Method != spec.MethodProgress && !stateless {
 			return false
 		}
 	}
 	return true
 }
 
-// judgeRelated looks for progress of another request. What else is related to a
-// request can't be told.
+// judgeRelated looks for progress of another request. Other messages don't show to which request
+// they are related.
 func judgeRelated(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
 		for _, p := range x.pieces {
@@ -253,9 +261,9 @@ func judgeRelated(v *view, out *rules.Reporter) {
 	})
 }
 
-// progressOf returns the request whose progress the piece tells, and its token;
-// nil where it tells none, or two requests have the token. The tasks of
-// 2025-11-25 outlive their request.
+// progressOf returns the request whose progress the piece reports, and its token; nil if it is
+// not progress, or if several requests have the token. It skips tasks of 2025-11-25, which
+// outlive their request.
 func (v *view) progressOf(p piece) (*rules.Request, string) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 {
 		return nil, ""
@@ -304,7 +312,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 	}
 }
 
-// holdsMessage reports whether any member of the frame means to be a message.
+// holdsMessage reports whether any value in the frame is meant to be a message.
 func holdsMessage(f *wire.Frame) bool {
 	for i := range f.Messages {
 		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {

@@ -56,9 +56,8 @@ func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// judgeMissingVersion judges where a session tells the version. A server without
-// sessions can't know it, and need not serve the revision that it should then
-// assume.
+// judgeMissingVersion judges requests without a version header in a session. A server without
+// sessions does not know the negotiated version, and need not support the default one.
 func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() != "POST":

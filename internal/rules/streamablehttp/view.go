@@ -21,28 +21,28 @@ const (
 	jsonType      = "application/json"
 )
 
-// view is what the rules of the package know of a whole transcript.
+// view is the rules' data about a whole transcript.
 type view struct {
 	s        *rules.Session
 	revision spec.Revision
 	all      []*exchange
 	byNumber map[int]*exchange
 	sessions *sessions
-	ids      map[string]map[string]*exchange // by session and event id, the stream that brought it first
+	ids      map[string]map[string]*exchange // by session and event id: the stream that delivered it first
 	origins  map[*exchange]*exchange
-	accepted map[string]map[string]bool // media types by what Accept says
-	end      time.Duration              // of the transcript
-	host     string                     // of the server, by which the client knows it
-	// initialized is the position at which the client sent it, or -1.
+	accepted map[string]map[string]bool // media types by the value of Accept
+	end      time.Duration              // the time of the last event
+	host     string                     // of the server, as the client addresses it
+	// initialized is the position at which the client sent notifications/initialized, or -1.
 	initialized int
 }
 
-// exchange is an HTTP exchange and what it means.
+// exchange is an HTTP exchange with what the rules derive from it.
 type exchange struct {
 	*transcript.Exchange
-	requests []*rules.Request // in its body
-	pieces   []piece          // of its event stream
-	session  string           // that it names, or, of initialize, that it is given
+	requests []*rules.Request // in the request body
+	pieces   []piece          // of the event stream
+	session  string           // the session that it names or, for initialize, that the server assigns
 	flaws    flaw
 }
 
@@ -65,7 +65,7 @@ func newView(s *rules.Session) *view {
 	}
 	for _, known := range s.Exchanges().All() {
 		if known.Request == nil || known.Request.Head == nil || known.Sent != nil && known.Sent.Frame == nil {
-			continue // nothing can be said of an answer without its question
+			continue // a response without its request can't be judged
 		}
 		x := &exchange{Exchange: known, requests: s.Posted(known)}
 		for _, e := range known.Body {
@@ -96,7 +96,7 @@ func newView(s *rules.Session) *view {
 	return v
 }
 
-// index finds the stream that each event id came on first.
+// index finds the stream on which each event id came first.
 func (v *view) index() {
 	for _, x := range v.all {
 		if v.ids[x.session] == nil {
@@ -110,7 +110,7 @@ func (v *view) index() {
 	}
 }
 
-// sortPieces puts the pieces of all streams in the order in which they came.
+// sortPieces returns the pieces of all streams in the order in which they came.
 func (v *view) sortPieces() []piece {
 	var out []piece
 	for _, x := range v.all {
@@ -148,8 +148,8 @@ func (x *exchange) hasInitialize() bool {
 	return false
 }
 
-// isPlainInitialize reports whether the body has an initialize request that lacks
-// nothing: a server may take another one for a request before the handshake.
+// isPlainInitialize reports whether the body has a complete initialize request. A server may take
+// an incomplete one for a request before the handshake.
 func (x *exchange) isPlainInitialize() bool {
 	for _, req := range x.requests {
 		params := req.Message.Params()
@@ -163,25 +163,25 @@ func (x *exchange) isPlainInitialize() bool {
 	return false
 }
 
-// isPost reports whether it is a POST with a body that is flawless and legal.
+// isPost reports whether it is a POST with a valid and legal body.
 func (x *exchange) isPost() bool {
 	return x.Method() == "POST" && x.Sent != nil && x.flaws&badBody == 0
 }
 
-// lastID returns the event id from which the exchange resumes a stream.
+// lastID returns the event id after which the exchange resumes a stream.
 func (x *exchange) lastID() (string, bool) {
 	head := x.RequestHead()
 	return head.Get(lastEventID), head.Has(lastEventID)
 }
 
-// isResumption reports whether the client resumes a stream by the exchange.
+// isResumption reports whether the exchange resumes a stream.
 func (x *exchange) isResumption() bool {
 	_, ok := x.lastID()
 	return ok
 }
 
-// origin returns the exchange whose stream x goes on with: x itself, unless it
-// resumes another; nil where nobody knows which.
+// origin returns the exchange whose stream x resumes, or x itself if it resumes none; nil if the
+// stream is unknown.
 func (v *view) origin(x *exchange) *exchange {
 	id, resumes := x.lastID()
 	if !resumes {
@@ -211,8 +211,8 @@ func (x *exchange) open(at int) bool {
 	return x.isStreamOpened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
-// servedAfter reports whether the server took something of the session of x that
-// was sent after the response to x.
+// servedAfter reports whether the server served a POST of the session of x that was sent after
+// the response to x.
 func (v *view) servedAfter(x *exchange) bool {
 	for _, y := range v.all {
 		if x.Response != nil && y.Request.Seq > x.Response.Seq && y.session == x.session && y.Method() == "POST" && y.Succeeded() {
@@ -243,7 +243,7 @@ func (x *exchange) errorIn() *wire.Message {
 	return nil
 }
 
-// describeStatus says which status came, and with what.
+// describeStatus describes the status and body of the response.
 func (x *exchange) describeStatus() string {
 	if x.Response == nil {
 		return "nothing: " + rules.Excerpt(x.End.Detail)
@@ -260,7 +260,7 @@ func (x *exchange) describeStatus() string {
 	return text
 }
 
-// describeSeen says the same behind what was sent.
+// describeSeen describes the request method and the response.
 func (x *exchange) describeSeen() string { return x.Method() + " answered with " + x.describeStatus() }
 
 // positionsOf returns the positions of events, in their order.
@@ -270,11 +270,11 @@ func positionsOf(events ...*transcript.Event) []int {
 	return slices.Compact(at)
 }
 
-// at returns the positions that show the exchange.
+// at returns the positions of the request and the response head.
 func (x *exchange) at() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isBarringStatus reports whether a status may have reasons that no requirement here is
-// about: credentials, load, something in between.
+// isBarringStatus reports whether a status may have reasons that no requirement here covers:
+// credentials, load, or a proxy.
 func isBarringStatus(status int) bool {
 	switch status {
 	case 0, 401, 407, 421, 429, 502, 503, 504:

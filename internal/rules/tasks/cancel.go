@@ -40,8 +40,8 @@ func cancelRules() []rules.Rule {
 	}}
 }
 
-// judgeCancelTerminal judges a tasks/cancel that was sent when the task was
-// known to be over. One that is gone is refused with the same code.
+// judgeCancelTerminal judges a tasks/cancel that was sent when the task was known to have ended.
+// A task that no longer exists is refused with the same code.
 func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporter) {
 	end := t.terminalObservation()
 	if end == nil || end.event.Seq > q.asked.Event.Seq {
@@ -66,11 +66,11 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 	}
 }
 
-// judgeCancel judges the first tasks/cancel that had a result, and what is
-// seen of the task from then on. It reports whether the task stayed cancelled.
+// judgeCancel judges the first successful tasks/cancel and the later observations of the task. It
+// reports whether the task stayed cancelled.
 func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if end := t.terminalObservation(); end != nil && end.event.Seq < q.asked.Event.Seq {
-		return false // it should have been refused
+		return false // tasks/cancel should have been refused
 	}
 	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
 	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); isKnownStatus(status) && status != cancelled {
@@ -104,9 +104,9 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 	return true
 }
 
-// isPastCancellation reports whether the task was asked for when its execution would have
-// ended by itself, as the same call without a task shows it. Without times that
-// is taken to be so.
+// isPastCancellation reports whether the observation was requested after the time at which the
+// task's execution would have ended by itself, estimated by an equal call without a task. In a
+// transcript without times it returns true.
 func (l *ledger) isPastCancellation(t *task, v *observation) bool {
 	if v.event.At == 0 {
 		return true
@@ -118,12 +118,11 @@ func (l *ledger) isPastCancellation(t *task, v *observation) bool {
 	return takes > 0 && v.query.asked.Event.At >= t.call.event.At+takes
 }
 
-// stopTime is how long the execution of a cancelled task may take to notice.
+// stopTime is how long the execution of a cancelled task may take to stop.
 const stopTime = 100 * time.Millisecond
 
-// judgeStops looks for signs of an execution that goes on. Progress has to stop
-// for another reason, too, which has a rule of its own: where there is some, the
-// attempt to stop can't be said to have been made.
+// judgeStops looks for signs that the execution continues. Another rule judges progress after the
+// end; if there is any, the attempt to stop counts as failed too.
 func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	ran, waited := false, false
 	for _, e := range l.progress(t) {
@@ -154,13 +153,13 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// isLaterThanStop reports whether what the execution said came so long after its
-// cancellation was answered that it has not stopped.
+// isLaterThanStop reports whether an event came so long after the response to tasks/cancel that
+// the execution has not stopped.
 func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 	return e.Seq > q.event.Seq && (e.At-q.event.At > stopTime || e.At == 0 && l.hasExchangeBetween(q.event, e))
 }
 
-// progress returns the events of progress on the task.
+// progress returns the progress notifications of the task.
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
@@ -171,8 +170,8 @@ func (l *ledger) progress(t *task) []*transcript.Event {
 	return out
 }
 
-// signsOfLife are the messages of a running execution: those that name the task, but
-// for progress, and but for those that take back what it had asked.
+// signsOfLife returns the messages of a running execution: log messages and server requests that
+// name the task.
 func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
@@ -194,8 +193,8 @@ func namesTask(m *wire.Message, t *task) bool {
 	return ok && id == t.id
 }
 
-// judgeTakenBack looks at tasks whose call was taken back by a notification
-// when it had been answered. The rule is the client's, so the server is warned.
+// judgeTakenBack judges tasks whose call was cancelled by a notification after its response. The
+// requirement binds the client, so the server gets at most a warning.
 func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return

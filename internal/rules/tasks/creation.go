@@ -60,7 +60,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
 			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
-				d.Weight = verdict.AtMostWarning // it may not have been accepted
+				d.Weight = verdict.AtMostWarning // the task may not have been accepted
 			}
 			out.Deviates(d)
 		}
@@ -91,8 +91,8 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	l.judgeImmediate(c, out)
 }
 
-// isOvertaken reports whether the server told of the task before it answered the
-// call: the answer then shows what it has come to, not how it began.
+// isOvertaken reports whether the server showed the task before it answered the call. The
+// response may then have a later state of the task.
 func (c *call) isOvertaken() bool {
 	return c.task != nil && c.task.sights[0].event.Seq < c.event.Seq
 }
@@ -107,14 +107,14 @@ func (l *ledger) becomesTaskWithTTL(c *call) bool {
 	return false
 }
 
-// slowCall is how long a call must take for it to be seen whether its task
-// was created before or after the work was done.
+// slowCall is how long a call must take to distinguish a task created before the work from one
+// created after it.
 const slowCall = 250 * time.Millisecond
 
-// judgeImmediate compares the time that the same call takes without a task.
-// Late is what took nearly as long, and was over when it was first asked for,
-// where a request that was made behind it had its answer long before: else the
-// whole server, or the machine, may have been busy with something else.
+// judgeImmediate compares the response time with that of an equal call without a task. A task was
+// created late if its creation took nearly as long, if the task had ended by the first query, and
+// if a request sent after the call was answered long before it. Otherwise the whole server or the
+// machine may have been busy.
 func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	plain := l.plainTime(c)
 	if plain < slowCall || c.task == nil {
@@ -142,15 +142,15 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	}
 }
 
-// isOvertakenBy reports whether a request that was made behind the call was answered
-// so long before it.
+// isOvertakenBy reports whether a request sent after the call was answered earlier by at least
+// this time.
 func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq >= c.asked.Event.Seq && req != c.asked && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
 	})
 }
 
-// plainTime returns the shortest time that the same call took without a task.
+// plainTime returns the shortest time that an equal call took without a task.
 func (l *ledger) plainTime(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.calls {
@@ -190,12 +190,11 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 	}
 }
 
-// fewCharacters is the length of ids that a client could guess by trying all.
+// fewCharacters is the length of ids that a client could guess by brute force.
 const fewCharacters = 4
 
-// judgeEntropy looks at the ids of two tasks that were created one after the
-// other. Where the server knows its clients, ids may be guessed, and that can't
-// be seen; so this warns at most.
+// judgeEntropy compares the ids of two tasks created in succession. Guessable ids are permitted
+// if the server authenticates its clients, which is not visible, so this is at most a warning.
 func judgeEntropy(a, b *call, out *rules.Reporter) {
 	d := verdict.Deviation{
 		Requirement: idEntropy,
@@ -216,15 +215,14 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 	}
 }
 
-// Bounds on what is taken for a counter or a time.
+// Bounds on ids that count as a counter or a time.
 const (
-	longestCounted = 24        // an id, in characters
-	longestNumber  = 16        // the number in it, in digits
-	widestStep     = 1_000_000 // from one to the next
+	longestCounted = 24        // length of an id, in characters
+	longestNumber  = 16        // length of the number in it, in digits
+	widestStep     = 1_000_000 // maximum difference between two ids
 )
 
-// doCountUp reports whether two ids are the same but for a number at their end
-// that grows a little.
+// doCountUp reports whether two ids differ only in a number at their end that grows a little.
 func doCountUp(a, b string) bool {
 	if len(a) > longestCounted || len(b) > longestCounted {
 		return false
@@ -239,7 +237,7 @@ func doCountUp(a, b string) bool {
 	return n > m && n-m < widestStep
 }
 
-// splitNumber splits a text before the digits at its end.
+// splitNumber splits off the digits at the end of s.
 func splitNumber(s string) (head, digits string) {
 	head = strings.TrimRight(s, "0123456789")
 	return head, s[len(head):]

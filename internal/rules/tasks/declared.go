@@ -40,8 +40,8 @@ func declarationRules() []rules.Rule {
 	}
 }
 
-// judgeCapability is mild with booleans where the page speaks of boolean
-// properties, which contradicts its examples and the schema.
+// judgeCapability is lenient with booleans where the specification page calls a property boolean,
+// contrary to its examples and the schema.
 func judgeCapability(l *ledger, out *rules.Reporter) {
 	root := wire.At(l.s.ServerCapabilities, "/tasks")
 	if root == nil {
@@ -114,7 +114,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 	}
 }
 
-// judgeUndeclared looks at calls to servers that do not run them as tasks.
+// judgeUndeclared judges the task support of servers that do not declare it.
 func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	switch {
 	case c.reply == nil:
@@ -145,8 +145,8 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	}
 }
 
-// runsPlainly reports whether the same call has a result before and after it,
-// where it is no task; then it is the task member that it was refused for.
+// runsPlainly reports whether equal calls without a task succeed before and after it. The refusal
+// is then due to the task member.
 func (l *ledger) runsPlainly(c *call) bool {
 	var before, behind bool
 	for _, o := range l.calls {
@@ -162,8 +162,8 @@ func (l *ledger) runsPlainly(c *call) bool {
 	return before && behind
 }
 
-// judgeExhaustive looks for tasks in the answers to other requests than tool
-// calls, which the capability has no place for.
+// judgeExhaustive looks for tasks in responses to requests other than tool calls, which the
+// capability does not cover.
 func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 	switch req.Message.Method {
 	case spec.MethodToolsCall, spec.MethodInitialize:
@@ -186,8 +186,8 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 	out.CameUp(requestsExhaustive)
 }
 
-// judgeOperation judges tasks/list and tasks/cancel. Plain says that nothing
-// about the request is a reason to refuse it.
+// judgeOperation judges tasks/list and tasks/cancel. plain is set if the request itself gives no
+// reason to refuse it.
 func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, plain bool, out *rules.Reporter) {
 	code, _ := q.code()
 	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}

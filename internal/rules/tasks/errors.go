@@ -37,9 +37,8 @@ func errorRules() []rules.Rule {
 	}}
 }
 
-// judgeUnknown judges the answer to an id that the server never spoke of. In
-// this conversation, that is: a result that is about this very id may well be
-// right, unless the id is none.
+// judgeUnknown judges the response to an id that the server never sent in this conversation. A
+// result for exactly this id may be right, because the task may be older.
 func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return
@@ -62,7 +61,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	case isError:
 		d.Summary = "The server refuses an invalid taskId, but not with -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
-			d.Weight = verdict.AtMostWarning // the request has no shape, or it may be the error of a task from before
+			d.Weight = verdict.AtMostWarning // the request is malformed, or the error may be that of an older task
 		}
 		out.Deviates(d)
 	case q.succeeded() && (none || q.method != spec.MethodTasksResult && answered != q.id):
@@ -71,8 +70,8 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// knownTask is a request about a task that there is, or else any other that
-// shows that the server serves requests.
+// knownTask returns the control: a request about an existing task, or else any request that shows
+// that the server serves requests.
 func (l *ledger) knownTask() rules.Control {
 	return rules.Control{
 		What: "a request about a task that exists", ByName: true,
@@ -85,7 +84,7 @@ func (l *ledger) knownTask() rules.Control {
 	}
 }
 
-// isTaskKnown reports whether the server spoke of the id otherwise than in answer to q.
+// isTaskKnown reports whether the server sent the id other than in response to q.
 func (l *ledger) isTaskKnown(id string, q *taskRequest) bool {
 	t := l.byID[id]
 	if t == nil {

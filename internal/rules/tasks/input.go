@@ -38,7 +38,7 @@ func inputRules() []rules.Rule {
 	}}
 }
 
-// judgePosed judges a request of the server as long as it has no reply.
+// judgePosed judges a request of the server by the observations of its task until the response.
 func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(wire.At(p.Message.Params(), relatedTask))
 	if !isText {
@@ -72,14 +72,13 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// isRequestedBy reports whether the sight was asked for and had while p was open.
+// isRequestedBy reports whether the observation was requested and received while p was open.
 func isRequestedBy(v *observation, p *transcript.Request) bool {
 	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
-// judgeUnnamed judges a request that names no task, if it can only belong to
-// one: a task needs input while nothing else is going on, and needs it no more
-// than this.
+// judgeUnnamed judges a request that names no task, if it can only belong to a task: one needs
+// input while nothing else is in progress and no other server request is open.
 func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	if p.Message.Method == spec.MethodRootsList || l.hasRunningTask(p) {
 		return
@@ -105,8 +104,8 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// hasRunningTask reports whether a request of the client was pending when p came, from which
-// the server may have had a reason to ask.
+// hasRunningTask reports whether a client request was pending when p came that may be the reason
+// for p.
 func (l *ledger) hasRunningTask(p *transcript.Request) bool {
 	for _, req := range l.s.ClientRequests() {
 		switch req.Message.Method {
@@ -120,19 +119,19 @@ func (l *ledger) hasRunningTask(p *transcript.Request) bool {
 	return false
 }
 
-// isTaskOf reports whether the request was answered with a task while p was open:
-// what it had the server ask is what that task asks. Over HTTP a task may ask
-// on one stream before another one tells that it was created.
+// isTaskOf reports whether the request was answered with a task while p was open, so that p
+// belongs to that task. Over HTTP, a task's request may come on one stream before another stream
+// shows its creation.
 func (l *ledger) isTaskOf(req *rules.Request, p *transcript.Request) bool {
 	return slices.ContainsFunc(l.calls, func(c *call) bool {
 		return c.asked == req && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 	})
 }
 
-// leaveTime is how long a task may take to go on when it has its input.
+// leaveTime is how long a task may take to continue after its input.
 const leaveTime = time.Second
 
-// judgeLeft looks for tasks that need input when all they asked was answered.
+// judgeLeft looks for tasks that stay in input_required after all their requests were answered.
 func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event
@@ -140,7 +139,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 		id, _ := wire.Text(wire.At(p.Message.Params(), relatedTask))
 		switch m := p.Response(); {
 		case m == nil && (id == t.id || id == ""):
-			return // it may be the task's, and still be open
+			return // it may be the task's, and still open
 		case id == t.id && (last == nil || m.Event.Seq > reply.Seq):
 			last, reply = p, m.Event
 		}
@@ -149,7 +148,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 		return
 	}
 	if mode, _ := wire.Text(wire.At(last.Message.Params(), "/mode")); mode == "url" {
-		return // what a page asks of the user may take longer than the answer
+		return // the user may need longer on the page than the response
 	}
 	for _, v := range t.sights {
 		switch {

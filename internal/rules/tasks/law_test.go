@@ -20,9 +20,8 @@ import (
 
 type object = map[string]any
 
-// world is a server that keeps the rules, and a client that asks it for this
-// and that. The server takes requests in any order, and its answers overtake
-// each other.
+// world is a conforming server with a client that sends it random requests. The server takes
+// requests in any order, and its responses may overtake each other.
 type world struct {
 	t       *rapid.T
 	lines   []string
@@ -31,7 +30,7 @@ type world struct {
 	posed   int
 	tasks   []*taskOf
 	pending []*isRequestedBy
-	ready   []string // answers that were computed and not sent yet
+	ready   []string // responses that are ready to be sent
 	cursors []string
 }
 
@@ -40,7 +39,7 @@ type taskOf struct {
 	request           int
 	created, updated  time.Duration
 	failing, gone     bool
-	posed             int // the request that it waits for, 0 for none
+	posed             int // the request for which it waits, 0 if there is none
 }
 
 type isRequestedBy struct {
@@ -112,7 +111,7 @@ func result(failing bool) object {
 	return o
 }
 
-// take computes the answer to a request, and reports whether there is one yet.
+// take produces the response to a request, and reports whether it is available yet.
 func (w *world) take(a *isRequestedBy) bool {
 	answer := object{"id": a.id}
 	refuse := func(code int) { answer["error"] = object{"code": code, "message": "That can't be done"} }
@@ -125,7 +124,7 @@ func (w *world) take(a *isRequestedBy) bool {
 			t.token = meta["progressToken"].(string)
 		}
 		answer["result"] = object{"task": w.show(t)}
-		w.say("<", answer) // at once, so that nothing is heard of a task before it
+		w.say("<", answer) // sent at once, so that no message about the task comes before it
 		w.tasks = append(w.tasks, t)
 		return true
 	case a.method == "tools/call":
@@ -162,7 +161,7 @@ func (w *world) take(a *isRequestedBy) bool {
 	return true
 }
 
-// list answers with pages of two; a cursor is the number of tasks before it.
+// list responds with pages of two tasks; a cursor is the number of tasks before it.
 func (w *world) list(a *isRequestedBy, answer object) {
 	from := 0
 	if cursor, ok := a.params["cursor"].(string); ok {
@@ -185,7 +184,7 @@ func (w *world) list(a *isRequestedBy, answer object) {
 	answer["result"] = r
 }
 
-// work lets a task go on.
+// work advances a task.
 func (w *world) work(t *taskOf) {
 	switch choice := rapid.IntRange(0, 4).Draw(w.t, "work"); {
 	case t.over() || t.posed > 0:
@@ -203,7 +202,7 @@ func (w *world) work(t *taskOf) {
 	}
 }
 
-// step does one thing on either side.
+// step performs one action of the client or the server.
 func (w *world) step() {
 	w.now += time.Duration(rapid.IntRange(0, 4).Draw(w.t, "ms")) * time.Millisecond
 	w.lines = append(w.lines, "! at "+w.now.String())
@@ -259,7 +258,7 @@ func (w *world) step() {
 	w.serve()
 }
 
-// serve takes some requests, sends some answers, and works on some tasks.
+// serve takes some requests, sends some responses, and advances some tasks.
 func (w *world) serve() {
 	for range rapid.IntRange(0, 3).Draw(w.t, "served") {
 		if n := len(w.pending); n > 0 {
@@ -282,8 +281,8 @@ func (w *world) serve() {
 	}
 }
 
-// Whatever a server that keeps the rules says, and in whatever order its
-// answers come, there is nothing to find.
+// A conforming server has no findings, whatever it sends and in whatever order its responses
+// come.
 func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 	const head = `
 > {"jsonrpc":"2.0","id":"hello","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{"elicitation":{}},"clientInfo":{"name":"c","version":"1"}}}
@@ -293,7 +292,7 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 < {"jsonrpc":"2.0","id":"tools","result":{"tools":[{"name":"work","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}},{"name":"fail","inputSchema":{"type":"object"},"execution":{"taskSupport":"optional"}}]}}
 `
 	seen := map[string]bool{}
-	rapid.Check(t, func(t *rapid.T) {
+	keepsTheRules := func(t *rapid.T) {
 		w := &world{t: t}
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			w.step()
@@ -317,10 +316,16 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 				}
 			}
 		}
-	})
-	for _, id := range []string{"tasks.terminal-is-final", "tasks.cancelled-stays", "tasks.result-blocks", "tasks.list-includes-gettable", "tasks.input-required-status", "progress.task-stops-at-terminal"} {
-		if !seen[id] {
-			t.Errorf("%s never came up", id)
+	}
+	required := []string{"tasks.terminal-is-final", "tasks.cancelled-stays", "tasks.result-blocks", "tasks.list-includes-gettable", "tasks.input-required-status", "progress.task-stops-at-terminal"}
+	neverSeen := func() []string {
+		return slices.DeleteFunc(slices.Clone(required), func(id string) bool { return seen[id] })
+	}
+	// One check rarely misses a requirement by chance, ten never do.
+	for range 10 {
+		if rapid.Check(t, keepsTheRules); t.Failed() || len(neverSeen()) == 0 {
+			return
 		}
 	}
+	t.Errorf("never came up: %s", strings.Join(neverSeen(), ", "))
 }

@@ -11,44 +11,44 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A ledger holds what a conversation shows about tasks.
+// A ledger is what a conversation shows about tasks.
 type ledger struct {
 	s     *rules.Session
 	calls []*call
-	tasks []*task // in the order in which they were first spoken of
+	tasks []*task // in the order of their first mention
 	byID  map[string]*task
-	// notes are the server's notifications that may have to do with tasks.
+	// notes are the server's notifications that may concern tasks.
 	notes []*transcript.Message
-	// answered are the client's requests about tasks that have an answer.
+	// answered are the client's requests about tasks that have a response.
 	answered []*taskRequest
-	odd      *transcript.Event // the first call that may be refused for its form, and is not looked at
+	odd      *transcript.Event // the first call that may be refused as malformed, and is not judged
 	listings []listing
 }
 
-// call is a request for tools/call.
+// call is a tools/call request.
 type call struct {
 	asked     *rules.Request
-	reply     *wire.Message     // the first answer; nil while there is none
-	event     *transcript.Event // in which it came
+	reply     *wire.Message     // the first response; nil if there is none
+	event     *transcript.Event // the event of the response
 	name      string
-	arguments string // in one form, so that they can be compared
-	asTask    bool   // the client asked for a task, as the specification has it
-	task      *task  // that was created; nil if none
+	arguments string // in canonical form, for comparison
+	asTask    bool   // the client requested a task in the specified form
+	task      *task  // the created task; nil if none
 }
 
 // task is a task of the server.
 type task struct {
 	id     string
-	call   *call // that created it; nil where that was not seen
+	call   *call // the call that created it; nil if that was not seen
 	token  jsontext.Value
 	sights []*observation
-	twice  bool // several tasks have this id: nothing can be said of one
+	twice  bool // several tasks have this id, so none of them can be judged
 }
 
-// observation is a state of a task as the server showed it.
+// observation is a state of a task in a message of the server.
 type observation struct {
 	event  *transcript.Event
-	query  *taskRequest // it is answered by; nil for a creation and for a notification
+	query  *taskRequest // the request that it responds to; nil for a creation or a notification
 	object jsontext.Value
 	status string
 }
@@ -59,15 +59,15 @@ type taskRequest struct {
 	reply  *wire.Message
 	event  *transcript.Event
 	method string
-	id     string // the taskId, if it is a text
-	named  bool   // the taskId is a text
+	id     string // the taskId, if it is a string
+	named  bool   // the taskId is a string
 }
 
 func (q *taskRequest) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
 
 func (q *taskRequest) code() (int64, bool) { return q.reply.ErrorCode() }
 
-// at returns the positions of the request and its answer.
+// at returns the positions of the request and its response.
 func (q *taskRequest) at() []int { return rules.At(q.asked.Event, q.event) }
 
 func (c *call) succeeded() bool {
@@ -111,7 +111,7 @@ func (l *ledger) handlers() rules.Handlers {
 	}
 }
 
-// read puts together what was said.
+// read collects the messages about tasks.
 func (l *ledger) read(s *rules.Session) {
 	l.s, l.byID = s, map[string]*task{}
 	for _, req := range s.ClientRequests() {
@@ -164,7 +164,7 @@ func (l *ledger) readCall(req *rules.Request) {
 	c.task.call, c.task.token = c, wire.At(params, "/_meta/progressToken")
 }
 
-// createdTask returns the task of a CreateTaskResult, nil where m is none.
+// createdTask returns the task of a CreateTaskResult, nil if m is not one.
 func createdTask(m *wire.Message) jsontext.Value {
 	if m.IsError() || wire.At(m.Result(), "/content") != nil {
 		return nil
@@ -175,8 +175,7 @@ func createdTask(m *wire.Message) jsontext.Value {
 	return nil
 }
 
-// isTaskCall reports whether params ask for a task in the way that the
-// specification has.
+// isTaskCall reports whether params request a task in the specified form.
 func isTaskCall(params jsontext.Value) bool {
 	ttl := wire.At(params, "/task/ttl")
 	return wire.At(params, "/task").Kind() == '{' && (ttl == nil || ttl.Kind() == '0')
@@ -207,7 +206,7 @@ func (l *ledger) readQuery(req *rules.Request) {
 	}
 }
 
-// noteObservation notes a state of a task that the server showed.
+// noteObservation records a state of a task.
 func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *taskRequest, object jsontext.Value) {
 	if !ok {
 		return
@@ -222,8 +221,8 @@ func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *tas
 	t.sights = append(t.sights, &observation{e, q, object, status})
 }
 
-// isAfter reports whether the sight was certainly taken after event e: it was
-// asked for after e had come, or a whole exchange lies between the two.
+// isAfter reports whether the observation was certainly made after event e: it was requested
+// after e, or a whole exchange lies between the two.
 func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	if v.query != nil {
 		return v.query.asked.Event.Seq > e.Seq
@@ -231,9 +230,8 @@ func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	return l.hasExchangeBetween(e, v.event)
 }
 
-// hasExchangeBetween reports whether a request that was sent after the one event was
-// answered before the other. Over HTTP, what comes on one stream may have been
-// overtaken by what comes on another.
+// hasExchangeBetween reports whether a request sent after the event from was answered before the
+// event to. Over HTTP, events on different streams have no order.
 func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
@@ -243,8 +241,8 @@ func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	})
 }
 
-// queries returns the answered requests of a method about the task, in the
-// order in which they were sent.
+// queries returns the answered requests of a method about the task, in the order in which they
+// were sent.
 func (l *ledger) queries(method string, t *task) []*taskRequest {
 	var out []*taskRequest
 	for _, q := range l.answered {
@@ -265,7 +263,7 @@ func (l *ledger) cancelledBy(t *task) *taskRequest {
 	return nil
 }
 
-// terminalObservation returns the first sight of the task in a terminal status.
+// terminalObservation returns the first observation of the task in a terminal status.
 func (t *task) terminalObservation() *observation {
 	for _, v := range t.sights {
 		if isTerminal(v.status) {
@@ -275,8 +273,7 @@ func (t *task) terminalObservation() *observation {
 	return nil
 }
 
-// canonical returns a JSON value in one form; arguments that are absent are
-// those of an empty object.
+// canonical returns a JSON value in canonical form; absent arguments equal an empty object.
 func canonical(v jsontext.Value) string {
 	if v == nil {
 		return "{}"

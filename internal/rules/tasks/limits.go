@@ -39,10 +39,9 @@ func limitRules() []rules.Rule {
 	}
 }
 
-// judgePolling compares how tasks/get is answered with how other requests are:
-// a server that streams all answers may not be able to do otherwise, and one
-// that streams what takes it long polls plainly as soon as it is quick. A
-// stream that brought something beside the answer was needed.
+// judgePolling compares the responses to tasks/get with those to other requests. A server that
+// streams every response may be unable to do otherwise, and one that streams slow responses sends
+// fast ones plainly. A stream with more than the response was necessary.
 func judgePolling(l *ledger, out *rules.Reporter) {
 	if l.s.Transport != spec.StreamableHTTP {
 		return
@@ -73,8 +72,8 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 	})
 }
 
-// firstPlainResponse returns an answer of the server to something else than
-// tasks/get that came without a stream, nil where there is none.
+// firstPlainResponse returns the event of a response that came without a stream, to a request
+// other than tasks/get; nil if there is none.
 func (l *ledger) firstPlainResponse() *transcript.Event {
 	for _, req := range l.s.ClientRequests() {
 		if len(req.Responses) == 0 || req.Message.Method == spec.MethodTasksGet {
@@ -90,8 +89,8 @@ func (l *ledger) firstPlainResponse() *transcript.Event {
 // endless is longer than any server needs to keep a task.
 const endless = 50 * 365 * 24 * time.Hour
 
-// judgeTTL judges what became of the wish to have a task kept for ever. That
-// null stands for no limit is the schema's own, so there is no more than a note.
+// judgeTTL judges the response to a request to keep a task for decades. The schema defines null
+// as no limit, so a deviation is only noted.
 func judgeTTL(c *call, out *rules.Reporter) {
 	wanted, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
 	if !ok || wanted < endless.Milliseconds() {

@@ -43,8 +43,8 @@ func listRules() []rules.Rule {
 	}}
 }
 
-// judgeCursor judges the answer to a cursor that the server gives out nowhere
-// in the conversation. An empty one is left alone: some clients mean the beginning by it.
+// judgeCursor judges the response to a cursor that the server never returned in the conversation.
+// It skips an empty cursor, because some clients use it for the first page.
 func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
 	raw := wire.At(q.asked.Message.Params(), "/cursor")
 	cursor, isText := wire.Text(raw)
@@ -70,13 +70,13 @@ func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
 	}
 }
 
-// walk is a list of tasks from its beginning to its end.
+// walk is a complete walk through the list of tasks.
 type walk struct {
 	pages []*taskRequest
-	has   map[string]bool // the ids listed
+	has   map[string]bool // the listed ids
 }
 
-// walks returns the walks that came to the end of the list.
+// walks returns the walks that reached the end of the list.
 func (l *ledger) walks() []walk {
 	var out []walk
 	for i, q := range l.answered {
@@ -108,7 +108,7 @@ func (w *walk) add(page *taskRequest) {
 	}
 }
 
-// cursorOf returns the cursor to the next page, nil where there is none.
+// cursorOf returns the cursor of the next page, nil if there is none.
 func cursorOf(page *taskRequest) jsontext.Value {
 	next := wire.At(page.reply.Result(), "/nextCursor")
 	if next.Kind() == 'n' {
@@ -117,7 +117,7 @@ func cursorOf(page *taskRequest) jsontext.Value {
 	return next
 }
 
-// nextPage returns the next page, that was asked for when the one had come.
+// nextPage returns the next page, requested after this page came.
 func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *taskRequest {
 	for _, q := range all {
 		if q.method == spec.MethodTasksList && q.succeeded() && q.asked.Event.Seq > page.event.Seq &&
@@ -128,8 +128,8 @@ func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *tas
 	return nil
 }
 
-// judgeWalk looks for tasks that can be had after the walk by tasks/get and
-// existed before it, and so are missing.
+// judgeWalk looks for missing tasks: they were created before the walk, and tasks/get returns
+// them after it.
 func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	begin, end := w.pages[0].asked.Event, w.pages[len(w.pages)-1].event
 	var missing, listed []*task
@@ -175,8 +175,8 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// isCutOff reports whether the list stopped in the midst: several tasks are
-// listed, and all others come before them, or all behind.
+// isCutOff reports whether the list stopped early: several tasks are listed, and all missing ones
+// are older, or all are newer.
 func isCutOff(listed, missing []*task) bool {
 	if len(listed) < 2 || len(missing) < 2 {
 		return false

@@ -46,8 +46,8 @@ func messageRules() []rules.Rule {
 	}
 }
 
-// judgeNaming judges a notification that says that it belongs to a task, or
-// does so by its progress token. Of others it is not known.
+// judgeNaming judges a notification that belongs to a task by its metadata or its progress token.
+// Other notifications can't be attributed.
 func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 	params := n.Params()
 	meta := wire.At(params, related)
@@ -74,8 +74,8 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 	}
 }
 
-// owner returns the task whose progress token it is, if it was created before
-// the event, and if no other request has the token.
+// owner returns the task with this progress token, if it was created before the event and no
+// other request has the token.
 func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 	if token == nil {
 		return nil
@@ -139,7 +139,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 			})
 			return
 		}
-		if l.s.Transport == spec.StreamableHTTP { // it may have been on its way on another stream, or not
+		if l.s.Transport == spec.StreamableHTTP { // it may have been in transit on another stream
 			out.Elsewhere(stopsAtTerminal)
 		}
 	}
@@ -148,11 +148,9 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 	}
 }
 
-// isSurelyLater reports whether the server sent the one event after the other. On
-// different streams it did if meanwhile a request was answered that was sent
-// behind the first, then one that was sent behind that answer, and if there was
-// some time for what was on its way. A stream that is new, or resumed, brings
-// what had to wait for it.
+// isSurelyLater reports whether the server sent the event to after the event from. On different
+// streams that is certain after two consecutive round trips and some time for messages in
+// transit. It is not certain on a new or resumed stream, which may deliver older messages.
 func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 	if l.hasExchangeBetween(from, to) {
 		return true

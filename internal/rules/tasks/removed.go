@@ -8,15 +8,15 @@ import (
 
 const removed = "tasks.removed"
 
-// removedRules are on the revision that has made an extension of tasks. Of
-// the methods that the extension does not have either, nothing is left.
+// removedRules returns the rules for the revision that moved tasks into an extension. They cover
+// the methods that the extension does not have.
 func removedRules() []rules.Rule {
 	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if s.Era() != spec.Stateless || !obs.Request.WellFormed {
 			return
 		}
 		if obs.Message.IsError() {
-			// Other codes may be about the metadata that such a request has.
+			// Other codes may be about the metadata of the request.
 			if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeMethodNotFound {
 				out.CameUp(removed)
 			}

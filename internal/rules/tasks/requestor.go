@@ -15,7 +15,7 @@ const (
 	requestorCursor    = "tasks.requestor-cursor-opaque"
 )
 
-// requestorRules are those on a server that creates tasks at the client.
+// requestorRules returns the rules for a server that creates tasks on the client.
 func requestorRules() []rules.Rule {
 	return []rules.Rule{
 		{
@@ -93,7 +93,7 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// isCursorGiven reports whether the client has given out the cursor before the event.
+// isCursorGiven reports whether the client returned the cursor before the event.
 func isCursorGiven(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.ServerRequests() {
 		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&

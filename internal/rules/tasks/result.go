@@ -43,8 +43,7 @@ func resultRules() []rules.Rule {
 	}}
 }
 
-// judgeRelated looks for the task's id in a result of tasks/result; an error
-// has no place for it.
+// judgeRelated looks for the task's id in a result of tasks/result. An error has no place for it.
 func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
@@ -56,7 +55,7 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 	other, mixed := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
 	if ok && mixed && id == other && other != t.id {
-		out.Elsewhere(relatedInResult) // the wrong task was taken
+		out.Elsewhere(relatedInResult) // the server used the wrong task
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -68,8 +67,8 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	})
 }
 
-// judgeBlocks reports whether the task was not seen at work any more when its
-// result had come.
+// judgeBlocks judges whether tasks/result was answered only after the task ended. It reports
+// whether no later observation shows the task as still running.
 func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
 	if q.asked.Cancelled {
 		return false
@@ -86,12 +85,12 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 			At:          rules.At(q.asked.Event, q.event, v.event),
 		}
 		if code, isError := q.code(); isError && code <= -32000 && code > -32100 {
-			d.Weight = verdict.AtMostWarning // the server's own reason, such as too many requests
+			d.Weight = verdict.AtMostWarning // the server may have another reason, such as too many requests
 		}
 		out.Deviates(d)
 		return false
 	}
-	for i := len(t.sights) - 1; i >= 0; i-- { // the newest that was seen before the request
+	for i := len(t.sights) - 1; i >= 0; i-- { // the latest observation before the request
 		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
 			if isKnownStatus(v.status) && !isTerminal(v.status) {
 				out.CameUp(resultBlocks)
@@ -102,7 +101,7 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 	return true
 }
 
-// judgeExact judges what tasks/result gives of a task that is over.
+// judgeExact judges the response to tasks/result for a task that has ended.
 func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 	if t.call == nil {
 		return
@@ -138,8 +137,8 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// steadyCall returns the same call without a task, where it was answered before and
-// after the task's result in the same way; nil where there is none.
+// steadyCall returns an equal call without a task that was answered in the same way before and
+// after the task; nil if there is none.
 func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	var before, behind *call
 	for _, o := range l.calls {
@@ -164,11 +163,11 @@ func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	return before
 }
 
-// isErrorResult returns the isError of a result; none means false.
+// isErrorResult reports whether a result has isError set.
 func isErrorResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
 
-// withoutMeta returns a result in one form without what may differ: metadata, and
-// whether isError is false or not there.
+// withoutMeta returns a result in canonical form, without metadata and without isError if that is
+// false.
 func withoutMeta(result jsontext.Value) string {
 	_, members := wire.Members(result)
 	rest := map[string]jsontext.Value{}
@@ -180,7 +179,7 @@ func withoutMeta(result jsontext.Value) string {
 	return canonical(wire.JSON(rest))
 }
 
-// judgeFailed compares the task's status with the outcome of the call.
+// judgeFailed compares the status of the task with the outcome of its call.
 func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	end := t.terminalObservation()
 	code, isError := q.code()
@@ -204,7 +203,7 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// judgeRepeatable compares answers to tasks/result for a task that is kept.
+// judgeRepeatable compares the responses to tasks/result for a task that is retained.
 func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 	first := all[0]
 	if !first.succeeded() {
@@ -212,7 +211,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 	}
 	for _, q := range all[1:] {
 		if !q.succeeded() && !t.isRetained(q) {
-			continue // it may be gone
+			continue // the task may no longer exist
 		}
 		if q.asked.Event.Seq < first.event.Seq || wire.At(q.asked.Message.Params(), related) != nil {
 			continue

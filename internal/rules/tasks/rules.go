@@ -1,12 +1,10 @@
-// Package tasks holds the rules on tasks, which 2025-11-25 tries out: tool
-// calls that are answered with a task, by which their result can be asked for
-// later.
+// Package tasks holds the rules on tasks, an experimental feature of 2025-11-25: a tool call may
+// be answered with a task, whose result the client fetches later.
 //
-// What tasks went through is put together at the end of a conversation, from
-// all that was said of them (see the ledger). Two things that are said of a
-// task are taken to be in order only where one was asked for after the other
-// had come, as answers may overtake each other. Shapes of tasks, such as the
-// types of their members, are judged by package shapes.
+// The history of each task is reconstructed at the end of a conversation from all messages about
+// it (see the ledger). Responses may overtake each other, so two observations of a task count as
+// ordered only if one was requested after the other had come. Package shapes judges the shape of
+// tasks, such as the types of their members.
 package tasks
 
 import (
@@ -35,8 +33,8 @@ func Rules() []rules.Rule {
 	)
 }
 
-// atEnd makes the start of a rule that looks back at all that was said of
-// tasks. It says nothing of conversations whose handshake was not seen.
+// atEnd returns the start of a rule that judges the ledger at the end. It skips conversations
+// whose handshake was not seen.
 func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	return func() rules.Fold {
 		l := &ledger{}
@@ -51,5 +49,5 @@ func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
 	}
 }
 
-// ledgerKey is that of the ledger, which all rules of the package have in common.
+// ledgerKey is the memo key of the ledger, which all rules of the package share.
 type ledgerKey struct{}

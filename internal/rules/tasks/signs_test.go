@@ -21,7 +21,7 @@ const (
 	shown     = `< {"jsonrpc":"2.0","id":4,"result":{"status":"cancelled",` + state + `}}`
 )
 
-// An execution that reported progress has stopped only if it reports none later.
+// An execution that reported progress counts as stopped only if it reports none later.
 func TestProgressOfCancelledTask(t *testing.T) {
 	progress := func(value string) string {
 		return `< {"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"t","progress":` + value + `,"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"7c9e6679e2d4"}}}}`
@@ -42,7 +42,8 @@ func TestProgressOfCancelledTask(t *testing.T) {
 	}
 }
 
-// A task stays cancelled if it does when its work would have been done.
+// A task counts as staying cancelled only if it is still cancelled at the time when its work
+// would have ended.
 func TestOutlived(t *testing.T) {
 	const stays = "tasks.cancelled-stays"
 	plain := []string{"! at 1s", `> {"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"work"}}`, "! at 2s", `< {"jsonrpc":"2.0","id":5,"result":{"content":[]}}`}

@@ -61,8 +61,8 @@ func statusRules() []rules.Rule {
 	}
 }
 
-// judgeStatus looks for what follows a terminal status. What follows cancelled
-// is the matter of the rule on tasks/cancel.
+// judgeStatus looks for changes after a terminal status. The rule on tasks/cancel judges changes
+// after cancelled.
 func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	for i, v := range t.sights {
 		if i > 0 && isKnownStatus(v.status) && v.status != t.sights[i-1].status {
@@ -107,8 +107,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	}
 }
 
-// judgeTimes compares the times of a task. That a text is no time at all is
-// the matter of its shape.
+// judgeTimes compares the times of a task. The rules on shapes judge strings that are not times.
 func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	var first, last *observation
 	for _, v := range t.sights {
@@ -143,7 +142,7 @@ func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	}
 }
 
-// judgeTime reads one time of a task and reports whether it could be read.
+// judgeTime reads one time of a task, and reports whether that succeeded.
 func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rules.Reporter) (time.Time, bool) {
 	text, isTime := wire.Text(wire.At(v.object, pointer))
 	if !isTime {
@@ -165,8 +164,8 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 	return at, ok
 }
 
-// timeOf reads a time as RFC 3339 has it, which permits small letters and a
-// space in the middle.
+// timeOf parses a time in RFC 3339 form, which permits lower-case letters and a space in the
+// middle.
 func timeOf(v *observation, pointer string) (time.Time, bool) {
 	text, _ := wire.Text(wire.At(v.object, pointer))
 	text = strings.ToUpper(text)
@@ -178,8 +177,8 @@ func timeOf(v *observation, pointer string) (time.Time, bool) {
 	return at, err == nil
 }
 
-// looksLikeDate reports whether a text is a common form of ISO 8601, such as one
-// without an offset; what is no date at all is judged with its shape.
+// looksLikeDate reports whether a string has a common form of ISO 8601, such as one without an
+// offset. The rules on shapes judge other strings.
 func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
 var plainDate = regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
@@ -217,7 +216,7 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 	})
 }
 
-// judgeRelatedIgnored looks at requests that name one task and relate to another.
+// judgeRelatedIgnored judges requests that name one task in params and another in the metadata.
 func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 	other, ok := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
 	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
@@ -241,8 +240,8 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// judgeRetained looks for tasks that are gone before their time. Where the
-// events have no times, none is known to be over.
+// judgeRetained looks for tasks that the server forgot before their ttl ended. In a transcript
+// without times, no ttl counts as over.
 func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
 	if !q.named || t == nil || t.call == nil || t.twice || wire.At(q.asked.Message.Params(), related) != nil || q.asked.Event.Seq < t.call.event.Seq {
@@ -264,7 +263,7 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	}
 }
 
-// isRetained reports whether the task had to be there still when the query was answered.
+// isRetained reports whether the server had to keep the task until the response to the query.
 func (t *task) isRetained(q *taskRequest) bool {
 	if t.call == nil || len(t.sights) == 0 {
 		return false
@@ -278,7 +277,7 @@ func (t *task) isRetained(q *taskRequest) bool {
 	return elapsed > 0 && elapsed.Milliseconds() < milliseconds
 }
 
-// wasCancelled reports whether the task was cancelled, or may have been.
+// wasCancelled reports whether the task was or may have been cancelled.
 func (l *ledger) wasCancelled(t *task) bool {
 	for _, v := range t.sights {
 		if v.status == cancelled {
@@ -311,7 +310,7 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 	})
 }
 
-// judgeNotification judges a status notification whose shape is right.
+// judgeNotification judges a well-formed status notification.
 func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if wire.At(n.Params(), related) != nil {
 		out.Deviates(verdict.Deviation{
@@ -335,10 +334,10 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 		}
 	}
 	if l.odd != nil && l.odd.Seq < n.Event.Seq {
-		return // it may be that of a call that is not looked at
+		return // it may belong to a call that is not judged
 	}
 	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.Event.Seq }) {
-		return // it may be the task of a call that is not answered yet
+		return // it may belong to a call that is not answered yet
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: notificationComplete,

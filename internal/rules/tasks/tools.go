@@ -24,10 +24,10 @@ const (
 	unclear   = ""
 )
 
-// taskSupport is what is known of a tool.
+// taskSupport is the known task support of a tool.
 type taskSupport struct {
 	tasks string // forbidden, optional, required or unclear
-	bare  bool   // its input schema asks for no argument
+	bare  bool   // its input schema requires no argument
 }
 
 func toolRules() []rules.Rule {
@@ -56,7 +56,7 @@ func toolRules() []rules.Rule {
 	}}
 }
 
-// A listing is what one result of tools/list declares on tools.
+// A listing has the task support of the tools in one result of tools/list.
 type listing struct {
 	asked, came int // positions
 	tools       map[string]taskSupport
@@ -80,9 +80,8 @@ func (l *ledger) readTools() {
 	}
 }
 
-// supportFor returns what the called tool said of tasks when it was listed last
-// before the call. It is unclear where the list has changed since, or where
-// the tool was not listed.
+// supportFor returns the task support in the called tool's last listing before the call. It is
+// unclear if the list has changed since, or if the tool was not listed.
 func (l *ledger) supportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
@@ -111,7 +110,7 @@ func supportOf(v []byte) taskSupport {
 	return taskSupport{tasks: unclear}
 }
 
-// judgeForbidden judges a call of a tool that can't be run as a task.
+// judgeForbidden judges a task call of a tool that forbids tasks.
 func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 	if !c.asTask || !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it without a task", func(o *call) bool { return !o.asTask }), toolForbidden) {
 		return
@@ -138,15 +137,15 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 	}
 }
 
-// judgeRequired judges a call of a tool that can only be run as a task. The
-// page has another code elsewhere for receivers that demand tasks.
-// Fits says that there is nothing else for which it could have been refused.
+// judgeRequired judges a plain call of a tool that requires tasks. Another page of the
+// specification has another code for receivers that require tasks. fits is set if there is no
+// other reason to refuse the call.
 func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 	if wire.At(c.asked.Message.Params(), "/task") != nil {
 		return
 	}
 	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
-		return // that may be refused first, whatever the tool
+		return // other arguments may be refused first, whatever the tool
 	}
 	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
 		return
@@ -165,7 +164,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 		out.CameUp(toolRequired)
 		return
 	case !fits && isCode && spec.Code(code) == spec.CodeInternal:
-		return // something else kept it from being looked at, such as too many calls at once
+		return // another problem came first, such as too many calls at once
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
 	case c.succeeded() && string(wire.At(c.reply.Result(), "/isError")) != "true":
@@ -178,26 +177,26 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 	out.Deviates(d)
 }
 
-// sameCall is a call of the same tool with the same arguments.
+// sameCall returns the control: a call of the same tool for which is returns true.
 func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
 		return slices.ContainsFunc(l.calls, func(o *call) bool { return o.asked == req && o.name == c.name && is(o) })
 	}}
 }
 
-// observation returns the answer to the call.
+// observation returns the response to the call.
 func (c *call) observation() *rules.Observation {
 	return &rules.Observation{Event: c.event, Message: c.reply, Request: c.asked}
 }
 
-// runsAsTask reports whether the same call becomes a task elsewhere.
+// runsAsTask reports whether an equal call became a task.
 func (l *ledger) runsAsTask(c *call) bool {
 	return slices.ContainsFunc(l.calls, func(o *call) bool {
 		return o.name == c.name && o.arguments == c.arguments && o.task != nil
 	})
 }
 
-// judgeOptional judges a call of a tool that can be run both ways.
+// judgeOptional judges a call of a tool that permits both forms.
 func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
 	asked := wire.At(c.asked.Message.Params(), "/task") != nil

@@ -17,6 +17,8 @@ const (
 	noResponse     = "cancellation.no-response-after-cancel"
 	progressStops  = "progress.stops-after-cancel"
 	ownRequests    = "cancellation.server-cancels-own-requests"
+	noMessages     = "cancellation.no-messages-after-cancel.stdio"
+	onlyListen     = "cancellation.server-only-subscriptions"
 )
 
 func cancellationRules() []rules.Rule {
@@ -24,7 +26,7 @@ func cancellationRules() []rules.Rule {
 		{
 			ID:           "rule.cancelled-requests",
 			Title:        "a cancelled request is stopped, and gets no response",
-			Requirements: []string{stopProcessing, noResponse, progressStops},
+			Requirements: []string{stopProcessing, noResponse, progressStops, noMessages},
 			Start:        cancelledRequests,
 		},
 		{
@@ -33,25 +35,33 @@ func cancellationRules() []rules.Rule {
 			Requirements: []string{ownRequests},
 			Start:        serverCancellations,
 		},
+		{
+			ID:           "rule.cancellations-of-subscriptions",
+			Title:        "in the stateless era the server cancels nothing but subscriptions",
+			Requirements: []string{onlyListen},
+			Start: rules.Stateless(rules.Fold{
+				OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): judgeStatelessCancellation},
+			}),
+		},
 		disruptionRule(),
 	}
 }
 
-// cancelledRequest is a request that was cancelled while it was in progress, and what
-// happened to it after its cancellation had certainly been read.
+// cancelledRequest is a request that was cancelled while it was in progress. It tracks what
+// happened after the server had certainly read the cancellation.
 type cancelledRequest struct {
 	asked    *rules.Request
 	by       *transcript.Event
 	since    *roundTrips
-	ran      bool // it reported progress before
+	ran      bool // it reported progress before the cancellation
 	progress []*transcript.Event
-	reports  int // how often it reported progress since, read or not
+	reports  int // the number of progress notifications since the cancellation, read or not
 	response *transcript.Event
 	result   bool          // the response is a result
-	failed   *wire.Message // the response, where it says that the request failed
-	crossed  bool          // a response came that may have been on its way
-	blamed   bool          // the response names the cancellation, so it was not
-	fed      bool          // the client answered a question that the server had asked before
+	failed   *wire.Message // the response, if it means that the request failed
+	crossed  bool          // a response came that may have been in transit
+	blamed   bool          // the response names the cancellation, so it was not in transit
+	fed      bool          // the client responded to an earlier request of the server
 }
 
 func cancelledRequests() rules.Fold {
@@ -109,7 +119,7 @@ func cancelledRequests() rules.Fold {
 		}),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			for _, c := range all {
-				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP what comes late may be old, and silence is silence
+				if isOrdered(s) || c.response == nil && len(c.progress) == 0 { // over HTTP late messages may be old, but the absence of messages is certain
 					c.judge(s, last, out)
 				}
 			}
@@ -117,12 +127,16 @@ func cancelledRequests() rules.Fold {
 	}
 }
 
-// cancelledBy returns the request that a cancellation stops, if there is one:
-// not initialize, which can't be cancelled, nor one that is to become a task,
-// for which there is another way.
+// cancelledBy returns the request that a cancellation stops, or nil. It excludes initialize,
+// which can't be cancelled, and task calls, which tasks/cancel stops.
 func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 	all := s.RequestsWithID(wire.IDAt(obs.Message.Params(), "/requestId"))
-	if len(all) != 1 || !s.Began() {
+	if len(all) != 1 || s.Era() == spec.Handshake && !s.Began() {
+		return nil
+	}
+	// Over HTTP, the stateless era cancels by closing the stream. Subscriptions
+	// have rules of their own.
+	if s.Era() == spec.Stateless && (s.Transport != spec.Stdio || all[0].Message.Method == spec.MethodListen) {
 		return nil
 	}
 	req := all[0]
@@ -133,18 +147,21 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 }
 
 func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
-	// One report is that of a step which was under way, if it comes as soon as
-	// such a step ends: whether it does before the answers or behind them is chance.
+	// A single report may come from a step that was in progress, if it comes soon:
+	// whether it comes before or after the later responses is chance.
 	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.runTime() {
 		c.progress = nil
 	}
 	switch {
+	case len(c.progress) > 0 && out.Judges(noMessages):
+		c.judgeMessages(out)
+		return
 	case len(c.progress) > 0 && (c.reports > 1 || c.result):
 		out.Deviates(verdict.Deviation{
 			Requirement: stopProcessing,
 			Summary:     "The server continues to work on a cancelled request.",
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
-			Weight:      verdict.OnlyNote, // nobody but the server knows what can't be cancelled
+			Weight:      verdict.OnlyNote, // only the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
 			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
 		})
@@ -164,9 +181,9 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 	}
 	switch {
 	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
-		// Few servers can break off what is no call, and none has to.
+		// Few servers can interrupt anything but calls, and none has to.
 	case c.blamed && !c.othersSucceed(s):
-		// The tool may have failed by itself, and speak of something else.
+		// The tool may have failed by itself, for a reason with similar words.
 	case c.response != nil:
 		d := verdict.Deviation{
 			Requirement: noResponse,
@@ -181,23 +198,43 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 		if c.fed || !c.isHeeded(s) {
 			d.Summary = "The server answers a cancelled request as if it were not cancelled."
 			d.Permitted += "; a request that can't be cancelled may be answered all the same"
-			d.Weight = verdict.OnlyNote // nobody but the server knows what can't be cancelled
+			d.Weight = verdict.OnlyNote // only the server knows what can't be cancelled
 		}
 		out.Deviates(d)
 	case len(c.progress) == 0 && c.hasStopped(last):
 		out.CameUp(stopProcessing)
 		out.CameUp(progressStops)
 		out.CameUp(noResponse)
+		out.CameUp(noMessages)
+	}
+}
+
+// judgeMessages judges progress after the cancellation in revisions that permit no further
+// messages for the request. Responses are judged separately, because the specification says both
+// that they must not and that they should not come.
+func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
+	out.Deviates(verdict.Deviation{
+		Requirement: noMessages,
+		// The page on cancellation permits servers to ignore what can't be cancelled; only the server
+		// knows what that is.
+		Weight:    verdict.AtMostWarning,
+		Summary:   "The server sends progress of a cancelled request.",
+		Permitted: "nothing more for the request after the server has read the cancellation",
+		Seen:      "progress after two later requests were answered",
+		At:        rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
+	})
+	for _, id := range []string{stopProcessing, progressStops, noResponse} {
+		out.Elsewhere(id)
 	}
 }
 
 // runTime is how long the request ran before it was cancelled.
 func (c *cancelledRequest) runTime() time.Duration { return c.by.At - c.asked.Event.At }
 
-// isHeeded reports whether the answer shows that the cancellation was heeded: the
-// call failed, and says that it was cancelled, or others of the tool succeed.
-// A server that answers as ever may have passed the cancellation over, as it may
-// where the request can't be cancelled.
+// isHeeded reports whether the response shows that the server heeded the cancellation: the call
+// failed, and its error names the cancellation or other calls of the tool succeed. A server that
+// responds as usual may have ignored the cancellation, as it may for a request that can't be
+// cancelled.
 func (c *cancelledRequest) isHeeded(s *rules.Session) bool {
 	if c.failed == nil {
 		return false
@@ -220,8 +257,8 @@ func (c *cancelledRequest) othersSucceed(s *rules.Session) bool {
 	})
 }
 
-// requestCancelled is the code by which the protocol of language servers says
-// that a request was cancelled, and after it some servers here.
+// requestCancelled is the code of the Language Server Protocol for a cancelled request, which
+// some MCP servers use.
 const requestCancelled = -32800
 
 var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
@@ -231,9 +268,8 @@ func isFailure(m *wire.Message) bool {
 	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
 }
 
-// hasStopped reports whether the request was seen to run, and to be silent then for
-// at least as long as it had run. That it was answered when it was cancelled
-// shows neither.
+// hasStopped reports whether the request was seen to run, and was then silent for at least as
+// long as it had run. A response that was sent around the cancellation shows neither.
 func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 	ran := c.runTime()
 	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
@@ -241,8 +277,8 @@ func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 
 // serverCancellations judges which requests the server cancels.
 func serverCancellations() rules.Fold {
-	var replied []*clientReply             // those that may be unread
-	read := map[*transcript.Request]bool{} // requests whose reply was surely read
+	var replied []*clientReply             // replies that the server may not have read yet
+	read := map[*transcript.Request]bool{} // requests whose reply the server has certainly read
 	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			replied = append(replied, &clientReply{obs.ServerRequest, roundTripsSince(obs.Event)})
@@ -261,7 +297,7 @@ func serverCancellations() rules.Fold {
 	})}
 }
 
-// clientReply is an answer of the client, and how far the server has read since.
+// clientReply is a response of the client, with the round trips since.
 type clientReply struct {
 	to    *transcript.Request
 	since *roundTrips
@@ -271,7 +307,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	id := wire.IDAt(obs.Message.Params(), "/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if !id.Present() {
-		if s.Revision() != spec.V20251125 { // there it is a requirement of its own
+		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement for it
 			d.Summary = "The server's cancellation names no request."
 			out.Deviates(d)
 		}
@@ -293,10 +329,34 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 		d.Summary = "The server cancels its request by an id of another type."
 	case len(s.RequestsWithID(id)) > 0:
 		d.Summary = "The server cancels a request of the client."
-	case s.OutputEnded: // never after the end
+	case s.OutputEnded: // not after the end of the output
 		return
 	default:
 		d.Summary = "The server cancels a request that it never sent."
+	}
+	out.Deviates(d)
+}
+
+// judgeStatelessCancellation judges which requests the server cancels in the stateless era: only
+// subscriptions of the client may be.
+func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+		return
+	}
+	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	d := verdict.Deviation{
+		Requirement: onlyListen, Summary: "The server cancels what is not a subscription.",
+		Permitted: "the id of a subscriptions/listen request", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+	}
+	for _, req := range s.ClientRequests() {
+		if req.Message.Method != spec.MethodListen || normalizeToken(req.Message.ID) != normalizeToken(id) {
+			continue
+		}
+		if req.Message.ID.Same(id) {
+			out.CameUp(onlyListen)
+			return
+		}
+		d.Summary, d.Weight = "The server cancels a subscription by an id of another type.", verdict.AtMostWarning
 	}
 	out.Deviates(d)
 }
@@ -311,7 +371,8 @@ func newestWithID(all []*transcript.Request, id wire.ID) *transcript.Request {
 	return nil
 }
 
-// differsInType reports whether the id is one of the server's, but for its type.
+// differsInType reports whether the id equals that of an open server request, apart from its
+// type.
 func differsInType(all []*transcript.Request, id wire.ID) bool {
 	for _, p := range all {
 		if p.Response() == nil && normalizeToken(p.Message.ID) == normalizeToken(id) {

@@ -28,8 +28,7 @@ func disruptionRule() rules.Rule {
 	}
 }
 
-// disruptions follows the use of a server to which the client said something
-// that it may be unable to make sense of.
+// disruptions tracks whether the server survives messages that it may not understand.
 type disruptions struct {
 	tokens  map[string]bool // the progress tokens of the server's requests
 	now     *rules.Disruption
@@ -37,7 +36,7 @@ type disruptions struct {
 	deaf    []silence
 }
 
-// silence is a ping behind a disruption that timed out.
+// silence is a ping after a disruption that timed out.
 type silence struct {
 	ping *rules.Request
 	d    verdict.Deviation
@@ -58,14 +57,14 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Repo
 		return
 	}
 	id := o.onlyDisruption()
-	if id == "" || !s.Began() || s.Era() != spec.Handshake || s.SentUnreadableID() {
+	if id == "" || !s.Began() || s.SentUnreadableID() {
 		o.decided = true
 		return
 	}
 	o.judge(s, e, id, out)
 }
 
-// judge says what e tells of a server that has not shown yet that it bears the
+// judge judges what e shows about a server that has not yet shown that it survived the
 // disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
 	said := disruptionSummaries(id)
@@ -84,12 +83,12 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		}
 		o.decided = true
 	case e.Kind == transcript.Received && hasResponseWithoutID(e):
-		out.Elsewhere(id) // that it is answered is said elsewhere
+		out.Elsewhere(id) // another rule reports the response
 		o.decided = true
 	}
 }
 
-// end judges at the end, for an answer that came late came after all.
+// end judges at the end, because a late response still counts as a response.
 func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	for _, q := range o.deaf {
 		if len(q.ping.Responses) == 0 {
@@ -98,8 +97,8 @@ func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 	}
 }
 
-// onlyDisruption returns the requirement that everything falls under by which the
-// server is tried, "" where there is none, or several.
+// onlyDisruption returns the requirement that covers all current disruptions, "" if there is none
+// or more than one.
 func (o *disruptions) onlyDisruption() string {
 	id := o.requirement(o.now)
 	for q := o.now; q != nil; q = q.Before {
@@ -110,8 +109,7 @@ func (o *disruptions) onlyDisruption() string {
 	return id
 }
 
-// requirement returns the one that says how a disruption is borne, "" for what is
-// none.
+// requirement returns the requirement on a disruption, "" if there is none.
 func (o *disruptions) requirement(q *rules.Disruption) string {
 	m := q.Message
 	switch {
@@ -129,14 +127,14 @@ func (o *disruptions) requirement(q *rules.Disruption) string {
 		return malformedIgnored
 	case q.Cancelled == nil:
 		return unknownIgnored
-	case q.Cancelled.Message.Method == spec.MethodInitialize: // no client may
+	case q.Cancelled.Message.Method == spec.MethodInitialize: // no client may cancel initialize
 		return ""
 	default:
 		return raceHandled
 	}
 }
 
-// disruptionSummary is what is said of a server that does not bear a disruption.
+// disruptionSummary has the summaries for a server that does not survive a disruption.
 type disruptionSummary struct{ ends, deafens string }
 
 func disruptionSummaries(requirement string) disruptionSummary {
@@ -164,7 +162,7 @@ func newestAt(all []*rules.Request, seq int) *rules.Request {
 	return nil
 }
 
-// hasResponseWithoutID reports whether an event holds a response without an id.
+// hasResponseWithoutID reports whether an event has a response without an id.
 func hasResponseWithoutID(e *transcript.Event) bool {
 	for i := range e.Messages() {
 		if m := &e.Messages()[i]; m.Kind == wire.Response && (!m.ID.Present() || m.ID.IsNull()) {

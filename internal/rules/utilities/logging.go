@@ -42,25 +42,25 @@ func loggingRules() []rules.Rule {
 			ID:           "rule.log-threshold",
 			Title:        "after logging/setLevel no less severe messages come",
 			Requirements: []string{levelThreshold},
-			Start:        logThreshold,
+			Start:        setThreshold,
 		},
 	}
 }
 
-// logDeclared judges at the end: messages may come before the answer to
-// initialize, which says what is declared.
+// logDeclared judges at the end, because log messages may come before the response to initialize
+// or server/discover, which has the declaration.
 func logDeclared() rules.Fold {
 	var first *transcript.Event
 	var text string
 	return rules.Fold{
-		OnMessage: rules.Handlers{rules.Notification(spec.MethodMessage): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			if first == nil {
+		OnMessage: rules.Handlers{rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+			if first == nil && s.IsGoverned(obs) {
 				first, text = obs.Event, rules.Excerpt(obs.Message.Raw)
 			}
 		}},
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
 			switch {
-			case first == nil || !s.Began() || s.Era() != spec.Handshake:
+			case first == nil || !s.Began():
 			case declaresLogging(s):
 				out.CameUp(loggingDeclared)
 			default:
@@ -69,26 +69,24 @@ func logDeclared() rules.Fold {
 					Summary:     "The server sends a log message without declaring logging.",
 					Permitted:   "log messages if the capability logging is declared",
 					Seen:        text,
-					At:          rules.At(s.Initialize.Responses[0].Event, first),
+					At:          rules.At(s.Declaration.Responses[0].Event, first),
 				})
 			}
 		},
 	}
 }
 
-// declaresLogging takes a capability of whatever shape for declared: that its
-// shape is wrong is said elsewhere.
+// declaresLogging accepts a capability of any shape; other rules judge its shape.
 func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilities, "/logging") != nil }
 
-// levelRequests follows which levels could be set.
+// levelRequests tracks which levels could be set.
 type levelRequests struct {
 	served bool
 	failed []verdict.Deviation // internal errors
-	which  map[int]bool        // severities of the levels that got them
+	which  map[int]bool        // the severities of the levels that got them
 }
 
-// end judges internal errors: an error in its configuration may keep a server
-// from setting one level or another, not all of them.
+// end judges internal errors: a configuration error may prevent some levels, but not all.
 func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 	for _, d := range l.failed {
 		if l.served || len(l.which) < len(severities) {
@@ -114,7 +112,7 @@ func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, o
 		out.Deviates(d)
 		return
 	case level == nil:
-		return // what is to be said of missing params is not said here
+		return // missing params are not judged here
 	case severity(level) < 0:
 		d.Requirement, d.Summary = levelInvalid, "The server accepts an unknown log level."
 		d.Permitted = "error -32602"
@@ -126,12 +124,12 @@ func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, o
 	out.CameUp(levelAccepted)
 }
 
-// knownLevel is the setting of a level that there is.
+// knownLevel is the control: a request that sets an existing level.
 var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *rules.Request) bool {
 	return req.Message.Method == spec.MethodSetLevel && severity(wire.At(req.Message.Params(), "/level")) >= 0
 }}
 
-// noteRefused judges an error to logging/setLevel.
+// noteRefused judges an error in response to logging/setLevel.
 func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	level := wire.At(obs.Request.Message.Params(), "/level")
 	if !isJudged(s, obs) || obs.Request.MayBeCancelled() {
@@ -142,7 +140,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 	switch {
 	case !hasCode:
-		return // no error to speak of, which is said elsewhere
+		return // not a well-formed error, which another rule reports
 	case !declaresLogging(s):
 		if !out.IsInterpretable(obs, rules.PingControl(), levelUndeclared) {
 			return
@@ -178,21 +176,21 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 	out.Deviates(d)
 }
 
-// isJudged reports whether the response depends on nothing but the level.
+// isJudged reports whether the response depends only on the level.
 func isJudged(s *rules.Session, obs *rules.Observation) bool {
 	return s.Began() && s.Era() == spec.Handshake && obs.Request.IsRegular() && len(obs.Request.Responses) == 1
 }
 
-// logThreshold judges messages that come when it is certain which level is in force.
-func logThreshold() rules.Fold {
+// setThreshold judges messages that come while the level in force is certain.
+func setThreshold() rules.Fold {
 	t := &threshold{lowest: -1}
-	var set, refused *transcript.Event // refused is the last of what was refused since
+	var set, refused *transcript.Event // refused is the last refusal since
 	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			switch {
 			case obs.Request.Message.Method == spec.MethodSetLevel:
 				t.asked(obs.Request)
-			case isOrdered(s): // elsewhere its stream shows what a message belongs to
+			case isOrdered(s): // otherwise the stream shows to which request a message belongs
 				t.noteRequest(obs.Request)
 			}
 		},
@@ -205,7 +203,7 @@ func logThreshold() rules.Fold {
 			default:
 				var weight verdict.Weight
 				if !isOrdered(s) {
-					weight = verdict.AtMostWarning // what came before may have waited for a stream
+					weight = verdict.AtMostWarning // an earlier message may have waited for a stream
 				}
 				out.Deviates(verdict.Deviation{
 					Weight:      weight,

@@ -9,36 +9,29 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// severities are the levels of log messages, the mildest first.
-var severities = []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
+// severities are the levels of log messages, from least to most severe.
+var severities = rules.Severities
 
-// severity returns the place of a level among the severities, -1 for what is none.
-func severity(level jsontext.Value) int {
-	text, ok := wire.Text(level)
-	if !ok {
-		return -1
-	}
-	return slices.Index(severities, text)
-}
+// severity returns the index of a level in severities, -1 for any other value.
+func severity(level jsontext.Value) int { return rules.LogSeverity(level) }
 
-// threshold follows which messages a server may send. Requests that set the
-// level and overlap may be served in any order, and messages that were on
-// their way when a level was set may come behind the answer: of several
-// thresholds that may be in force it takes the lowest.
+// threshold tracks which log messages a server may send. Overlapping requests that set the level
+// may be served in any order, and messages in transit when a level was set may come after the
+// response. Of the thresholds that may be in force it uses the lowest.
 type threshold struct {
-	lowest int // what was in force before the requests at hand; -1: anything goes
+	lowest int // the level before the current requests; -1 permits any
 	set    []*levelRequest
 	// since counts the round trips since the last of them was answered.
 	since *roundTrips
-	// begun are the requests without an answer, but for those that set a level,
-	// and older those of them that were made before the last level was answered.
+	// begun are the open requests that do not set a level. older are those of them that were sent
+	// before the last level was set.
 	begun, older []*rules.Request
 }
 
 // levelRequest is a request that sets the level.
 type levelRequest struct {
 	asked    *rules.Request
-	level    int // -1 for what is no level
+	level    int // -1 if it is not a level
 	answered bool
 	refused  bool
 }
@@ -66,24 +59,24 @@ func (t *threshold) answered(obs *rules.Observation) {
 	t.older = slices.DeleteFunc(slices.Clone(t.begun), isReplied)
 }
 
-// noteRequest takes note of a request that may make the server log.
+// noteRequest records a request that may cause log messages.
 func (t *threshold) noteRequest(req *rules.Request) {
-	if req.IsRegular() { // only to such an answer is certain to come
+	if req.IsRegular() { // only a regular request certainly gets a response
 		t.begun = append(slices.DeleteFunc(t.begun, isReplied), req)
 	}
 }
 
 func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 
-// isSettled reports whether all requests were answered, and what was on its way
-// meanwhile has come.
+// isSettled reports whether all requests were answered, and all messages from before have
+// arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !isReplied(req) && (!req.Cancelled || t.since.n < settled) // one that was cancelled may stay without an answer
+		return !isReplied(req) && (!req.Cancelled || t.since.n < settled) // a cancelled request may get no response
 	})
 }
 
-// level returns the mildest level that may come, -1 where anything may.
+// level returns the lowest level that is permitted, -1 if any is.
 func (t *threshold) level() int {
 	level, taken := len(severities), false
 	if !t.isSettled() {
@@ -91,8 +84,8 @@ func (t *threshold) level() int {
 	}
 	for _, s := range t.set {
 		switch {
-		case s.refused: // the level is as it was
-		case s.level < 0: // it was taken for some level
+		case s.refused: // the level is unchanged
+		case s.level < 0: // the server may have taken it for any level
 			return -1
 		default:
 			level, taken = min(level, s.level), true
@@ -104,9 +97,8 @@ func (t *threshold) level() int {
 	return level
 }
 
-// before reports whether a message came on the stream of a request that was sent
-// when a round trip had been made since the level was set: over HTTP what comes
-// on other streams may be older.
+// before reports whether a message came on the stream of a request that was sent after the level
+// was set and a round trip was complete. Over HTTP, messages on other streams may be older.
 func (t *threshold) before(s *rules.Session, obs *rules.Observation) bool {
 	x := s.Exchanges().Of(obs.Event)
 	return t.isSettled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind

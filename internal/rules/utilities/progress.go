@@ -56,21 +56,21 @@ func progressRules() []rules.Rule {
 	}
 }
 
-// listenTime is how long the conversation has to go on after an answer over
-// Streamable HTTP for it to be said that no progress followed: the stream of the
-// request is closed by then, and what comes on another one comes late.
+// listenTime is how long the conversation has to continue after a response over Streamable HTTP
+// to show that no progress followed: the request's stream is closed by then, and messages on
+// other streams come late.
 const listenTime = 200 * time.Millisecond
 
 func progressTokens() rules.Fold {
 	g := newTokenRequests()
 	reported := map[*rules.Request]bool{}
-	var over []*transcript.Event // answers over Streamable HTTP to what reported progress
-	var last *transcript.Event   // the newest answer
+	var over []*transcript.Event // responses over Streamable HTTP to requests with progress
+	var last *transcript.Event   // the latest response
 	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
-			if !token.Present() || !s.Began() {
+			if !token.Present() || !isGoverned(s, obs.Event) {
 				return
 			}
 			all := g.of(token)
@@ -100,12 +100,12 @@ func progressTokens() rules.Fold {
 		case !reported[obs.Request] || !isOnStream(s, obs.Request, obs.Event):
 		case s.Transport == spec.StreamableHTTP:
 			over = append(over, obs.Event)
-		default: // it had its chance to go on
+		default: // it had the chance to report more
 			out.CameUp(stopsAfter)
 		}
 	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, answer := range over {
-			if last.At == 0 || last.At-answer.At >= listenTime { // a record without times, or long enough
+			if last.At == 0 || last.At-answer.At >= listenTime { // a transcript without times, or enough time
 				out.CameUp(onlyActive)
 				out.CameUp(stopsAfter)
 			}
@@ -113,12 +113,12 @@ func progressTokens() rules.Fold {
 	}}
 }
 
-// judgeUnknownToken judges progress whose token no request gave.
+// judgeUnknownToken judges progress with a token that no request has.
 func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Permitted: "the token of a request that is in progress", Seen: rules.Excerpt(obs.Message.Raw)}
 	req := g.similar(token)
 	switch {
-	case s.Garbled(strings.Trim(token.Raw(), `"`)): // it may have been given in what can't be read
+	case s.Garbled(strings.Trim(token.Raw(), `"`)): // a request that can't be read may have it
 		return
 	case req != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(req.Event, obs.Event)
@@ -130,7 +130,7 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	out.Deviates(d)
 }
 
-// judgeLateProgress judges progress whose token belongs to requests that were answered.
+// judgeLateProgress judges progress with a token whose requests were all answered.
 func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observation, out *rules.Reporter) {
 	req := all[len(all)-1]
 	answer := req.Responses[len(req.Responses)-1].Event
@@ -138,7 +138,7 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 		return
 	}
 	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
-		// It may have been sent before the answer, or not: neither can be said.
+		// Whether it was sent before the response is unknown, so neither can be said.
 		out.Elsewhere(onlyActive)
 		out.Elsewhere(stopsAfter)
 		return
@@ -157,12 +157,12 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 	out.Deviates(d)
 }
 
-// isTaskResult reports whether the result of a request is a task, which goes on.
+// isTaskResult reports whether a request became a task, which continues after the response.
 func isTaskResult(s *rules.Session, req *rules.Request) bool {
 	return s.Revision() == spec.V20251125 && wire.At(req.Responses[0].Result(), "/task") != nil
 }
 
-// lastProgress is the last progress of a request.
+// lastProgress is the latest progress of a request.
 type lastProgress struct {
 	of    *rules.Request
 	event *transcript.Event
@@ -188,11 +188,11 @@ func progressIncreases() rules.Fold {
 			switch {
 			case !repeated || before.of != req:
 			case !isOrdered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
-				// a stream that is resumed may bring it again, and streams overtake each other
+				// a resumed stream may repeat it, and streams may overtake each other
 			case now.value > before.value:
 				out.CameUp(increases)
 			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:
-				// they differ in digits that doubles do not have
+				// they differ only beyond the precision of doubles
 			default:
 				out.Deviates(verdict.Deviation{
 					Requirement: increases,
@@ -206,7 +206,7 @@ func progressIncreases() rules.Fold {
 	}}
 }
 
-// number returns the value of a JSON number that a double can hold.
+// number returns the value of a JSON number that fits into a double.
 func number(v jsontext.Value) (float64, bool) {
 	if v.Kind() != '0' {
 		return 0, false
@@ -215,8 +215,7 @@ func number(v jsontext.Value) (float64, bool) {
 	return f, err == nil
 }
 
-// What counts as flooding is not said anywhere, so it is far more than any client
-// can look at.
+// The specification does not define flooding, so the limit is far above what any client can show.
 const (
 	flood       = 200
 	floodWindow = time.Second
@@ -237,7 +236,7 @@ func progressRate() rules.Fold {
 		recent[token.Key()] = all
 		took := obs.Event.At - all[0].At
 		switch {
-		case len(all) < 2 || took == 0: // a record without times
+		case len(all) < 2 || took == 0: // a transcript without times
 		case len(all) < flood || took >= floodWindow:
 			out.CameUp(rateLimited)
 		default:
@@ -253,8 +252,8 @@ func progressRate() rules.Fold {
 	}}}
 }
 
-// serverTokens judges a request when the client answers it: until then it was
-// active, and so was whatever came meanwhile.
+// serverTokens judges a request when the client responds to it: until then it was active, and so
+// were the requests that came in between.
 func serverTokens() rules.Fold {
 	given := map[string][]*transcript.Request{}
 	return rules.Fold{OnMessage: rules.Handlers{
@@ -286,7 +285,7 @@ func serverTokens() rules.Fold {
 	}}
 }
 
-// withoutReplied drops requests that have a reply where there are many.
+// withoutReplied drops requests that have a response, if there are many.
 func withoutReplied(all []*transcript.Request) []*transcript.Request {
 	if len(all) < many {
 		return all

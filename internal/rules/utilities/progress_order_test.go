@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// Where streams have no order among themselves, nothing is said of what came
-// after the answer, not even that there was none.
+// Streams have no order among themselves, so messages after the response, or their absence, are
+// not judged.
 func TestOrderOfStreams(t *testing.T) {
 	const (
 		stops  = "progress.stops-after-completion"

@@ -12,14 +12,14 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// tokenOf returns the progress token of a request, as it stands on the wire;
-// absent where it asks for no progress.
+// tokenOf returns the progress token of a request as it is on the wire; absent if it requests no
+// progress.
 func tokenOf(m *wire.Message) wire.ID {
 	return wire.IDAt(m.Params(), "/_meta/progressToken")
 }
 
-// namedToken returns the token of a progress notification; absent where there
-// is none that a token can be, which is said elsewhere.
+// namedToken returns the token of a progress notification; absent if there is no valid one, which
+// another rule reports.
 func namedToken(m *wire.Message) wire.ID {
 	token := wire.IDAt(m.Params(), "/progressToken")
 	if !token.IsString() && !token.IsInteger() {
@@ -28,10 +28,10 @@ func namedToken(m *wire.Message) wire.ID {
 	return token
 }
 
-// tokenRequests are the requests that gave tokens, oldest first.
+// tokenRequests are the requests with progress tokens, oldest first.
 type tokenRequests struct {
 	byKey map[string][]*rules.Request
-	alike map[string][]*rules.Request // by what is left of a token when types are mixed up
+	alike map[string][]*rules.Request // by normalized token
 }
 
 func newTokenRequests() *tokenRequests {
@@ -47,11 +47,11 @@ func (g *tokenRequests) note(req *rules.Request) {
 	g.alike[normalizeToken(token)] = append(withoutAnswered(g.alike[normalizeToken(token)]), req)
 }
 
-// many is how many requests with one token are kept, unless more of them are
-// open: a client may well use one token for all its requests.
+// many is how many requests with one token are kept, unless more of them are open: a client may
+// use one token for all its requests.
 const many = 32
 
-// withoutAnswered drops answered requests where there are many.
+// withoutAnswered drops answered requests, if there are many.
 func withoutAnswered(all []*rules.Request) []*rules.Request {
 	if len(all) < many {
 		return all
@@ -59,11 +59,11 @@ func withoutAnswered(all []*rules.Request) []*rules.Request {
 	return slices.DeleteFunc(all, func(req *rules.Request) bool { return len(req.Responses) > 0 })
 }
 
-// of returns the requests that gave this token.
+// of returns the requests with this token.
 func (g *tokenRequests) of(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
-// onlyPossible returns the one request that can be meant by the token: those that gave
-// one like it are answered. It is nil where there are several, or none.
+// onlyPossible returns the only open request that the token can mean: no other open request has a
+// similar token, and its own token is exactly this one. Otherwise it returns nil.
 func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	var open *rules.Request
 	for _, req := range g.alike[normalizeToken(token)] {
@@ -78,8 +78,8 @@ func (g *tokenRequests) onlyPossible(token wire.ID) *rules.Request {
 	return open
 }
 
-// similar returns the newest request whose token the given one was made from by
-// mistake, or nil.
+// similar returns the newest request whose token could have become the given one by mistake, or
+// nil.
 func (g *tokenRequests) similar(token wire.ID) *rules.Request {
 	all := g.alike[normalizeToken(token)]
 	if len(all) == 0 {
@@ -88,7 +88,8 @@ func (g *tokenRequests) similar(token wire.ID) *rules.Request {
 	return all[len(all)-1]
 }
 
-// normalizeToken returns what types, cases, blanks and doubles leave of a token.
+// normalizeToken returns a token without differences in type, case, surrounding blanks and number
+// format.
 func normalizeToken(token wire.ID) string {
 	text, ok := wire.Text(jsontext.Value(token.Raw()))
 	if !ok {

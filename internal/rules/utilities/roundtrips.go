@@ -1,27 +1,28 @@
 package utilities
 
 import (
+	"maps"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// roundTrips counts the round trips since a point in the conversation: requests of
-// which each was sent behind the answer to the one before. An answer to what
-// was sent behind a message shows that the server has read that message. A
-// server that does several things at once may then still have something on its
-// way that it said before; after a second round trip that has come, too.
+// roundTrips counts the round trips since a point in the conversation: consecutive requests, each
+// sent after the response to the one before. A response to a request sent after a message shows
+// that the server has read that message. A concurrent server may still have earlier messages in
+// transit; after a second round trip, those have arrived too.
 type roundTrips struct {
-	behind int // the position behind which the next request has to be sent
+	behind int // the position after which the next request has to be sent
 	n      int
 }
 
-// settled is how many round trips make sure that nothing is on its way.
+// settled is how many round trips ensure that no earlier message is still in transit.
 const settled = 2
 
 func roundTripsSince(e *transcript.Event) *roundTrips { return &roundTrips{behind: e.Seq} }
 
-// note takes note of an answer.
+// note records a response.
 func (t *roundTrips) note(obs *rules.Observation) {
 	if obs.Request.Event.Seq > t.behind {
 		t.n++
@@ -29,13 +30,13 @@ func (t *roundTrips) note(obs *rules.Observation) {
 	}
 }
 
-// isOrdered reports whether the server's messages came in the order in which it
-// sent them, and the client's arrived so.
+// isOrdered reports whether messages arrive in the order in which they were sent, in both
+// directions.
 func isOrdered(s *rules.Session) bool { return s.Transport == spec.Stdio }
 
-// isInOrder reports whether what came in an event after the answer to a request was
-// sent after that answer. Over Streamable HTTP only the stream that belongs to
-// the request shows that; one that is resumed may tell again what came before.
+// isInOrder reports whether an event after the response to a request was sent after that
+// response. Over Streamable HTTP only the request's own stream shows that; a resumed stream may
+// repeat earlier messages.
 func isInOrder(s *rules.Session, req *rules.Request, answer, e *transcript.Event) bool {
 	switch s.Transport {
 	case spec.Stdio:
@@ -47,8 +48,8 @@ func isInOrder(s *rules.Session, req *rules.Request, answer, e *transcript.Event
 	}
 }
 
-// isOnStream reports whether an event came where the server keeps the order of what
-// belongs to a request: the stream of its exchange, or the one of the session.
+// isOnStream reports whether an event came on a stream that preserves the order of messages for a
+// request: the stream of its exchange, or over HTTP+SSE the stream of the session.
 func isOnStream(s *rules.Session, req *rules.Request, e *transcript.Event) bool {
 	x := s.Exchanges().Of(e)
 	switch {
@@ -61,9 +62,17 @@ func isOnStream(s *rules.Session, req *rules.Request, e *transcript.Event) bool 
 	}
 }
 
-// withResponses makes a fold hear all answers of the server, too.
+// withResponses returns the handlers together with a handler for all responses of the server.
 func withResponses(hears rules.Handlers, hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
-	hears[rules.ResultOf("")] = hear
-	hears[rules.ErrorTo("")] = hear
+	maps.Copy(hears, rules.OnResponse("", hear))
 	return hears
+}
+
+// isGoverned reports whether the session's revision applies to a message of the server: after the
+// handshake, or in the stateless era unless the message may belong to an older revision.
+func isGoverned(s *rules.Session, e *transcript.Event) bool {
+	if s.Era() == spec.Stateless {
+		return !s.IsOlder(e)
+	}
+	return s.Began()
 }

@@ -10,5 +10,5 @@ import (
 
 // Rules returns the rules of the package.
 func Rules() []rules.Rule {
-	return slices.Concat(loggingRules(), progressRules(), cancellationRules())
+	return slices.Concat(loggingRules(), requestLoggingRules(), progressRules(), cancellationRules())
 }

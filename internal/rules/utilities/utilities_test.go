@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// The transcripts in fixtures show what each rule is for; here are the corners.
+// The fixture transcripts show what each rule is for; these are the corner cases.
 func TestCorners(t *testing.T) {
 	const (
 		ping     = `> {"jsonrpc":"2.0","id":%d,"method":"ping"}`
@@ -46,7 +46,7 @@ func TestCorners(t *testing.T) {
 		script []string
 		want   []string
 	}{
-		// Which notification is to blame.
+		// Which notification is the cause.
 		{"two cancellations of the same sort", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
 		{"two of different sorts", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
 		{"progress behind a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},

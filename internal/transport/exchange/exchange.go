@@ -41,7 +41,7 @@ func Open(u *url.URL, r Reach, rec *transcript.Transcript) (*Client, error) {
 	return &Client{Record: rec, Reach: r}, nil
 }
 
-// ErrNoInput is the error of CloseInput over HTTP.
+// ErrNoInput is returned by CloseInput over HTTP.
 var ErrNoInput = fmt.Errorf("over HTTP there is no input to close: %w", errors.ErrUnsupported)
 
 // InChunks returns a request whose body is the concatenated chunks, sent as HTTP chunks if there
@@ -128,8 +128,8 @@ func (p *Pending) end(cause error) {
 	}
 }
 
-// setQuit sets the function that cancels the current operation, and calls it at once if the
-// exchange was already ended.
+// setQuit sets the function that cancels the current operation, and calls it immediately if
+// the exchange was already ended.
 func (p *Pending) setQuit(quit func()) {
 	p.mu.Lock()
 	p.quit = quit
@@ -199,7 +199,7 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 		p.setQuit(func() { _ = conn.Close() })
 		end = c.converse(ctx, p, conn, raw, r)
 		if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
-			// A server may close a connection between two requests at any time.
+			// A server may close an idle connection at any time.
 			if fresh, err := c.open(ctx, p, r.URL); err == nil {
 				conn.discard()
 				conn = fresh
@@ -225,8 +225,8 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	close(p.over)
 }
 
-// dropped says why the client closed the connection, unless the caller wanted it, and at which
-// stage, unless there was a response.
+// dropped returns why the client closed the connection, unless the caller wanted it, and at
+// which stage, unless there was a response.
 func dropped(cause error, stage string) string {
 	if errors.Is(cause, errDropped) || errors.Is(cause, context.Canceled) || errors.Is(cause, context.DeadlineExceeded) {
 		if stage == beforeResponse {
@@ -282,8 +282,8 @@ func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, hea
 // not block.
 const shortRequest = 4 << 10
 
-// converseLong is exchange for requests whose write may block. A server may respond before it has
-// read the body, so the response is read concurrently.
+// converseLong is like exchange, for requests whose write may block. A server may respond
+// before it has read the body, so the response is read concurrently.
 func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection, head []byte, r Request) ended {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -344,7 +344,7 @@ func write(ctx context.Context, conn net.Conn, head []byte, r Request) error {
 	return err
 }
 
-// parts calls send with the parts of the body that end at the offsets, and with the rest.
+// parts splits the body at the offsets in ends, and calls send with each part.
 func parts(ends []int, body []byte, send func([]byte) error) error {
 	from := 0
 	for _, to := range append(slices.Clone(ends), len(body)) {

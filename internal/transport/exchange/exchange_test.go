@@ -21,7 +21,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// serve responds to a request on every connection with the same bytes, and closes it.
+// serve returns the URL of a server that responds to a request on every connection with the
+// same bytes, and closes the connection.
 func serve(t *testing.T, answer string) *url.URL {
 	t.Helper()
 	at := make(chan struct{})
@@ -95,7 +96,7 @@ func TestResponses(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	for _, c := range []struct {
 		name, answer string
-		want         []string // without the request
+		want         []string // the events after the request
 	}{
 		{
 			"a body with its length", ok + "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
@@ -191,8 +192,8 @@ func TestResponses(t *testing.T) {
 	}
 }
 
-// A body that came, and that the limits of the conversation leave no room for,
-// is not an empty body.
+// TestBodyAfterAFlood checks that an exchange counts as dropped, not as complete without a
+// body, if the limits of the conversation leave no room for its body.
 func TestBodyAfterAFlood(t *testing.T) {
 	for name, answer := range map[string]string{
 		"a body":          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}",
@@ -227,7 +228,8 @@ func slicesRepeat(s string, n int) []string {
 	return out
 }
 
-// The record has the bytes that were sent, apart from line ends.
+// TestRequests checks that the record has the bytes that were sent, apart from line
+// endings.
 func TestRequests(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -287,9 +289,9 @@ func TestNobodyThere(t *testing.T) {
 	at := l.Addr().String()
 	_ = l.Close()
 	for _, c := range []struct{ name, url, want string }{
-		{"connection refused", "http://" + at, "nobody listens at " + at},
+		{"connection refused", "http://" + at, "nothing listens at " + at},
 		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid"},
-		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection in the midst of the handshake"},
+		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := url.Parse(c.url)
@@ -309,7 +311,8 @@ func TestNobodyThere(t *testing.T) {
 	}
 }
 
-// An exchange without a response ends with the context, or with Drop.
+// TestDrop checks that the end of the context, or Drop, ends an exchange without a
+// response.
 func TestDrop(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

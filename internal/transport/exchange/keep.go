@@ -122,7 +122,7 @@ func (c *Client) release(conn *connection, p *Pending, r Request, end ended, und
 }
 
 // reusable reports whether HTTP allows another exchange on the connection: the response was
-// delimited, nothing follows it, and neither side asked to close.
+// delimited, nothing follows it, and neither side requested to close.
 func (c *connection) reusable(head *transcript.Head) bool {
 	if !c.sent || head == nil || !strings.HasPrefix(head.Line, "HTTP/1.1 ") || strings.Contains(strings.ToLower(head.Get("Connection")), "close") {
 		return false

@@ -17,8 +17,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// serveOn responds to each request on each connection with the same bytes, counts the connections,
-// and closes each after most responses, if most is not 0.
+// serveOn returns the URL of a server that responds to each request on each connection with
+// the same bytes, and the number of connections. The server closes each connection after
+// most responses, unless most is 0.
 func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *atomic.Int64) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -53,7 +54,8 @@ func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *at
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}, connections
 }
 
-// With Keep, exchanges share one connection if HTTP allows it, and the record is the same.
+// TestKeep checks that, with Keep, exchanges share one connection if HTTP allows it, and
+// that the record is the same as without Keep.
 func TestKeep(t *testing.T) {
 	const length, chunked = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
 	long := strings.Repeat("x", 10_000)
@@ -101,8 +103,8 @@ func TestKeep(t *testing.T) {
 	}
 }
 
-// A kept connection that the server closed unannounced is replaced if only the request asked to
-// keep it.
+// TestClosedThoughKept checks that a kept connection that the server closed without notice is
+// replaced if only the request asked to keep it, not Reach.Keep.
 func TestClosedThoughKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 1)
 	x := &exchange.Client{Record: transcript.New()}
@@ -122,7 +124,8 @@ func TestClosedThoughKept(t *testing.T) {
 	}
 }
 
-// A response to HEAD has a Content-Length but no body.
+// TestHead checks that the response to HEAD is complete without a body, although it has a
+// Content-Length.
 func TestHead(t *testing.T) {
 	u, _ := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", 0)
 	x := &exchange.Client{Record: transcript.New()}
@@ -134,7 +137,7 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// A dropped connection is not reused.
+// TestDroppedIsNotKept checks that a dropped connection is not reused.
 func TestDroppedIsNotKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", 0)
 	x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: true}}

@@ -23,7 +23,8 @@ func body(x *exchange.Client) *transcript.Event {
 	return nil
 }
 
-// Long bodies are read a few at a time, and completely.
+// TestLongBodies checks that long bodies are read completely, although only a few are read
+// at a time.
 func TestLongBodies(t *testing.T) {
 	u := serve(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", longBody, strings.Repeat("x", longBody)))
 	var all []*exchange.Client
@@ -40,8 +41,8 @@ func TestLongBodies(t *testing.T) {
 	}
 }
 
-// Only the head of an incomplete long body is kept, and exchanges that wait for a slot can be
-// dropped.
+// TestLongBodiesThatBreakOff checks that only the head of an incomplete long body is kept,
+// and that exchanges waiting for a slot can be dropped.
 func TestLongBodiesThatBreakOff(t *testing.T) {
 	hung := make(chan struct{})
 	u := hang(t, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", 2*longBody, strings.Repeat("x", longBody)), hung)

@@ -21,7 +21,7 @@ import (
 
 // Reach describes how to reach a server.
 type Reach struct {
-	// Fields are headers that the user wants to send with every request, such as Authorization.
+	// Fields are headers to send with every request, such as Authorization.
 	Fields []transcript.Field
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
@@ -71,8 +71,7 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	return r.secure(ctx, conn, u)
 }
 
-// within returns the cause of the context's end, with the stage, instead of the error that results
-// from it.
+// within returns err or, if the context has ended, the cause of that and the stage.
 func within(ctx context.Context, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
 		return &stageError{stage, context.Cause(ctx)}
@@ -130,14 +129,14 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	return secured, nil
 }
 
-// tunnel requests a connection to the server from the proxy.
+// tunnel requests a connection to the server from the proxy, with CONNECT.
 func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	if _, err := fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n%s\r\n", to, to, proxyField(proxy)); err != nil {
 		return err
 	}
-	// Nothing follows the head of a successful response until the client sends.
+	// After the head of a successful response, nothing arrives until the client sends.
 	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
 	switch {
 	case errors.Is(err, errLongHead) || err == nil && !bytes.HasPrefix(raw, []byte(http1)):
@@ -173,7 +172,7 @@ func address(u *url.URL) string {
 
 // head returns the request line and the headers.
 func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
-	const ours = 4 // fields at most, and that of a proxy
+	const ours = 4 // maximum number of headers that are added here, including that for a proxy
 	fields = make([]transcript.Field, 0, len(q.Fields)+len(r.Fields)+ours)
 	target := q.URL.RequestURI()
 	if proxy, _ := r.proxy(q.URL); proxy != nil && q.URL.Scheme == "http" {

@@ -92,8 +92,8 @@ func (w *whole) Write(data []byte) (int, error) {
 	return len(data), nil
 }
 
-// end records the body. Of a long incomplete body, which a client would never process, only the
-// head is kept: a server may leave any number of them unfinished.
+// end records the body. It keeps only the head of a long incomplete body, which no client
+// would process: a server may leave any number of bodies unfinished.
 func (w *whole) end(broken bool) error {
 	if w.size == 0 {
 		return nil

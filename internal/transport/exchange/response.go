@@ -19,7 +19,7 @@ import (
 const (
 	maxHead  = 64 << 10 // bytes of a head
 	maxLeads = 10       // interim responses before the real one
-	headKept = 4 << 10  // kept bytes of a body above the limit
+	headKept = 4 << 10  // bytes kept of a body that exceeds the limit
 	readSize = 4 << 10  // buffer size; an exchange has two buffers, and most bodies are short
 )
 
@@ -102,7 +102,8 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 // beforeResponse is the stage of an exchange without a response.
 const beforeResponse = "before a response came"
 
-// headFault says why raw is not the head of a response; the result is zero if it is one.
+// headFault describes why raw is not the head of a response; the result is zero if it is
+// one.
 func headFault(raw []byte, err error) ended {
 	const inside = "within the head of the response"
 	switch {
@@ -200,7 +201,7 @@ func framing(head *transcript.Head, in *bufio.Reader) (io.Reader, error) {
 		return httputil.NewChunkedReader(in), nil
 	}
 	if !head.Has("Content-Length") {
-		return in, nil // to the end of the connection
+		return in, nil // the body ends with the connection
 	}
 	values := head.Values("Content-Length")
 	n, err := strconv.ParseInt(values[0], 10, 64)
@@ -233,8 +234,8 @@ func (x *exactly) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// decoding decodes a gzip body, although the client accepts only identity. Other codings are left
-// as they are.
+// decoding decodes a gzip body, although the client accepts only identity. Bodies with
+// other codings are left as they are.
 func decoding(head *transcript.Head, body io.Reader) (io.Reader, error) {
 	switch strings.ToLower(head.Get("Content-Encoding")) {
 	case "gzip", "x-gzip":

@@ -48,11 +48,11 @@ func explain(err error) string {
 	case errors.As(err, &dns):
 		return fmt.Sprintf("the host name %s could not be looked up: %s", dns.Name, dns.Err)
 	case errors.Is(err, syscall.ECONNREFUSED) && errors.As(err, &op) && op.Addr != nil:
-		return fmt.Sprintf("nobody listens at %v (connection refused)", op.Addr)
+		return fmt.Sprintf("nothing listens at %v (connection refused)", op.Addr)
 	case errors.As(err, &op) && op.Op == "dial" && op.Addr == nil:
 		return fmt.Sprintf("no connection: %v", op.Err)
 	case errors.As(err, &op) && op.Op == "dial":
-		return fmt.Sprintf("nobody answers at %v: %v", op.Addr, op.Err)
+		return fmt.Sprintf("nothing answers at %v: %v", op.Addr, op.Err)
 	default:
 		return err.Error()
 	}
@@ -72,17 +72,17 @@ func explainTLS(err error, host string) error {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
 		why = validity(invalid.Cert, time.Now())
 	case errors.As(err, &signer):
-		why = "nobody known has signed the certificate" + issuer(signer.Cert)
+		why = "an unknown authority has signed the certificate" + issuer(signer.Cert)
 	case errors.As(err, &record) && bytes.HasPrefix(record.RecordHeader[:], []byte("HTTP/")):
 		why = "the server speaks HTTP without TLS at this port"
 	case errors.As(err, &record):
-		why = fmt.Sprintf("what comes back is no TLS; it begins with %q", record.RecordHeader[:])
+		why = fmt.Sprintf("the response is not TLS; it begins with %q", record.RecordHeader[:])
 	case errors.As(err, &alert):
 		why = "the server refuses: " + strings.TrimPrefix(alert.Error(), "tls: ")
 	case errors.Is(err, io.EOF):
-		why = "the server closed the connection in the midst of the handshake"
+		why = "the server closed the connection during the handshake"
 	case errors.Is(err, syscall.ECONNRESET):
-		why = "the connection was reset in the midst of the handshake"
+		why = "the connection was reset during the handshake"
 	}
 	return &tlsError{why, err}
 }

@@ -38,7 +38,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	}
 	l := &Link{client: client, url: d.URL, ended: make(chan struct{}), named: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	l.stream = l.client.Begin(l.ctx, exchange.Request{URL: d.URL, Request: transport.Request{Method: "GET", Fields: l.Headers("GET")}})
+	l.stream = l.client.Begin(l.ctx, exchange.Request{URL: d.URL, Request: transport.Request{Method: "GET", Fields: l.Headers("GET", nil)}})
 	l.work.Go(l.watch)
 	l.work.Go(l.awaitEnd)
 	return l, nil
@@ -93,9 +93,8 @@ func ending(e *transcript.Event) string {
 	return "ended (" + e.Detail + ")"
 }
 
-// resolve parses the data of the endpoint event. It rejects an endpoint of
-// another origin than the stream's, which would receive the client's
-// credentials.
+// resolve parses the data of the endpoint event. It rejects an endpoint with another origin
+// than the stream's: it would receive the client's credentials.
 func (l *Link) resolve(data string) (*url.URL, error) {
 	u, err := l.url.Parse(strings.TrimSpace(data))
 	if err != nil {
@@ -159,7 +158,7 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 }
 
 // Headers implements transport.Web.
-func (*Link) Headers(method string) []transcript.Field {
+func (*Link) Headers(method string, _ []byte) []transcript.Field {
 	switch method {
 	case "GET":
 		return []transcript.Field{{Name: "Accept", Value: transcript.EventStream}, {Name: "Cache-Control", Value: "no-cache"}}
@@ -207,7 +206,7 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 		return nil, errClosed
 	default:
 	}
-	r.Method, r.Fields = "POST", l.Headers("POST")
+	r.Method, r.Fields = "POST", l.Headers("POST", nil)
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 

@@ -19,7 +19,7 @@ import (
 
 const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 
-// A server writes first to its stream, and then an echo of each POST.
+// A server first writes to its stream, and then echoes each POST on it.
 type server struct {
 	first  func(host string) string
 	status int // the HTTP status of the stream; 0 for 200
@@ -74,7 +74,7 @@ func open(t *testing.T, s *server) (transport.Link, *transcript.Transcript) {
 // TestEndpoint checks every form of URL that the endpoint event may contain.
 func TestEndpoint(t *testing.T) {
 	for _, c := range []struct {
-		name, data string // HOST stands for the server's own
+		name, data string // HOST is replaced by the server's own host
 		want       string
 	}{
 		{"an absolute path", "/messages?session=1", "/messages?session=1"},

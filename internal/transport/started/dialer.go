@@ -17,7 +17,7 @@ type Dialer struct {
 	starter   *Starter
 	transport spec.Transport
 	over      func(*url.URL) transport.Dialer
-	shared    *Dialer // the dialer whose server must stop before ours can start; nil if none
+	shared    *Dialer // its server must stop before this one's can start; may be nil
 
 	mu      sync.Mutex
 	server  *Server

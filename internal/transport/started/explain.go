@@ -36,8 +36,8 @@ func occupied(ctx context.Context, u *url.URL) error {
 	}
 }
 
-// ours returns the service's processes that listen at u, none if that is
-// unknown. It returns an error if only other processes listen there.
+// ours returns the service's processes that listen at u, or none if that is unknown. It
+// returns an error if only other processes listen there.
 func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	members := service.Members()
 	if len(members) == 0 {
@@ -53,7 +53,7 @@ func ours(service *stdio.Service, u *url.URL) ([]int, error) {
 	}
 	all := listenersAt(u, nil)
 	if len(all) == 0 || slices.ContainsFunc(all, func(l listener) bool { return len(l.pids) == 0 }) {
-		return nil, nil // an unreadable one may be ours: no process listened there before
+		return nil, nil // a process that we can't inspect may be ours: none listened there before
 	}
 	return nil, &Error{
 		Reason: fmt.Sprintf("%s listens at %s, and it is none of the processes that --start started", all[0].who(), address(u)),

@@ -12,7 +12,7 @@ import (
 
 func TestParseAddress(t *testing.T) {
 	if binary.NativeEndian.Uint16([]byte{1, 0}) != 1 {
-		t.Skip("the addresses here are those of a little-endian processor")
+		t.Skip("this processor is big-endian, and the kernel's table is written in its byte order")
 	}
 	for text, want := range map[string]string{
 		"0100007F:0BB8":                         "127.0.0.1:3000",

@@ -38,8 +38,8 @@ func gone(pids []int) (ended <-chan struct{}, stop func()) {
 	return c, stop
 }
 
-// exited waits until the process of a pidfd exits. It reports false if the file
-// was closed before that.
+// exited waits until the process of a pidfd exits. It returns false if the file was closed
+// before that.
 func exited(f *os.File) bool {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// A Server is a server that was started and that has listened.
+// A Server is a started server that has begun to listen.
 type Server struct {
 	service  *stdio.Service
 	url      *url.URL
@@ -46,15 +46,15 @@ func (s *Server) URL() *url.URL { return s.url }
 // Output returns the end of what the server wrote to stdout and stderr.
 func (s *Server) Output() string { return output(s.service) }
 
-// Bounds on how long Ended waits for a server to end: while something listens
-// at its address, and when nothing does any more.
+// endTime and refusedTime bound how long Ended waits for a server to end: while its address
+// accepts connections, and after it refuses them.
 const (
 	endTime     = 500 * time.Millisecond
 	refusedTime = 2 * time.Second
 )
 
-// Ended reports whether the server has ended, and how. It waits for a while,
-// because callers ask after an error, when the server may be about to exit.
+// Ended reports whether the server has ended, and how. It waits for a while, because
+// callers use it after an error, when the server may be about to exit.
 func (s *Server) Ended() (how string, ended bool) {
 	if !s.endsWithin(endTime) && (s.accepts() || !s.endsWithin(refusedTime)) {
 		return "", false
@@ -101,7 +101,7 @@ func (s *Server) Stop() {
 	s.mu.Lock()
 	s.stopping = true
 	select {
-	case <-s.ended: // it ended by itself: a signal of ours would obscure how
+	case <-s.ended: // it exited by itself: a signal would obscure the reason
 		s.mu.Unlock()
 		<-s.notified
 	default:
@@ -166,7 +166,7 @@ func each(links map[*link]bool, do func(*link)) {
 	all.Wait()
 }
 
-// forget tells links that they will not be notified of the server's end.
+// forget releases links that will not be notified of the server's end.
 func forget(links map[*link]bool) {
 	for l := range links {
 		close(l.notified)
@@ -207,7 +207,7 @@ func (s *Server) leave(l *link) {
 	}
 }
 
-// A link is a link that is notified when the server's process ends.
+// A link is an HTTP link that is notified when the server's process ends.
 type link struct {
 	transport.Mortal
 	record   *transcript.Transcript

@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
-// Options say how to start a server.
+// Options describes how to start a server.
 type Options struct {
 	// Command and URL return the command and the URL of a server that listens
 	// on the port; port is "" if Ported is false.
@@ -29,13 +29,13 @@ type Options struct {
 	Ready time.Duration
 }
 
-// An Error says why there is no server.
+// An Error describes why a server could not be started.
 type Error struct {
 	Reason string // what happened
 	Advice string // what to do
 	Output string // the end of what the server wrote; untrusted
 
-	taken bool // another process took the port that was free
+	taken bool // another process took the free port
 }
 
 func (e *Error) Error() string { return e.Reason }

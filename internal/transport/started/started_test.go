@@ -185,8 +185,8 @@ func TestEnd(t *testing.T) {
 	}
 }
 
-// TestEndOfWhoGoesAtOnce checks that a link which is shut down as soon as its
-// connection breaks records the server's exit, which is known slightly later.
+// TestEndOfWhoGoesAtOnce checks that a link that is shut down as soon as its connection
+// breaks still records the server's exit, which becomes known slightly later.
 func TestEndOfWhoGoesAtOnce(t *testing.T) {
 	d := dialer(t, "")
 	for i := range 20 {
@@ -304,9 +304,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestPortTakenMeanwhile has another process listen on the picked port before
-// the server does, once with a server that ends over that, and once with one
-// that listens elsewhere. Another port is picked then.
+// TestPortTakenMeanwhile has another process listen on the picked port before the server
+// does: once with a server that exits because of that, and once with one that listens
+// elsewhere. Start must then pick another port.
 func TestPortTakenMeanwhile(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

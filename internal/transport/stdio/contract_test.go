@@ -17,7 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// kinds are the ways to run a behaviour; all fulfil the same contract.
+// kinds are the ways to run a behaviour; all of them have the same contract.
 var kinds = map[string]func(t *testing.T, behaviour string) transport.Dialer{
 	"process": func(t *testing.T, behaviour string) transport.Dialer {
 		self, err := os.Executable()
@@ -272,7 +272,7 @@ func TestShutdownOfServerThatDoesNotRead(t *testing.T) {
 
 func TestShutdownTerminates(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no SIGTERM there")
+		t.Skip("Windows has no SIGTERM")
 	}
 	eachKind(t, "exits on TERM", func(s *session) {
 		s.await(transcript.Received, "ready")
@@ -291,7 +291,7 @@ func TestShutdownTerminates(t *testing.T) {
 
 func TestShutdownKills(t *testing.T) {
 	if runtime.GOOS == "windows" {
-		t.Skip("no SIGTERM there")
+		t.Skip("Windows has no SIGTERM")
 	}
 	eachKind(t, "never ends", func(s *session) {
 		s.await(transcript.Received, "ready")
@@ -357,7 +357,7 @@ func TestBytesAreBytes(t *testing.T) {
 
 func TestLive(t *testing.T) {
 	for name, kind := range kinds {
-		t.Run(name, func(t *testing.T) { // not parallel: it counts all servers
+		t.Run(name, func(t *testing.T) { // not parallel: it counts all running servers
 			before := Live()
 			s := dial(t, kind(t, "echo"))
 			if got := Live() - before; got != 1 {

@@ -130,7 +130,7 @@ func measureMemory(behaviour string) {
 
 func TestFloodsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("-short: it floods a process for seconds")
 	}
 	const most = 256 // MiB
 	self, err := os.Executable()

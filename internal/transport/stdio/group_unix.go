@@ -44,8 +44,8 @@ func (g *group) kill() {
 	}
 }
 
-// goneWithin bounds the wait for killed processes to leave the group. Zombies
-// stay in it for ever if process 1 does not reap them, as in many containers.
+// goneWithin bounds the wait for killed processes to leave the group. Zombies stay in it
+// forever if process 1 does not reap them, as in many containers.
 const goneWithin = 250 * time.Millisecond
 
 func (g *group) clear(cmd *exec.Cmd) {
@@ -56,7 +56,7 @@ func (g *group) clear(cmd *exec.Cmd) {
 	for waited := time.Duration(0); waited < goneWithin; waited += pause {
 		g.reapAdopted()
 		if syscall.Kill(-g.id, 0) != nil {
-			return // no process that we could signal is left
+			return // no process is left that we may signal
 		}
 		<-time.After(pause)
 	}

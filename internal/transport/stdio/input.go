@@ -111,9 +111,9 @@ func (l *link) writeChunks(chunks [][]byte) error {
 	return nil
 }
 
-// recordSent records the lines that chunk completes. The caller writes chunk
-// afterwards, or the transcript could show a response before its request.
-// recordSent reports false, and records nothing, if the input is closed.
+// recordSent records the lines that chunk completes. Callers must write chunk only
+// afterwards, or the transcript could show a response before its request. recordSent
+// returns false, and records nothing, if the input is closed.
 func (l *link) recordSent(chunk []byte) bool {
 	in := &l.input
 	in.mu.Lock()

@@ -10,9 +10,8 @@ import (
 )
 
 const (
-	// linger is how long the link waits for more output on stdout or stderr
-	// after the server has exited: another process may keep the pipe open for
-	// ever.
+	// linger is how long the link waits for more output on stdout or stderr after the
+	// server has exited: another process may keep the pipe open forever.
 	linger = 500 * time.Millisecond
 	// lingerTotal bounds that wait if output keeps arriving.
 	lingerTotal = 3 * time.Second
@@ -27,8 +26,8 @@ type peer interface {
 	name() string
 	// awaitExit returns when the server has exited.
 	awaitExit()
-	// signal calls before and then sends "TERM" or "INT". If the signal can't
-	// be sent, it does neither and reports false.
+	// signal calls before and then sends "TERM" or "INT". If the signal can't be sent, it
+	// does neither and returns false.
 	signal(name string, before func()) bool
 	// kill kills the server and all processes that it started, immediately. It
 	// does nothing if the server has exited.

@@ -12,7 +12,7 @@ import (
 	"syscall"
 )
 
-// A StartError says why a server could not be started, and what to do.
+// A StartError describes why a server could not be started, and what to do about it.
 type StartError struct {
 	Argv0  string // the program as it was given
 	Reason string // what is wrong
@@ -137,7 +137,7 @@ func runnable(path string) bool {
 
 // pathOf returns the PATH of env, or that of this program if env has none.
 func pathOf(env []string) string {
-	for i := len(env) - 1; i >= 0; i-- { // the last one counts
+	for i := len(env) - 1; i >= 0; i-- { // the last entry for a name is used
 		name, value, _ := strings.Cut(env[i], "=")
 		if name == "PATH" || runtime.GOOS == "windows" && strings.EqualFold(name, "PATH") {
 			return value
@@ -146,7 +146,7 @@ func pathOf(env []string) string {
 	return os.Getenv("PATH")
 }
 
-// places describes briefly where the command was searched.
+// places describes briefly where the command was looked up.
 func places(dirs []string) string {
 	const most = 8
 	switch {
@@ -175,8 +175,8 @@ func notFoundAdvice(c Command) string {
 	return "install it, or give its full path"
 }
 
-// splitAdvice returns advice if the whole command line was given as one
-// quoted argument.
+// splitAdvice returns advice if the whole command line was given as one quoted argument,
+// and whether it was.
 func splitAdvice(c Command) (string, bool) {
 	if len(c.Argv) > 1 || !strings.Contains(strings.TrimSpace(c.Argv[0]), " ") {
 		return "", false

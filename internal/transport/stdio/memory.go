@@ -1,7 +1,7 @@
 package stdio
 
-// Resident implements transport.Weighed. It reports false if the server runs
-// inside this process or has exited, or if the system has no such number.
+// Resident implements transport.Weighed. It returns false if the server runs inside this
+// process or has exited, or if the system does not report memory use.
 func (l *link) Resident() (int64, bool) {
 	p, ok := l.peer.(*process)
 	if !ok {

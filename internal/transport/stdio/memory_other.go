@@ -2,5 +2,5 @@
 
 package stdio
 
-// resident reports false: it is only implemented for Linux.
+// resident returns false: it is only implemented for Linux.
 func resident(int) (int64, bool) { return 0, false }

@@ -12,11 +12,11 @@ import (
 	"unicode/utf8"
 )
 
-// markVariable is set in the environment of every server that a program
-// starts after Adopt, and so in that of all processes which the server starts.
-// It identifies a process that moved to another session and whose parents have
-// exited. Its value is a path, because a server may itself be a program that
-// called Adopt: the owner names that each program assigned, outermost first.
+// markVariable is set in the environment of every server that a program starts after Adopt,
+// and so in that of all processes that the server starts. It identifies a process even
+// after the process has moved to another session and its parents have exited. Its value is
+// a path of owner names, outermost first: a server may itself be a program that called
+// Adopt, and each such program appends a name.
 const markVariable = "MCP_CONFORM_SERVER"
 
 // Adopt makes this program responsible for every process that its servers
@@ -37,18 +37,18 @@ func Adopt() {
 	alive.token, alive.outsider = rand.Text(), rand.Text()
 }
 
-// OutsiderEnv returns the environment for a command that is not a server, so
-// that the processes which it leaves running are not killed. It returns env
-// unchanged unless Adopt was called.
+// OutsiderEnv returns the environment for a command that is not a server, so that processes
+// that the command leaves running are not killed. It returns env unchanged unless Adopt was
+// called.
 func OutsiderEnv(env []string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
 	return alive.marked(env, alive.outsider)
 }
 
-// LeftBehind lists the processes that servers started and that could not be
-// killed since its last call. It passes command lines to redact before it
-// shortens and escapes them, because they may contain secrets.
+// LeftBehind lists the processes that servers started and that could not be killed since
+// the last call. It passes command lines to redact before it shortens and escapes them,
+// because they may contain secrets.
 func LeftBehind(redact func(string) string) []string {
 	alive.mu.Lock()
 	defer alive.mu.Unlock()
@@ -79,8 +79,8 @@ func (r *registry) takeLeft(redact func(string) string) (out []string) {
 	return out
 }
 
-// newOwner returns an owner name for a server that is about to start, "" if
-// Adopt was not called. The caller holds the lock.
+// newOwner returns an owner name for a server that is about to start, or "" if Adopt was
+// not called. The caller holds the lock.
 func (r *registry) newOwner() string {
 	if r.token == "" {
 		return ""
@@ -122,8 +122,8 @@ func markIn(environ []byte) string {
 	return ""
 }
 
-// ownerOf returns the name that this program gave to the server or the
-// outsider that started the process, "" if the process carries no such name.
+// ownerOf returns the name that this program gave to the server or outsider that started
+// the process, or "" if the process has no such name.
 func (r *registry) ownerOf(one relative) string {
 	for name := range strings.SplitSeq(r.table.mark(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
@@ -133,9 +133,9 @@ func (r *registry) ownerOf(one relative) string {
 	return ""
 }
 
-// doomed reports whether the process, which is not the leader of a living
-// server, belongs to a server that has exited. A process without a readable
-// mark and of unknown descent counts as one of the last server's.
+// doomed reports whether the process, which must not be the leader of a living server, belongs
+// to a server that has exited. A process without a readable mark counts as a server's, once no
+// server lives or KillAll was called, unless it may have another origin.
 func (r *registry) doomed(one relative) bool {
 	owner := r.ownerOf(one)
 	switch {
@@ -187,9 +187,9 @@ const (
 	longPause   = 10 * time.Millisecond
 )
 
-// endOrphans kills the processes of servers that have exited, and returns when
-// none is left: the next pass finds the children of a killed process. It
-// notes processes that it can't kill for LeftBehind.
+// endOrphans kills the processes of servers that have exited, and returns when none is
+// left: each pass finds the children of processes killed in the pass before. Processes that
+// it can't kill are listed by LeftBehind.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
 	killed := family{}
@@ -207,9 +207,9 @@ func (r *registry) endOrphans() {
 	}
 }
 
-// pass kills each orphan of exited servers, and adds it to killed. It returns
-// how many of them are still alive, and whether it killed one that was not in
-// killed before. The last pass gives up on those that are left.
+// pass kills each orphan of exited servers, and adds it to killed. It returns how many of
+// them are still alive, and whether it killed one that was not in killed before. The last
+// pass gives up on those that are still alive.
 func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -290,8 +290,8 @@ func shownCommand(line string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// retire notes that the server has exited, so that all processes in known must
-// end too, and kills its orphans. The caller does not hold the lock.
+// retire records that the server has exited, so that all processes in known must end too,
+// and kills its orphans. The caller must not hold the lock.
 func (r *registry) retire(owner string, known family) {
 	r.mu.Lock()
 	delete(r.owners, owner)

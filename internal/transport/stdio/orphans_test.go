@@ -94,9 +94,9 @@ func adoptingRegistry(f *fakeTable, servers int) (*registry, []string) {
 	return r, names
 }
 
-// TestOrphansEnd checks that retiring a server kills all its processes, however
-// they fork meanwhile, that it kills no other process, and that no process of
-// any server is left in the end.
+// TestOrphansEnd checks that retiring a server kills all its processes, even if they fork
+// while they are being killed, that it kills no other process, and that in the end no
+// process of any server is left.
 func TestOrphansEnd(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -175,8 +175,8 @@ func TestOrphansOfAServerThatEndsMeanwhile(t *testing.T) {
 	}
 }
 
-// TestUnmarkedOrphans checks that a process that cleared its environment is
-// killed with the last server, unless it may not belong to any server.
+// TestUnmarkedOrphans checks that a process that cleared its environment is killed with the
+// last server, unless it may not belong to any server.
 func TestUnmarkedOrphans(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -206,7 +206,7 @@ func TestUnmarkedOrphans(t *testing.T) {
 	}
 }
 
-// TestUnkillableOrphansAreNamed checks that unkillable orphans are listed once
+// TestUnkillableOrphansAreNamed checks that orphans that can't be killed are listed once
 // each, with their escaped command lines, and that the others are killed.
 func TestUnkillableOrphansAreNamed(t *testing.T) {
 	t.Parallel()
@@ -233,7 +233,7 @@ func TestUnkillableOrphansAreNamed(t *testing.T) {
 	}
 }
 
-// TestMarks checks that a program that itself has a mark appends to it.
+// TestMarks checks that a program that has a mark itself appends to it.
 func TestMarks(t *testing.T) {
 	t.Parallel()
 	r, _ := adoptingRegistry(newFakeTable(), 0)

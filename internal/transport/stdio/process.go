@@ -60,7 +60,7 @@ func (p *process) kill() {
 	p.group.kill()
 }
 
-// keep notes processes that must end with the server, together with all their
+// keep records processes that must end with the server, together with all their
 // descendants, even if they move to another group or session.
 func (p *process) keep(pids ...int) {
 	if p.owner == "" {

@@ -116,7 +116,7 @@ func (s *Service) Output() string {
 // when they are gone, or after killWithin, and reports whether it had to kill.
 func (s *Service) Stop(patience transport.Patience) (killed bool) {
 	s.stop.Do(func() {
-		s.Keep(s.PID()) // and with it all its descendants
+		s.Keep(s.PID()) // and with it all its descendants, which keep records
 		gone := s.process.signal("TERM", func() {}) && within(s.exited, patience.AfterTerm)
 		if killed = !gone && !within(s.exited, 0); killed {
 			s.process.kill()
@@ -143,6 +143,6 @@ func (s *Service) Members() []int {
 	return slices.Collect(maps.Keys(members))
 }
 
-// Keep notes members that must end with the service, even if they move to
-// another group or session.
+// Keep records members that must end with the service, even if they move to another group
+// or session.
 func (s *Service) Keep(pids ...int) { s.process.keep(pids...) }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -30,10 +31,17 @@ type Link struct {
 	url     *url.URL
 	session string
 	version string // the negotiated version, once it is known
-	asked   wire.ID
-	from    int // position in the record at which initialize was sent
-	opened  bool
-	closing bool
+	// isStateless is set by the first message if it carries its own protocol version.
+	isStateless bool
+	asked       wire.ID
+	from        int // position in the record at which initialize was sent
+	opened      bool
+	closing     bool
+	// open are the exchanges that carry the requests in flight, by id.
+	open map[string]*exchange.Pending
+	// tools are those in the tools/list results before position listedUpTo of the record.
+	tools      headers.Tools
+	listedUpTo int
 }
 
 // accepts is the Accept header that the specification requires for POST.
@@ -80,19 +88,24 @@ func (l *Link) Send(ctx context.Context, frames ...[]byte) error {
 // SendBytes posts the bytes as one body, as HTTP chunks if there are several.
 func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	body := exchange.InChunks(chunks...)
-	r := l.request("POST", body.Body)
+	r := l.request("POST", body.Body, singleMessage(wire.Parse(body.Body)))
 	r.Chunks = body.Chunks
 	p := l.client.Begin(l.ctx, r)
 	return (&post{first: p}).await(ctx, p.Responded())
 }
 
-// request returns a request with the headers of the session.
-func (l *Link) request(method string, body []byte) exchange.Request {
-	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.Headers(method), Body: body}}
+// request returns a request with the headers of the session and of the message in its body,
+// nil if the body holds none or several.
+func (l *Link) request(method string, body []byte, m *wire.Message) exchange.Request {
+	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.fields(method, m), Body: body}}
 }
 
 // Headers implements transport.Web.
-func (l *Link) Headers(method string) []transcript.Field {
+func (l *Link) Headers(method string, body []byte) []transcript.Field {
+	return l.fields(method, singleMessage(wire.Parse(body)))
+}
+
+func (l *Link) fields(method string, m *wire.Message) []transcript.Field {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var fields []transcript.Field
@@ -107,13 +120,25 @@ func (l *Link) Headers(method string) []transcript.Field {
 	if l.session != "" {
 		add(sessionHeader, l.session)
 	}
-	if v := l.negotiated(); spec.Revision(v).AtLeast(spec.V20250618) {
-		add(versionHeader, v)
+	switch v := l.negotiated(); {
+	case m != nil && (isStateless(m) || l.isStateless):
+		fields = append(fields, l.metadataFields(m, v)...)
+	case spec.Revision(v).AtLeast(spec.V20250618):
+		add(headers.Version, v)
 	}
 	return fields
 }
 
-// negotiated returns the version in the response to initialize, or "" before it.
+// singleMessage returns the message in a frame, or nil if the frame has none or several.
+func singleMessage(f *wire.Frame) *wire.Message {
+	if f.Batch || len(f.Messages) != 1 {
+		return nil
+	}
+	return &f.Messages[0]
+}
+
+// negotiated returns the version in the response to initialize, or that of the
+// first message of the stateless era; "" before either.
 func (l *Link) negotiated() string {
 	if l.version != "" || !l.asked.Present() {
 		return l.version
@@ -131,12 +156,16 @@ func (l *Link) negotiated() string {
 	return l.version
 }
 
-// note stores what later requests need from a message.
+// note stores the parts of a message that later requests need.
 func (l *Link) note(m *wire.Message) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if m.Method == spec.MethodInitialize && m.Kind == wire.Request && l.session == "" {
 		l.asked, l.from, l.version = m.ID, l.client.Record.Len(), ""
+	}
+	if !l.asked.Present() && !l.isStateless && isStateless(m) {
+		l.isStateless = true
+		l.version, _ = wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	}
 }
 
@@ -153,7 +182,7 @@ func (l *Link) joined(head *transcript.Head) {
 // is shut down.
 func (l *Link) Ended() <-chan struct{} { return l.ended }
 
-// lost records that nothing more can come from the server.
+// lost records that nothing more can arrive from the server.
 func (l *Link) lost(detail string) {
 	l.endOnce.Do(func() {
 		l.client.Record.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
@@ -180,7 +209,7 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		session := l.session
 		l.mu.Unlock()
 		if session != "" && l.alive() {
-			p := l.client.Begin(l.ctx, l.request("DELETE", nil))
+			p := l.client.Begin(l.ctx, l.request("DELETE", nil, nil))
 			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience {
 				l.gaveUp(p)
 			}

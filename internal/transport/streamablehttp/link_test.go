@@ -266,7 +266,7 @@ func TestGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer l.Shutdown(patience)
-	if err := l.Send(t.Context(), []byte(initialized)); err == nil || !strings.HasPrefix(err.Error(), "the server can't be reached: nobody listens at ") {
+	if err := l.Send(t.Context(), []byte(initialized)); err == nil || !strings.HasPrefix(err.Error(), "the server can't be reached: nothing listens at ") {
 		t.Errorf("sending says %v", err)
 	}
 	select {

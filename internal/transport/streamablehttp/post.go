@@ -72,16 +72,17 @@ func (l *Link) post(frame []byte) (*post, error) {
 		initialize = initialize || m.Method == spec.MethodInitialize
 		initialized = initialized || m.Method == spec.MethodInitialized
 	}
-	from := l.client.Record.Len()
+	from, single := l.client.Record.Len(), singleMessage(parsed)
 	begin := func() *exchange.Pending {
-		r := l.request("POST", frame)
-		r.Frame, parsed = parsed, nil // a request that is sent again parses its frame anew
+		r := l.request("POST", frame, single)
+		r.Frame, parsed = parsed, nil // a request that is sent again parses its frame again
 		if initialize {
 			r.OnHead = l.joined
 		}
 		return l.client.Begin(l.ctx, r)
 	}
 	p.first = begin()
+	l.noteOpen(p.asks, p.first)
 	started := l.spawn(func() {
 		last := l.follow(p.first, begin)
 		if initialized {
@@ -89,12 +90,48 @@ func (l *Link) post(frame []byte) (*post, error) {
 		}
 		close(p.taken)
 		l.finish(last, p.asks, from)
+		l.noteOver(p.asks, p.first)
 	})
 	if !started {
 		p.first.Drop()
 		return nil, errClosed
 	}
 	return p, nil
+}
+
+// noteOpen records that the exchange carries the requests.
+func (l *Link) noteOpen(ids []wire.ID, p *exchange.Pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.open == nil {
+		l.open = map[string]*exchange.Pending{}
+	}
+	for _, id := range ids {
+		l.open[id.Key()] = p
+	}
+}
+
+// noteOver records that the exchange is over.
+func (l *Link) noteOver(ids []wire.ID, p *exchange.Pending) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, id := range ids {
+		if l.open[id.Key()] == p {
+			delete(l.open, id.Key())
+		}
+	}
+}
+
+// CloseResponse implements transport.Canceller.
+func (l *Link) CloseResponse(id wire.ID) bool {
+	l.mu.Lock()
+	p := l.open[id.Key()]
+	l.mu.Unlock()
+	if p == nil {
+		return false
+	}
+	p.Drop()
+	return true
 }
 
 // follow waits for the response, and sends the request again for each redirect.
@@ -141,8 +178,8 @@ func (l *Link) resumable(p *exchange.Pending) bool {
 	return l.ctx.Err() == nil && (how == transcript.Complete || how == transcript.Broken)
 }
 
-// resume opens the stream again after its last event. It returns nil if the link
-// ended before that.
+// resume reopens the stream after its last event. It returns nil if the link ended before
+// that.
 func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	delay := p.Retry()
 	if delay <= 0 {
@@ -156,12 +193,12 @@ func (l *Link) resume(p *exchange.Pending) *exchange.Pending {
 	if !l.alive() {
 		return nil // another server may be listening there now
 	}
-	r := l.request("GET", nil)
+	r := l.request("GET", nil, nil)
 	r.Fields = append(r.Fields, transcript.Field{Name: lastEventID, Value: p.LastEventID()})
 	return l.client.Begin(l.ctx, r)
 }
 
-// answered reports whether all requests have received their responses.
+// answered reports whether all requests have received a response.
 func (l *Link) answered(asks []wire.ID, from int) bool {
 	open := map[string]bool{}
 	for _, id := range asks {
@@ -191,7 +228,7 @@ func (l *Link) listen(p *exchange.Pending) {
 	if !first {
 		return
 	}
-	stream := l.client.Begin(l.ctx, l.request("GET", nil))
+	stream := l.client.Begin(l.ctx, l.request("GET", nil, nil))
 	l.spawn(func() { l.keepListening(stream) })
 	within(stream.Responded(), listenTime)
 }
@@ -213,6 +250,6 @@ func (l *Link) keepListening(p *exchange.Pending) {
 		if l.ctx.Err() != nil || !l.alive() {
 			return
 		}
-		p = l.client.Begin(l.ctx, l.request("GET", nil))
+		p = l.client.Begin(l.ctx, l.request("GET", nil, nil))
 	}
 }

@@ -1,14 +1,14 @@
-// Package streamablehttp connects to a server over Streamable HTTP, the
-// transport of 2025-03-26, 2025-06-18 and 2025-11-25. The client POSTs every
-// message, and the server responds with JSON or with an event stream. A GET
-// opens a stream for messages that the server sends on its own. A session id
-// may tie the exchanges together.
+// Package streamablehttp connects to a server over Streamable HTTP, the HTTP transport of
+// revisions since 2025-03-26. The client POSTs every message, and the server responds with
+// JSON or with an event stream. In the handshake era, a GET opens a stream for messages
+// that the server sends on its own, and a session id may tie the exchanges together.
 package streamablehttp
 
 import (
 	"context"
 	"net/url"
 
+	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -18,7 +18,6 @@ import (
 // The headers of the transport.
 const (
 	sessionHeader = "Mcp-Session-Id"
-	versionHeader = "MCP-Protocol-Version"
 	lastEventID   = "Last-Event-ID"
 )
 
@@ -41,7 +40,7 @@ func (d *Dialer) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 	if err != nil {
 		return nil, err
 	}
-	l := &Link{client: client, url: d.URL, ended: make(chan struct{})}
+	l := &Link{tools: headers.Tools{}, client: client, url: d.URL, ended: make(chan struct{})}
 	l.ctx, l.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return l, nil
 }

@@ -21,7 +21,7 @@ func (h *HTTPHandler) postWithoutSession(w http.ResponseWriter, r *http.Request,
 		if revision == "" { // the specification's default
 			revision = spec.V20250326
 		}
-		if !slices.Contains(h.options.supportedRevisions(), revision) {
+		if !slices.Contains(h.options.handshakeRevisions(), revision) {
 			refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the header MCP-Protocol-Version names an unsupported revision")
 			return
 		}
@@ -30,17 +30,7 @@ func (h *HTTPHandler) postWithoutSession(w http.ResponseWriter, r *http.Request,
 	s.post(w, r, body, f)
 }
 
-// supportedRevisions returns the revisions that the server negotiates, oldest first.
-// Without sessions these begin with the revision that introduced Streamable HTTP.
-func (o *Options) supportedRevisions() []spec.Revision {
-	all := spec.HandshakeRevisions()
-	if o.NoSessions {
-		return slices.DeleteFunc(slices.Clone(all), func(r spec.Revision) bool { return !r.AtLeast(spec.V20250326) })
-	}
-	return all
-}
-
-// methodsNeedingSession are the methods whose effect lasts as long as the session.
+// methodsNeedingSession contains the methods whose effect lasts as long as the session.
 var methodsNeedingSession = map[string]bool{
 	spec.MethodSetLevel:             true,
 	spec.MethodResourcesSubscribe:   true,

@@ -1,0 +1,94 @@
+package client
+
+import (
+	"context"
+	"maps"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// maxRounds bounds the requests that complete one call: a server may require input
+// again and again.
+const maxRounds = 8
+
+// OneRound makes Do return the first result, even if that requires input.
+func OneRound(w *wait) { w.oneRound = true }
+
+// IsInputRequired reports whether the response is a result that requires input of
+// the client before the request can be completed (2026-07-28,
+// basic/patterns/mrtr#inputrequiredresult).
+func (r *Reply) IsInputRequired() bool {
+	if !r.Succeeded() {
+		return false
+	}
+	kind, _ := wire.Text(wire.At(r.Message.Result(), "/resultType"))
+	return kind == spec.ResultInputRequired
+}
+
+// NextRound returns the params of the request that follows a result which requires
+// input: those of the first request, the client's responses, and the state exactly
+// as the server sent it. It returns false if the client does not support what a
+// server requires.
+func (c *Conversation) NextRound(params map[string]any, r *Reply) (next map[string]any, ok bool) {
+	next = maps.Clone(params)
+	if next == nil {
+		next = map[string]any{}
+	}
+	delete(next, "inputResponses")
+	delete(next, "requestState")
+	if state := wire.At(r.Message.Result(), "/requestState"); state != nil {
+		next["requestState"] = state
+	}
+	if inputs := transcript.InputRequests(r.Message); len(inputs) > 0 {
+		responses := map[string]any{}
+		for _, in := range inputs {
+			response := c.inputResponse(in.Message)
+			if response == nil {
+				return nil, false
+			}
+			responses[in.Key] = response
+		}
+		next["inputResponses"] = responses
+	}
+	return next, true
+}
+
+// inputResponse returns the client's result for a request for input, or nil if it
+// has none.
+func (c *Conversation) inputResponse(in *wire.Message) jsontext.Value {
+	m := *in
+	m.ID = wire.StringID("input") // answers repeat an id
+	answer := c.opts.Answer
+	if answer == nil {
+		answer = func(m *wire.Message) []byte { return respond(m, c.opts.Capabilities) }
+	}
+	frame := answer(&m)
+	if frame == nil {
+		return nil
+	}
+	return wire.Parse(frame).Messages[0].Result()
+}
+
+// completeRounds sends the requests that follow a result which requires input, and
+// returns the response to the last.
+func (c *Conversation) completeRounds(ctx context.Context, w *wait, method string, params map[string]any, r *Reply) *Reply {
+	if c.opts.Revision.Era() == spec.Handshake || w.oneRound {
+		return r
+	}
+	for range maxRounds {
+		if !r.IsInputRequired() {
+			break
+		}
+		next, ok := c.NextRound(params, r)
+		if !ok {
+			break
+		}
+		w.id = c.NewID()
+		r = c.do(ctx, w, c.Request(w.id, method, next))
+	}
+	return r
+}

@@ -1,0 +1,163 @@
+package rules
+
+import (
+	"mime"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A HeaderFlaw is one way in which the HTTP headers of a request of the stateless era are wrong.
+// The headers mirror parts of the body (2026-07-28,
+// basic/transports/streamable-http#request-metadata).
+type HeaderFlaw int
+
+// The flaws for which a server refuses a request with HeaderMismatch.
+const (
+	VersionMissing HeaderFlaw = iota // no MCP-Protocol-Version
+	VersionDiffers                   // from the version in _meta
+	MethodMissing                    // no Mcp-Method
+	MethodDiffers
+	NameMissing // no Mcp-Name where the method needs one
+	NameDiffers
+	NameInvalid  // characters that no header may have, or a broken Base64 form
+	ParamMissing // no Mcp-Param header for an argument that requires one
+	ParamDiffers
+	ParamInvalid
+)
+
+// Flaws that a server should ignore. OtherHeaders are flaws that may be a reason to refuse the
+// request, or whose outcome is not regulated.
+const (
+	SessionNamed  HeaderFlaw = iota + 100 // an Mcp-Session-Id
+	StreamResumed                         // a Last-Event-ID
+	ParamUnknown                          // an Mcp-Param header that mirrors nothing
+	OtherHeaders
+)
+
+// headerFlaws returns what is wrong with the headers of a request. It is empty over stdio, and
+// for a transcript without headers.
+func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
+	x := s.Exchanges().Of(req.Event)
+	if s.Transport != spec.StreamableHTTP || x == nil || x.Request == nil || x.Request.Head == nil {
+		return nil
+	}
+	head, m := x.RequestHead(), req.Message
+	var out []HeaderFlaw
+	switch version := head.Get(headers.Version); {
+	case !head.Has(headers.Version):
+		out = append(out, VersionMissing)
+	case version != req.Metadata.Version && req.Metadata.Version != "":
+		out = append(out, VersionDiffers)
+	}
+	switch method := head.Get(headers.Method); {
+	case headers.Encode(m.Method) != m.Method: // only other headers have the Base64 form
+		out = append(out, OtherHeaders)
+	case !head.Has(headers.Method):
+		out = append(out, MethodMissing)
+	case method != m.Method:
+		out = append(out, MethodDiffers)
+	}
+	name, named := headers.NameOf(m)
+	switch {
+	case !headers.NeedsName(m.Method) && head.Has(headers.Name):
+		out = append(out, OtherHeaders)
+	case !named:
+	case !head.Has(headers.Name):
+		out = append(out, NameMissing)
+	default:
+		switch value, ok := headers.Decode(head.Get(headers.Name)); {
+		case !ok:
+			out = append(out, NameInvalid)
+		case value != name:
+			out = append(out, NameDiffers)
+		}
+	}
+	if m.Method == spec.MethodToolsCall {
+		out = append(out, s.paramFlaws(head, name, wire.At(m.Params(), "/arguments"))...)
+	}
+	if head.Has("Mcp-Session-Id") {
+		out = append(out, SessionNamed)
+	}
+	if head.Has("Last-Event-ID") {
+		out = append(out, StreamResumed)
+	}
+	if s.isOddHead(head) {
+		out = append(out, OtherHeaders)
+	}
+	return out
+}
+
+// isOddHead reports whether a header that mirrors nothing may be a reason to refuse the request:
+// Content-Type, Accept, Host or Origin.
+func (s *Session) isOddHead(head *transcript.Head) bool {
+	if s.host == "" {
+		s.host = head.Get("Host")
+	}
+	accept := strings.ToLower(head.Get("Accept"))
+	media, _, err := mime.ParseMediaType(head.Get("Content-Type"))
+	return head.Has("Origin") || !strings.EqualFold(head.Get("Host"), s.host) ||
+		!strings.Contains(accept, "application/json") || !strings.Contains(accept, transcript.EventStream) || err != nil || media != "application/json"
+}
+
+// ParamHeaders returns the arguments of a tool that headers mirror; known is false if no list
+// contained the tool.
+func (s *Session) ParamHeaders(tool string) (all []headers.Argument, known bool) {
+	all, known = s.paramHeaders[tool]
+	return all, known
+}
+
+// paramFlaws compares the Mcp-Param headers of a call with its arguments. It returns nothing for
+// a tool that no list contained.
+func (s *Session) paramFlaws(head *transcript.Head, tool string, arguments jsontext.Value) []HeaderFlaw {
+	all, known := s.ParamHeaders(tool)
+	var out []HeaderFlaw
+	mirrored := map[string]bool{}
+	for _, p := range all {
+		header := headers.Param + p.Name
+		mirrored[strings.ToLower(header)] = true
+		argument := p.Of(arguments)
+		switch {
+		case argument == nil && head.Has(header):
+			out = append(out, OtherHeaders)
+		case argument == nil:
+		case !head.Has(header):
+			out = append(out, ParamMissing)
+		default:
+			switch value, ok := headers.Decode(head.Get(header)); {
+			case !ok:
+				out = append(out, ParamInvalid)
+			case !EqualsArgument(value, argument):
+				out = append(out, ParamDiffers)
+			}
+		}
+	}
+	for _, f := range head.Fields {
+		if name := strings.ToLower(f.Name); strings.HasPrefix(name, strings.ToLower(headers.Param)) && !mirrored[name] {
+			if !known {
+				return append(out, OtherHeaders)
+			}
+			return append(out, ParamUnknown)
+		}
+	}
+	return out
+}
+
+// EqualsArgument reports whether a header value represents an argument: a string as it is, an
+// integer by its value, a boolean as true or false.
+func EqualsArgument(value string, argument jsontext.Value) bool {
+	switch argument.Kind() {
+	case '"':
+		text, _ := wire.Text(argument)
+		return value == text
+	case '0':
+		return wire.RawID(value).Same(wire.RawID(string(argument)))
+	default:
+		return value == string(argument)
+	}
+}

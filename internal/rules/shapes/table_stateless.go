@@ -1,0 +1,42 @@
+package shapes
+
+import (
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// statelessRows are the rows of what 2026-07-28 adds to results. The rows of the requests judge
+// the entries of inputRequests.
+func statelessRows() []row {
+	return []row{
+		{place: membersOf("resultType"), elsewhere: true}, // stateless.result-type
+		{place: membersOf("ttlMs"), elsewhere: true},      // caching.ttl.integer
+		{place: membersOf("cacheScope"), elsewhere: true}, // caching.scope.known-value
+		{
+			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", on: "discover.supported-versions",
+			summary: "The server's supportedVersions are not an array of strings.",
+		},
+		{in: anInput, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges it by its method
+		{
+			in: anInput, place: "InputRequiredResult.inputRequests", on: "mrtr.input-request-kinds",
+			summary: "The server's inputRequests are not an object.",
+		},
+		{
+			in: anInput, place: "InputRequiredResult.requestState", on: "mrtr.inputs-or-state",
+			summary: "The server's requestState is not a string.",
+		},
+	}
+}
+
+// membersOf returns the places of a member that many results have.
+func membersOf(member string) string {
+	results := []string{
+		"DiscoverResult", "ListToolsResult", "ListResourcesResult", "ListResourceTemplatesResult", "ListPromptsResult", "ReadResourceResult",
+		"CallToolResult", "GetPromptResult", "CompleteResult", "InputRequiredResult", "SubscriptionsListenResult",
+	}
+	for i, result := range results {
+		results[i] = result + "." + member
+	}
+	return strings.Join(results, " ")
+}

@@ -1,0 +1,195 @@
+package stateless
+
+import (
+	"math/big"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	hintsRequired  = "caching.hints.required"
+	hintsAbsent    = "caching.hints.absent-on-input-required"
+	ttlInteger     = "caching.ttl.integer"
+	ttlNotNegative = "caching.ttl.non-negative"
+	ttlPerPage     = "caching.ttl.per-page"
+	scopeKnown     = "caching.scope.known-value"
+	scopeConstant  = "caching.scope.same-on-all-pages"
+)
+
+// cacheable are the methods whose complete results have cache hints.
+var cacheable = []string{
+	spec.MethodDiscover, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
+	spec.MethodResourcesRead,
+}
+
+func cachingRules() []rules.Rule {
+	handlers := rules.Handlers{rules.InputRequired(""): judgeInterim}
+	for _, method := range cacheable {
+		handlers[rules.ResultOf(method)] = judgeHints
+	}
+	return []rules.Rule{
+		{
+			ID:           "rule.cache-hints",
+			Title:        "results that may be cached say for how long and for whom",
+			Requirements: []string{hintsRequired, hintsAbsent, ttlInteger, ttlNotNegative, ttlPerPage, scopeKnown},
+			Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
+		},
+		{
+			ID:           "rule.cache-scope-of-pages",
+			Title:        "all pages of a list have the same cacheScope",
+			Requirements: []string{scopeConstant},
+			Start: func() rules.Fold {
+				p := &pageScopes{handed: map[string]*rules.Observation{}, several: map[string]bool{}}
+				all := rules.Handlers{}
+				for method := range listCapabilities {
+					all[rules.ResultOf(method)] = p.judge
+				}
+				return rules.Fold{OnMessage: all}
+			},
+		},
+	}
+}
+
+func judgeInterim(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) || obs.Request.Message.Method != spec.MethodResourcesRead && !hasHints(obs) {
+		return
+	}
+	if !hasHints(obs) {
+		out.CameUp(hintsAbsent)
+		return
+	}
+	d := shows(hintsAbsent, obs)
+	d.Summary, d.Permitted = "The server's result that requires input has caching hints.", "neither ttlMs nor cacheScope"
+	out.Deviates(d)
+}
+
+func hasHints(obs *rules.Observation) bool {
+	return wire.At(obs.Message.Result(), "/ttlMs") != nil || wire.At(obs.Message.Result(), "/cacheScope") != nil
+}
+
+// missingHints returns the names of the absent members.
+func missingHints(ttl, scope []byte) string {
+	switch {
+	case ttl != nil:
+		return "cacheScope"
+	case scope != nil:
+		return "ttlMs"
+	default:
+		return "ttlMs and no cacheScope"
+	}
+}
+
+func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	result := obs.Message.Result()
+	if !isJudged(s, obs) || result.Kind() != '{' {
+		return
+	}
+	if hasOlderForm(obs) {
+		out.Elsewhere(hintsRequired)
+		out.Elsewhere(ttlPerPage)
+		return
+	}
+	ttl, scope := wire.At(result, "/ttlMs"), wire.At(result, "/cacheScope")
+	later := wire.At(obs.Request.Message.Params(), "/cursor").Kind() == '"'
+	d := shows(hintsRequired, obs)
+	d.Permitted = "ttlMs and cacheScope"
+	switch {
+	case ttl == nil && scope != nil && later:
+		d.Requirement, d.Summary = ttlPerPage, "The server's later page has no ttlMs."
+		out.Deviates(d)
+		out.Elsewhere(hintsRequired)
+	case ttl == nil || scope == nil:
+		d.Summary = "The server's result lacks ttlMs or cacheScope."
+		d.Seen = "no " + missingHints(ttl, scope) + ": " + d.Seen
+		out.Deviates(d)
+		out.Elsewhere(ttlPerPage)
+	default:
+		out.CameUp(hintsRequired)
+		if later {
+			out.CameUp(ttlPerPage)
+		}
+	}
+	if ttl != nil {
+		judgeTTL(ttl, obs, out)
+	}
+	if scope != nil {
+		judgeScope(scope, obs, out)
+	}
+}
+
+func judgeTTL(ttl jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	d := shows(ttlInteger, obs)
+	d.Pointer, d.Seen = "/result/ttlMs", "ttlMs "+rules.Excerpt(ttl)
+	if !wire.RawID(string(ttl)).IsInteger() {
+		d.Summary, d.Permitted = "The server's ttlMs is not an integer.", "a whole number of milliseconds"
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(ttlInteger)
+	if n, ok := new(big.Rat).SetString(string(ttl)); ok && n.Sign() < 0 {
+		d.Requirement, d.Summary, d.Permitted = ttlNotNegative, "The server's ttlMs is negative.", "0 or more"
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(ttlNotNegative)
+}
+
+func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	if text, _ := wire.Text(scope); text == "public" || text == "private" {
+		out.CameUp(scopeKnown)
+		return
+	}
+	d := shows(scopeKnown, obs)
+	d.Pointer, d.Seen = "/result/cacheScope", "cacheScope "+rules.Excerpt(scope)
+	d.Summary, d.Permitted = "The server's cacheScope is neither public nor private.", `"public" or "private"`
+	out.Deviates(d)
+}
+
+// pageScopes follows the cursors from page to page.
+type pageScopes struct {
+	handed  map[string]*rules.Observation // the page that returned a cursor, by method and cursor
+	several map[string]bool               // cursors returned by pages with different scopes
+}
+
+func (p *pageScopes) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isRegular(s, obs) {
+		return
+	}
+	method := obs.Request.Message.Method
+	if cursor, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/cursor")); ok {
+		if before := p.handed[method+" "+cursor]; before != nil && !p.several[method+" "+cursor] {
+			judgeScopes(before, obs, out)
+		}
+	}
+	if next, ok := wire.Text(wire.At(obs.Message.Result(), "/nextCursor")); ok {
+		key := method + " " + next
+		if other := p.handed[key]; other != nil && scopeOf(other) != scopeOf(obs) {
+			p.several[key] = true
+		}
+		p.handed[key] = obs
+	}
+}
+
+func scopeOf(obs *rules.Observation) string {
+	text, _ := wire.Text(wire.At(obs.Message.Result(), "/cacheScope"))
+	return text
+}
+
+func judgeScopes(before, obs *rules.Observation, out *rules.Reporter) {
+	switch was, is := scopeOf(before), scopeOf(obs); {
+	case was == "" || is == "": // another rule judges a missing scope
+	case was == is:
+		out.CameUp(scopeConstant)
+	default:
+		out.Deviates(verdict.Deviation{
+			Requirement: scopeConstant, Summary: "The server's pages of a list have different cacheScopes.",
+			Permitted: "the same cacheScope on all pages", Seen: was + " on one page, " + is + " on the next",
+			At: rules.At(before.Request.Event, before.Event, obs.Request.Event, obs.Event),
+		})
+	}
+}

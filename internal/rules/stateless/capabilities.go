@@ -1,0 +1,217 @@
+package stateless
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	missingCapability       = "stateless.missing-capability-error"
+	missingCapabilityData   = "stateless.missing-capability-data"
+	missingCapabilityStatus = "stateless.missing-capability-http-400"
+	undeclaredCapability    = "stateless.no-undeclared-capability"
+	onlyDeclared            = "mrtr.only-declared-capabilities"
+)
+
+func capabilityRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.missing-capability",
+			Title:        "a request that needs an undeclared capability is refused with -32021 and the names of what is missing",
+			Requirements: []string{missingCapability, missingCapabilityData, missingCapabilityStatus},
+			Start: func() rules.Fold {
+				n := &needs{}
+				return rules.Fold{OnMessage: rules.MergeHandlers(
+					rules.Handlers{rules.ErrorTo(""): n.judgeError},
+					rules.Handlers{rules.ServerRequest(""): n.note},
+				)}
+			},
+		},
+		{
+			ID:           "rule.declared-capabilities",
+			Title:        "the server requires only input that this request's capabilities allow",
+			Requirements: []string{onlyDeclared, undeclaredCapability},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): judgeDeclared}}),
+		},
+	}
+}
+
+// capabilityOf returns the client capability that an entry of inputRequests needs, "" for other
+// methods.
+func capabilityOf(method string) string {
+	switch method {
+	case spec.MethodSampling:
+		return "sampling"
+	case spec.MethodElicit:
+		return "elicitation"
+	case spec.MethodRootsList:
+		return "roots"
+	}
+	return ""
+}
+
+// needs tracks the client capabilities that requests turned out to need.
+type needs struct{ seen []need }
+
+// A need is a capability that a request needed.
+type need struct {
+	request    *rules.Request
+	capability string
+}
+
+// maxNeeds bounds how many are kept.
+const maxNeeds = 200
+
+func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	capability := capabilityOf(obs.Message.Method)
+	if obs.InputKey != "" && capability != "" && obs.Request.Declares(capability) && len(n.seen) < maxNeeds {
+		n.seen = append(n.seen, need{obs.Request, capability})
+	}
+}
+
+// withoutMeta returns the name, the URI and the arguments of a request.
+func withoutMeta(req *rules.Request) string {
+	params := req.Message.Params()
+	return string(wire.At(params, "/name")) + string(wire.At(params, "/uri")) + string(wire.At(params, "/arguments"))
+}
+
+// of returns a capability that an equal request needed before and that this one does not declare,
+// or "".
+func (n *needs) of(req *rules.Request) string {
+	for _, before := range n.seen {
+		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && withoutMeta(before.request) == withoutMeta(req) {
+			return before.capability
+		}
+	}
+	return ""
+}
+
+func (n *needs) judgeError(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) || !obs.Request.Metadata.IsComplete() {
+		return
+	}
+	if codeOf(obs) == spec.CodeMissingClientCap {
+		judgeMissingCapability(obs, out)
+		return
+	}
+	capability := n.of(obs.Request)
+	if capability == "" || !obs.Request.IsRegular() {
+		return
+	}
+	d := shows(missingCapability, obs)
+	d.Summary, d.Permitted = "The server refuses an undeclared capability, but not with -32021.", "error -32021, or a result that does without "+capability
+	message, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
+	if !regexp.MustCompile(`(?i)\b` + strings.TrimSuffix(capability, "s")).MatchString(message) {
+		d.Weight = verdict.AtMostWarning // another reason is possible
+	}
+	out.Deviates(d)
+}
+
+// judgeMissingCapability judges an error -32021. If it names only declared capabilities, that is
+// judged as a misuse of the code.
+func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
+	required := requiredCapabilities(obs)
+	d := shows(missingCapabilityData, obs)
+	d.Permitted = `data.requiredCapabilities with the missing capabilities, such as {"elicitation":{}}`
+	names, _ := wire.Members(required)
+	switch {
+	case required.Kind() != '{':
+		d.Summary = "The server's error -32021 has no requiredCapabilities object."
+		out.Deviates(d)
+	case len(names) == 0:
+		d.Summary, d.Weight = "The server's error -32021 names no capability.", verdict.AtMostWarning
+		out.Deviates(d)
+	default:
+		out.CameUp(missingCapabilityData)
+		if !isDeclared(obs.Request.Metadata.Capabilities, required) {
+			out.CameUp(missingCapability)
+		}
+	}
+	x := obs.Request.Exchange
+	if x == nil {
+		return
+	}
+	if x.Status() == 400 {
+		out.CameUp(missingCapabilityStatus)
+		return
+	}
+	d = shows(missingCapabilityStatus, obs)
+	d.Summary, d.Permitted = "The server's error -32021 comes with a status other than 400.", "status 400"
+	d.Seen = x.ResponseHead().Line + ": " + d.Seen
+	if x.IsStream() {
+		d.Weight = verdict.OnlyNote // the status was sent before the error was known
+	}
+	out.Deviates(d)
+}
+
+// requiredCapabilities returns the capabilities that an error -32021 requires.
+func requiredCapabilities(obs *rules.Observation) jsontext.Value {
+	return wire.At(obs.Message.Member("error"), "/data/requiredCapabilities")
+}
+
+// isDeclared reports whether every required capability is declared, with all its parts. An empty
+// elicitation capability means form mode.
+func isDeclared(declared, required jsontext.Value) bool {
+	names, parts := wire.Members(required)
+	_, have := wire.Members(declared)
+	for _, name := range names {
+		own := have[name]
+		if own == nil || own.Kind() == 'n' || own.Kind() == 'f' {
+			return false
+		}
+		if name == "elicitation" {
+			if isEmpty(own) {
+				own = jsontext.Value(`{"form":{}}`)
+			}
+		}
+		if parts[name].Kind() == '{' && !isDeclared(own, parts[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isEmpty(v jsontext.Value) bool {
+	names, _ := wire.Members(v)
+	return len(names) == 0
+}
+
+// judgeDeclared judges the input that a result requires. If this request does not declare the
+// capability but an earlier one did, the server took it over from there.
+func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	capability := capabilityOf(obs.Message.Method)
+	if obs.InputKey == "" || capability == "" || !s.Governs(obs.Request) || !obs.Request.Metadata.IsComplete() {
+		return
+	}
+	if obs.Request.Declares(capability) {
+		out.CameUp(onlyDeclared)
+		out.CameUp(undeclaredCapability)
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: onlyDeclared,
+		Summary:     "The server requires input of a kind that the client did not declare.",
+		Permitted:   obs.Message.Method + " only where this request declares " + capability + "; else error -32021",
+		Seen:        rules.Excerpt(obs.Message.Raw),
+		At:          rules.At(obs.Request.Event, obs.Event),
+	}
+	for _, earlier := range s.ClientRequests() {
+		if earlier.Event.Seq < obs.Request.Event.Seq && earlier.Declares(capability) {
+			d.Requirement = undeclaredCapability
+			d.Summary = "The server requires input that only an earlier request allowed."
+			d.At = rules.At(earlier.Event, obs.Request.Event, obs.Event)
+			out.Deviates(d)
+			out.Elsewhere(onlyDeclared)
+			return
+		}
+	}
+	out.Deviates(d)
+	out.Elsewhere(undeclaredCapability)
+}

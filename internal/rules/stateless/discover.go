@@ -1,0 +1,246 @@
+package stateless
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	discoverImplemented  = "discover.implemented"
+	discoverVersions     = "discover.supported-versions"
+	listedVersionsWork   = "discover.listed-versions-work"
+	discoverCapabilities = "discover.capabilities"
+	discoverConstant     = "discover.independent-of-connection"
+	extensionID          = "versioning.extension-id-format"
+)
+
+func discoverRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.discover-answered",
+			Title:        "server/discover gets a result",
+			Requirements: []string{discoverImplemented},
+			Start: func() rules.Fold {
+				d := &discoveries{}
+				return rules.Fold{OnMessage: rules.OnResponse(spec.MethodDiscover, d.note), AtEnd: d.judgeAnswers}
+			},
+		},
+		{
+			ID:           "rule.discover-result",
+			Title:        "server/discover lists versions and extensions in a form that clients can use, the same each time",
+			Requirements: []string{discoverVersions, extensionID, discoverConstant},
+			Start: func() rules.Fold {
+				d := &discoveries{}
+				return rules.Fold{OnMessage: rules.Handlers{rules.ResultOf(spec.MethodDiscover): d.judgeResult}}
+			},
+		},
+		{
+			ID:           "rule.discovered-versions",
+			Title:        "the versions that server/discover lists can be used",
+			Requirements: []string{listedVersionsWork},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeListedVersion)}),
+		},
+		{
+			ID:           "rule.discovered-capabilities",
+			Title:        "lists are served where their capability is declared, and unknown methods where it is not",
+			Requirements: []string{discoverCapabilities},
+			Start:        rules.Stateless(rules.Fold{OnMessage: listHandlers(judgeDiscoveredCapability)}),
+		},
+	}
+}
+
+// discoveries tracks the responses to server/discover.
+type discoveries struct {
+	served bool
+	failed []*rules.Observation
+	before []*rules.Observation // results
+}
+
+func (d *discoveries) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	switch {
+	case !isRegular(s, obs):
+	case !obs.Message.IsError():
+		d.served = true
+	case codeOf(obs) != spec.CodeUnsupported: // an unsupported version is a valid reason
+		d.failed = append(d.failed, obs)
+	}
+}
+
+// judgeAnswers judges at the end, because a single result shows that the server has the method.
+func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
+	if d.served {
+		out.CameUp(discoverImplemented)
+		return
+	}
+	for _, obs := range d.failed {
+		found := shows(discoverImplemented, obs)
+		found.Summary, found.Permitted = "The server does not implement server/discover.", "a result"
+		if codeOf(obs) != spec.CodeMethodNotFound {
+			found.Summary, found.Weight = "The server answers server/discover with an error.", verdict.AtMostWarning
+		}
+		out.Deviates(found)
+	}
+}
+
+// judgeResult skips values of the wrong type, which the message shape rule reports.
+func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) {
+		return
+	}
+	result := obs.Message.Result()
+	if versions, ok := texts(wire.At(result, "/supportedVersions")); ok {
+		judgeVersions(versions, obs, out)
+	}
+	judgeExtensions(result, obs, out)
+	if obs.Request.IsRegular() {
+		d.judgeConstancy(obs, out)
+	}
+}
+
+// judgeVersions judges the listed versions. No keyword requires the list to be non-empty.
+func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporter) {
+	d := shows(discoverVersions, obs)
+	d.Pointer, d.Weight = "/result/supportedVersions", verdict.AtMostWarning
+	sorted := slices.Sorted(slices.Values(versions))
+	switch {
+	case len(versions) == 0:
+		d.Summary, d.Permitted = "The server lists no supported version.", "the versions that the server supports"
+	case !slices.Contains(versions, obs.Request.Metadata.Version):
+		d.Summary, d.Permitted = "The server does not list the version by which it serves the request.", "that version, too"
+	case len(slices.Compact(sorted)) < len(versions):
+		d.Summary, d.Permitted = "The server lists a supported version twice.", "each version once"
+	case slices.ContainsFunc(versions, func(v string) bool { return !spec.Revision(v).Published() && !mayExist(v) }):
+		d.Weight = verdict.OnlyNote
+		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification"
+	default:
+		out.CameUp(discoverVersions)
+		return
+	}
+	out.Deviates(d)
+}
+
+func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
+	names, _ := wire.Members(wire.At(result, "/capabilities/extensions"))
+	for _, name := range names {
+		if rules.IsPrefixedKey(name) {
+			out.CameUp(extensionID)
+			continue
+		}
+		d := shows(extensionID, obs)
+		d.Summary, d.Permitted = "The server declares an extension whose identifier is malformed.", "a key as _meta has it, with a prefix, such as com.example/name"
+		d.Seen, d.Pointer = "the extension "+rules.Excerpt(wire.Quote(name)), "/result/capabilities/extensions"
+		out.Deviates(d)
+	}
+}
+
+// judgeConstancy compares results of requests with the same metadata.
+func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter) {
+	for _, before := range d.before {
+		if string(before.Request.Message.Params()) != string(obs.Request.Message.Params()) {
+			continue
+		}
+		if isSameDiscovery(before.Message.Result(), obs.Message.Result()) {
+			out.CameUp(discoverConstant)
+			return
+		}
+		found := shows(discoverConstant, obs)
+		found.Summary, found.Permitted = "The server's result of server/discover changes from time to time.", "the same each time"
+		found.At = rules.At(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
+		out.Deviates(found)
+		return
+	}
+	if len(d.before) < maxNeeds {
+		d.before = append(d.before, obs)
+	}
+}
+
+func isSameDiscovery(a, b jsontext.Value) bool {
+	v, _ := texts(wire.At(a, "/supportedVersions"))
+	w, _ := texts(wire.At(b, "/supportedVersions"))
+	return isSameSet(v, w) && canonical(wire.At(a, "/capabilities")) == canonical(wire.At(b, "/capabilities"))
+}
+
+func canonical(v jsontext.Value) string {
+	v = slices.Clone(v)
+	if v.Canonicalize() != nil {
+		return ""
+	}
+	return string(v)
+}
+
+// judgeListedVersion judges requests with a version that server/discover lists: a handshake
+// revision in initialize, any other version in _meta. If -32022 refuses a listed version, that is
+// judged as a misuse of the code.
+func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isFirst(s, obs) || !req.WellFormed || len(req.HeaderFlaws) > 0 && req.Message.Method != spec.MethodInitialize {
+		return
+	}
+	var version string
+	switch {
+	case req.Message.Method == spec.MethodInitialize && req.Metadata.Version == "":
+		if version, _ = wire.Text(wire.At(req.Message.Params(), "/protocolVersion")); !isHandshake(version) || !req.SoundInitialize() {
+			return
+		}
+	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):
+		if version = req.Metadata.Version; isHandshake(version) {
+			return // it may be served only after initialize
+		}
+	default:
+		return
+	}
+	switch {
+	case !slices.Contains(s.SupportedVersions(), version):
+	case !obs.Message.IsError():
+		out.CameUp(listedVersionsWork)
+	case codeOf(obs) == spec.CodeUnsupported && req.Message.Method == spec.MethodDiscover:
+		out.Elsewhere(listedVersionsWork)
+	default:
+		d := shows(listedVersionsWork, obs)
+		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
+		d.Seen = "version " + rules.Excerpt(version) + ": " + d.Seen
+		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
+		out.Deviates(d)
+	}
+}
+
+// listCapabilities are the capabilities to which the lists belong.
+var listCapabilities = map[string]string{
+	spec.MethodToolsList: "tools", spec.MethodPromptsList: "prompts",
+	spec.MethodResourcesList: "resources", spec.MethodResourcesTemplates: "resources",
+}
+
+func listHandlers(handle func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	all := rules.Handlers{}
+	for method := range listCapabilities {
+		all = rules.MergeHandlers(all, rules.OnResponse(method, handle))
+	}
+	return all
+}
+
+// judgeDiscoveredCapability leaves lists that are served without their capability, or refused
+// despite it, to the rules of each feature.
+func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isRegular(s, obs) || !s.Began() || s.Declaration.Event.Seq > obs.Request.Event.Seq {
+		return
+	}
+	declared := s.ServerDeclared(listCapabilities[obs.Request.Message.Method])
+	d := shows(discoverCapabilities, obs)
+	switch refused := obs.Message.IsError(); {
+	case declared && !refused, !declared && refused && codeOf(obs) == spec.CodeMethodNotFound:
+		out.CameUp(discoverCapabilities)
+	case declared:
+		out.Elsewhere(discoverCapabilities)
+	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // only a part of the resources capability
+	case out.IsInterpretable(obs, rules.PingControl(), discoverCapabilities):
+		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"
+		d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+		out.Deviates(d)
+	}
+}

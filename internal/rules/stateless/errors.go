@@ -1,0 +1,190 @@
+package stateless
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	codeReserved    = "base.error-code-reserved-range"
+	codeMeaning     = "base.error-code-defined-meaning"
+	codeRetired     = "base.error-code-retired"
+	codeLegacy      = "base.error-code-legacy-range"
+	codeApplication = "base.error-code-application"
+	traceContext    = "base.meta-trace-context"
+)
+
+func errorRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.error-codes",
+			Title:        "errors have codes that this revision leaves to them",
+			Requirements: []string{codeReserved, codeRetired, codeLegacy, codeApplication},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeCode}}),
+		},
+		{
+			ID:           "rule.error-meanings",
+			Title:        "the codes of MCP are used for what they mean",
+			Requirements: []string{codeMeaning},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeMeaning}}),
+		},
+		{
+			ID:           "rule.trace-context",
+			Title:        "trace context in _meta has the forms of the W3C",
+			Requirements: []string{traceContext},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(rules.OnResult("", judgeResultTrace), rules.Handlers{rules.Notification(""): judgeNotificationTrace})}),
+		},
+	}
+}
+
+// isModern reports whether a request belongs to the stateless era, valid or not.
+func isModern(s *rules.Session, req *rules.Request) bool {
+	return req.Metadata.Version != "" || s.IsStatelessOnly() && req.Message.Method != spec.MethodInitialize
+}
+
+// The codes that JSON-RPC 2.0 defines, and those that 2026-07-28 defines.
+var (
+	standardCodes = []spec.Code{spec.CodeParse, spec.CodeInvalidRequest, spec.CodeMethodNotFound, spec.CodeInvalidParams, spec.CodeInternal}
+	definedCodes  = []spec.Code{spec.CodeHeaderMismatch, spec.CodeMissingClientCap, spec.CodeUnsupported}
+)
+
+func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if _, ok := obs.Message.ErrorCode(); !ok || !isFirst(s, obs) || !isModern(s, obs.Request) {
+		return
+	}
+	d := shows(codeReserved, obs)
+	d.Pointer = "/error/code"
+	switch code := codeOf(obs); {
+	case code == spec.CodeResourceNotFound || code == spec.CodeURLElicitation:
+		d.Requirement, d.Summary = codeRetired, "The server sends an error code that this revision has retired."
+		d.Permitted = "another code; -32602 for a resource that does not exist"
+		out.Deviates(d)
+		return
+	case code >= -32099 && code <= -32020 && !slices.Contains(definedCodes, code):
+		d.Summary, d.Permitted = "The server sends an error code that is reserved for MCP and not defined.", "-32020, -32021 or -32022 of the codes from -32099 to -32020"
+		out.Deviates(d)
+		return
+	case code >= -32019 && code <= -32000:
+		d.Requirement, d.Weight = codeLegacy, verdict.OnlyNote // only new implementations should avoid them
+		d.Summary, d.Permitted = "The server uses an error code from -32019 to -32000.", "a code outside that range, unless the implementation is older than this revision"
+		out.Deviates(d)
+	case code >= -32768 && code < -32099 && !slices.Contains(standardCodes, code):
+		d.Requirement, d.Weight = codeApplication, verdict.OnlyNote
+		d.Summary, d.Permitted = "The server's own error code is one that JSON-RPC reserves.", "a code outside the range from -32768 to -32000"
+		out.Deviates(d)
+	case code > -32000 || code < -32768:
+		out.CameUp(codeApplication)
+		out.CameUp(codeLegacy)
+	default:
+		out.CameUp(codeLegacy)
+	}
+	out.CameUp(codeReserved)
+	out.CameUp(codeRetired)
+}
+
+// judgeMeaning compares the error code with the request. Package streamablehttp judges whether
+// headers match the body.
+func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isFirst(s, obs) || !isModern(s, req) || !req.HasLegalID() {
+		return
+	}
+	d := shows(codeMeaning, obs)
+	d.Pointer = "/error/code"
+	switch codeOf(obs) {
+	case spec.CodeHeaderMismatch:
+		if s.Transport != spec.Stdio {
+			return
+		}
+		d.Summary, d.Permitted = "The server reports a header mismatch over stdio.", "-32020 only over HTTP: there are no headers here"
+	case spec.CodeMissingClientCap:
+		required := requiredCapabilities(obs)
+		if !req.Metadata.IsComplete() || required.Kind() != '{' || isEmpty(required) {
+			return
+		}
+		if !isDeclared(req.Metadata.Capabilities, required) {
+			out.CameUp(codeMeaning)
+			return
+		}
+		d.Summary, d.Permitted = "The server reports as missing what the client declared.", "-32021 only for capabilities that the request does not declare"
+	case spec.CodeUnsupported:
+		if !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || req.Message.Method == spec.MethodInitialize { // initialize names another version
+			return
+		}
+		if !slices.Contains(s.SupportedVersions(), req.Metadata.Version) {
+			out.CameUp(codeMeaning)
+			return
+		}
+		if spec.Revision(req.Metadata.Version).Era() == spec.Handshake {
+			return // it may be served only after initialize
+		}
+		d.Summary, d.Permitted = "The server reports a version as unsupported that it lists.", "-32022 only for versions that server/discover does not list"
+		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
+	default:
+		return
+	}
+	out.Deviates(d)
+}
+
+// The forms of W3C Trace Context and W3C Baggage, without doubtful details.
+var (
+	traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+	traceMember = regexp.MustCompile(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]*)?[ \t]*$`)
+	baggageItem = regexp.MustCompile(`^[ \t]*[!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+[ \t]*=[^,]*$`)
+)
+
+func isTraceParent(text string) bool {
+	m := traceParent.FindStringSubmatch(text)
+	return m != nil && m[1] != "ff" && strings.Trim(m[2], "0") != "" && strings.Trim(m[3], "0") != "" && (m[1] != "00" || m[4] == "")
+}
+
+// listOf returns a predicate for comma-separated lists whose members match an expression.
+func listOf(member *regexp.Regexp) func(text string) bool {
+	return func(text string) bool {
+		return !slices.ContainsFunc(strings.Split(text, ","), func(m string) bool { return !member.MatchString(m) })
+	}
+}
+
+var traceKeys = map[string]func(text string) bool{"traceparent": isTraceParent, "tracestate": listOf(traceMember), "baggage": listOf(baggageItem)}
+
+func judgeResultTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() == spec.Stateless {
+		judgeTrace(obs, obs.Message.Result(), obs.Request.Message.Params(), out)
+	}
+}
+
+func judgeNotificationTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() == spec.Stateless && !s.IsOlder(obs.Event) {
+		judgeTrace(obs, obs.Message.Params(), nil, out)
+	}
+}
+
+// judgeTrace skips values that the client itself sent.
+func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
+	for _, key := range []string{"traceparent", "tracestate", "baggage"} {
+		value := rules.MetaMember(in, key)
+		if value == nil || string(value) == string(rules.MetaMember(sent, key)) {
+			continue
+		}
+		if text, ok := wire.Text(value); ok && traceKeys[key](text) {
+			out.CameUp(traceContext)
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: traceContext, Summary: "The server's trace context does not have the form of the W3C.",
+			Permitted: key + " as W3C Trace Context or W3C Baggage writes it", Seen: key + " " + rules.Excerpt(value), At: rules.At(obs.Event),
+		}
+		if obs.Request != nil {
+			d.At = rules.At(obs.Request.Event, obs.Event)
+		}
+		out.Deviates(d)
+	}
+}

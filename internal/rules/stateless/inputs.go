@@ -1,0 +1,112 @@
+package stateless
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	supportedRequests = "mrtr.supported-requests-only"
+	inputsOrState     = "mrtr.inputs-or-state"
+	inputKinds        = "mrtr.input-request-kinds"
+	inputKeysUnique   = "mrtr.input-request-keys-unique"
+)
+
+func inputRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.input-required",
+		Title:        "results that require input answer tools/call, prompts/get and resources/read, and say what they require",
+		Requirements: []string{supportedRequests, inputsOrState, inputKinds, inputKeysUnique},
+		Start: rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(
+			rules.Handlers{rules.InputRequired(""): judgeInputRequired},
+			rules.Handlers{rules.ResultOf(""): noteComplete},
+		)}),
+	}}
+}
+
+// noteComplete records that a method which must not require input did not.
+func noteComplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if isJudged(s, obs) && !headers.NeedsName(obs.Request.Message.Method) {
+		out.CameUp(supportedRequests)
+	}
+}
+
+func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) {
+		return
+	}
+	result := obs.Message.Result()
+	d := shows(supportedRequests, obs)
+	if method := obs.Request.Message.Method; !headers.NeedsName(method) {
+		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required for tools/call, prompts/get and resources/read alone"
+		out.Deviates(d)
+		return
+	}
+	inputs, state := wire.At(result, "/inputRequests"), wire.At(result, "/requestState")
+	names, values := wire.Members(inputs)
+	d.Requirement, d.Permitted = inputsOrState, "inputRequests, requestState, or both"
+	switch {
+	case inputs == nil && state == nil:
+		d.Summary = "The server requires input, but has no inputRequests or requestState."
+		out.Deviates(d)
+	case state == nil && inputs.Kind() == '{' && len(names) == 0:
+		d.Summary, d.Weight = "The server requires input, but asks for none.", verdict.AtMostWarning
+		out.Deviates(d)
+	default:
+		out.CameUp(inputsOrState)
+	}
+	if inputs.Kind() != '{' || len(names) == 0 {
+		return // the shape rules report an inputRequests that is not an object
+	}
+	if hasRepeatedKey(obs) {
+		d.Requirement, d.Summary, d.Permitted = inputKeysUnique, "The server's inputRequests have a key twice.", "each key once"
+		d.Pointer = "/result/inputRequests"
+		out.Deviates(d)
+	} else {
+		out.CameUp(inputKeysUnique)
+	}
+	for _, name := range names {
+		judgeInputRequest(name, values[name], obs, out)
+	}
+}
+
+// hasRepeatedKey reports whether inputRequests repeat a key.
+func hasRepeatedKey(obs *rules.Observation) bool {
+	names, _ := wire.Members(wire.At(obs.Message.Result(), "/inputRequests"))
+	seen := map[string]bool{}
+	for _, name := range names {
+		if seen[name] {
+			return true
+		}
+		seen[name] = true
+	}
+	return false
+}
+
+// judgeInputRequest judges the method of an entry of inputRequests; the shape rules judge its
+// params.
+func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.Reporter) {
+	_, members := wire.Members(v)
+	method, _ := wire.Text(members["method"])
+	d := shows(inputKinds, obs)
+	d.Pointer = "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+	d.Seen = fmt.Sprintf("%s: %s", rules.Excerpt(wire.Quote(key)), rules.Excerpt(v))
+	switch {
+	case capabilityOf(method) == "":
+		d.Summary = "The server requires input by a request that no client knows."
+		d.Permitted = spec.MethodElicit + ", " + spec.MethodSampling + " or " + spec.MethodRootsList
+		out.Deviates(d)
+	case members["id"] != nil || members["jsonrpc"] != nil:
+		d.Summary, d.Permitted = "The server's input request has an id or a jsonrpc member.", "method and params; the key identifies the request"
+		d.Weight = verdict.AtMostWarning // the schema permits more members
+		out.Deviates(d)
+	default:
+		out.CameUp(inputKinds)
+	}
+}

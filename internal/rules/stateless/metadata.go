@@ -1,0 +1,177 @@
+package stateless
+
+import (
+	"regexp"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	versionRequired      = "stateless.meta-protocol-version-required"
+	capabilitiesRequired = "stateless.meta-client-capabilities-required"
+	metaMissing          = "stateless.meta-missing"
+	metaMalformed        = "stateless.meta-malformed"
+	metaStatus           = "stateless.meta-missing-http-400"
+	discoverMeta         = "discover.requires-meta"
+	infoOptional         = "stateless.client-info-optional"
+	noInitialize         = "stateless.no-initialize-needed"
+)
+
+func metadataRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.metadata-required",
+			Title:        "requests without complete metadata are refused with -32602",
+			Requirements: []string{versionRequired, capabilitiesRequired, metaMissing, metaMalformed, metaStatus, discoverMeta},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeIncomplete)}),
+		},
+		{
+			ID:           "rule.client-info-optional",
+			Title:        "requests without clientInfo are served",
+			Requirements: []string{infoOptional},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeAnonymous)}),
+		},
+		{
+			ID:           "rule.no-initialize-needed",
+			Title:        "requests are served without initialize",
+			Requirements: []string{noInitialize},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeUninitialized)}),
+		},
+	}
+}
+
+// methods are the revision's methods that a server may support.
+var methods = []string{
+	spec.MethodDiscover, spec.MethodToolsList, spec.MethodToolsCall, spec.MethodResourcesList, spec.MethodResourcesTemplates,
+	spec.MethodResourcesRead, spec.MethodPromptsList, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodListen,
+}
+
+// incomplete returns the requirement on a request with incomplete metadata, and a description of
+// what is missing; "" if several requirements apply, or none.
+func incomplete(req *rules.Request) (requirement, what string) {
+	meta := req.Metadata
+	switch missing := meta.Missing; {
+	case meta.NoObject:
+		return metaMalformed, "with a _meta that is no object"
+	case len(missing) > 0 && len(meta.Malformed) > 0:
+		return "", ""
+	case len(missing) == 2 && req.Message.Method == spec.MethodDiscover:
+		return discoverMeta, "without metadata"
+	case len(missing) == 2:
+		return metaMissing, "without metadata"
+	case slices.Contains(missing, spec.MetaVersion):
+		return versionRequired, "without a protocol version"
+	case len(missing) == 1:
+		return capabilitiesRequired, "without capabilities"
+	case len(meta.Malformed) > 0:
+		return metaMalformed, "with malformed metadata"
+	default:
+		return "", ""
+	}
+}
+
+// mayBeOlder reports whether a server may take the request for one of a handshake revision that
+// it also supports: neither its body nor its headers name a version.
+func mayBeOlder(s *rules.Session, req *rules.Request) bool {
+	return req.Metadata.Version == "" && !s.IsStatelessOnly() &&
+		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
+}
+
+func judgeIncomplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isFirst(s, obs) || !req.WellFormed && !req.Metadata.NoObject || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
+		return
+	}
+	requirement, what := incomplete(req)
+	older := mayBeOlder(s, req)
+	if requirement == "" || s.Transport == spec.Stdio && s.IsOlder(obs.Event) {
+		return
+	}
+	d := shows(requirement, obs)
+	d.Permitted = "error -32602"
+	code := codeOf(obs)
+	switch {
+	case !obs.Message.IsError():
+		d.Summary = "The server serves a request " + what + "."
+		if older {
+			d.Weight = verdict.AtMostWarning
+		}
+		out.Deviates(d)
+	case code == spec.CodeInvalidParams:
+		out.CameUp(requirement)
+		judgeRefusalStatus(obs, out)
+	case older, code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover:
+	case code == spec.CodeHeaderMismatch && req.Metadata.Version == "" && req.Exchange != nil:
+		out.CameUp(requirement) // the header has no counterpart in the body
+	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // what has the wrong type may be seen as the message's fault
+	case requirement == metaMalformed && code == spec.CodeUnsupported && slices.Contains(req.Metadata.Malformed, spec.MetaVersion):
+	default:
+		d.Summary = "The server refuses a request " + what + ", but not with -32602."
+		out.Deviates(d)
+	}
+}
+
+// judgeRefusalStatus judges the HTTP status of an error about missing metadata.
+func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
+	if obs.Request.Exchange == nil || len(obs.Request.Metadata.Missing) == 0 {
+		return
+	}
+	if status(obs) == 400 {
+		out.CameUp(metaStatus)
+		return
+	}
+	d := shows(metaStatus, obs)
+	d.Summary, d.Permitted = "The server refuses missing metadata, but not with status 400.", "status 400 with error -32602"
+	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
+	out.Deviates(d)
+}
+
+// hasOnlyMeta reports whether the params have no member but _meta.
+func hasOnlyMeta(req *rules.Request) bool {
+	names, _ := wire.Members(req.Message.Params())
+	return len(names) == 1 && names[0] == "_meta"
+}
+
+// judgeAnonymous judges requests without clientInfo and without other params than _meta.
+func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isRegular(s, obs) || req.Metadata.Info != nil || !hasOnlyMeta(req) {
+		return
+	}
+	if !obs.Message.IsError() {
+		out.CameUp(infoOptional)
+		return
+	}
+	named := rules.Control{What: req.Message.Method + " with clientInfo", Matches: func(other *rules.Request) bool {
+		return other.Message.Method == req.Message.Method && other.Metadata.Info != nil && hasOnlyMeta(other)
+	}}
+	if codeOf(obs) == spec.CodeMethodNotFound || !out.IsInterpretable(obs, named, infoOptional) {
+		return
+	}
+	d := shows(infoOptional, obs)
+	d.Summary, d.Permitted = "The server refuses a request without clientInfo.", "the result that a request with clientInfo gets"
+	out.Deviates(d)
+}
+
+// uninitialized matches error messages that demand a handshake.
+var uninitialized = regexp.MustCompile(`(?i)not (yet )?(been )?initiali[sz]ed|before initiali[sz]|initiali[sz]e (must|first|has to)|initiali[sz]ation (is )?(required|incomplete|not complete)`)
+
+func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isRegular(s, obs) {
+		return
+	}
+	text, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
+	switch {
+	case !obs.Message.IsError():
+		out.CameUp(noInitialize)
+	case uninitialized.MatchString(text):
+		d := shows(noInitialize, obs)
+		d.Summary, d.Permitted = "The server demands initialize of a request with complete metadata.", "a response without any handshake"
+		out.Deviates(d)
+	}
+}

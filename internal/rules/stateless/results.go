@@ -1,0 +1,124 @@
+package stateless
+
+import (
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	resultType        = "stateless.result-type"
+	resultTypeKnown   = "stateless.result-type-known"
+	extensionFallback = "versioning.extension-fallback"
+	serverInfo        = "stateless.server-info"
+	discoveredInfo    = "discover.server-info"
+)
+
+func resultRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.result-types",
+			Title:        "each result has a type that the revision or an extension defines",
+			Requirements: []string{resultType, resultTypeKnown, extensionFallback},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResult("", judgeResultType)}),
+		},
+		{
+			ID:           "rule.server-info",
+			Title:        "each result names the server",
+			Requirements: []string{serverInfo, discoveredInfo},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResult("", judgeServerInfo)}),
+		},
+	}
+}
+
+// hasOlderForm reports whether a result has nothing that 2026-07-28 adds to results. That is
+// one mistake, which the rule on resultType reports.
+func hasOlderForm(obs *rules.Observation) bool {
+	result := obs.Message.Result()
+	return wire.At(result, "/resultType") == nil && !hasHints(obs) && rules.MetaMember(result, spec.MetaServerInfo) == nil
+}
+
+func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
+		return
+	}
+	kind := wire.At(obs.Message.Result(), "/resultType")
+	text, isText := wire.Text(kind)
+	d := shows(resultType, obs)
+	switch {
+	case kind == nil:
+		d.Summary, d.Permitted = "The server's result has no resultType.", `"complete", or "input_required"`
+		if hasOlderForm(obs) {
+			d.Summary = "The server's result has the form of a handshake revision."
+			d.Permitted = "a result in the form of 2026-07-28, with resultType"
+		}
+		out.Deviates(d)
+		return
+	case !isText:
+		d.Summary, d.Permitted, d.Pointer = "The server's resultType is not a string.", `"complete", or "input_required"`, "/result/resultType"
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(resultType)
+	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
+	if text == spec.ResultComplete || text == spec.ResultInputRequired {
+		out.CameUp(resultTypeKnown)
+		if offered && !declared {
+			out.CameUp(extensionFallback)
+		}
+		return
+	}
+	d.Pointer = "/result/resultType"
+	switch {
+	case offered && declared: // an extension may define it
+	case offered:
+		d.Requirement, d.Summary = extensionFallback, "The server uses a type of result that only an extension can have."
+		d.Permitted = "the behavior without extensions, or an error, because the client declares no extension"
+		out.Deviates(d)
+		out.Elsewhere(resultTypeKnown)
+	default:
+		d.Requirement, d.Summary = resultTypeKnown, "The server's resultType is unknown."
+		d.Permitted = `"complete", "input_required", or a type of an extension that both sides declare`
+		out.Deviates(d)
+	}
+}
+
+// hasExtensions reports whether the capabilities name an extension.
+func hasExtensions(capabilities jsontext.Value) bool {
+	names, _ := wire.Members(wire.At(capabilities, "/extensions"))
+	return len(names) > 0
+}
+
+// judgeServerInfo skips malformed values, which the message shape rule reports.
+func judgeServerInfo(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
+		return
+	}
+	requirement := serverInfo
+	if obs.Request.Message.Method == spec.MethodDiscover {
+		requirement = discoveredInfo
+	}
+	info := rules.MetaMember(obs.Message.Result(), spec.MetaServerInfo)
+	_, name := wire.Text(wire.At(info, "/name"))
+	_, version := wire.Text(wire.At(info, "/version"))
+	switch {
+	case info == nil && hasOlderForm(obs):
+		out.Elsewhere(requirement)
+	case info == nil:
+		d := shows(requirement, obs)
+		d.Summary, d.Permitted = "The server's result does not name the server.", "_meta with "+spec.MetaServerInfo
+		out.Deviates(d)
+		if requirement == discoveredInfo {
+			out.Elsewhere(serverInfo)
+		}
+	case !name || !version:
+		out.Elsewhere(requirement)
+	default:
+		out.CameUp(serverInfo)
+		if requirement == discoveredInfo {
+			out.CameUp(discoveredInfo)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package stateless
+
+import (
+	"slices"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/schema"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	askedAgain       = "mrtr.missing-input-asked-again"
+	unexpectedInput  = "mrtr.unexpected-input-ignored"
+	malformedInput   = "mrtr.malformed-input-error"
+	validatesInput   = "mrtr.validate-input-responses"
+	retriesCompleted = "mrtr.retry-completes"
+)
+
+func retryRules() []rules.Rule {
+	return []rules.Rule{{
+		ID:           "rule.retries",
+		Title:        "a retry with the required input goes on; what it lacks is asked for again",
+		Requirements: []string{askedAgain, unexpectedInput, malformedInput, validatesInput, retriesCompleted},
+		Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeRetry)}),
+	}}
+}
+
+// judgeRetry judges the response to a retry by what is odd about its input. If several things are
+// odd, the response shows nothing.
+func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isJudged(s, obs) || !req.WellFormed || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 {
+		return
+	}
+	round := s.RoundOf(req)
+	if round == nil || !isPlainRetry(round, req) {
+		return
+	}
+	responses := wire.At(req.Message.Params(), "/inputResponses")
+	names, values := wire.Members(responses)
+	var missing, extra, malformed, declined []string
+	for key, asked := range round.Inputs {
+		switch v := values[key]; {
+		case v == nil:
+			missing = append(missing, key)
+		case !isAnswerTo(s, asked.Message, v):
+			malformed = append(malformed, key)
+		case asked.Message.Method == spec.MethodElicit && string(wire.At(v, "/action")) != `"accept"`:
+			declined = append(declined, key)
+		}
+	}
+	for _, name := range names {
+		if round.Inputs[name] == nil {
+			extra = append(extra, name)
+		}
+	}
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(round.Result.Event, req.Event, obs.Event)}
+	refused := obs.Message.IsError()
+	switch {
+	case responses != nil && responses.Kind() != '{', len(malformed) > 0 && len(missing)+len(extra) == 0:
+		judgeMalformedInput(responses, refused, obs, d, out)
+	case len(malformed) > 0:
+	case len(missing) > 0 && len(extra) == 0:
+		judgeMissingInput(refused, obs, d, out)
+	case len(extra) > 0 && len(missing) == 0 && len(declined) == 0:
+		judgeExtraInput(s, round, refused, obs, d, out)
+	case len(extra) == 0 && len(round.Inputs) > 0:
+		if !refused {
+			out.CameUp(retriesCompleted)
+			return
+		}
+		if len(declined) > 0 || s.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
+			return // an error is a permitted response to declined input; and a state may be valid only once, or for a while
+		}
+		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that brings all the input that it required."
+		d.Permitted = "the result, or input_required once more"
+		out.Deviates(d)
+	}
+}
+
+// stateLife is how long a server has to accept its own requestState.
+const stateLife = 30 * time.Second
+
+// isPlainRetry reports whether a retry has the same arguments and capabilities as the original
+// request.
+func isPlainRetry(round *rules.Round, req *rules.Request) bool {
+	return withoutMeta(round.Request) == withoutMeta(req) && string(round.Request.Metadata.Capabilities) == string(req.Metadata.Capabilities)
+}
+
+// isAnswerTo reports whether a value is a valid response to the request.
+func isAnswerTo(s *rules.Session, asked *wire.Message, v jsontext.Value) bool {
+	switch asked.Method {
+	case spec.MethodElicit:
+		action, _ := wire.Text(wire.At(v, "/action"))
+		content, form := wire.At(v, "/content"), wire.At(asked.Params(), "/requestedSchema")
+		switch {
+		case action == "accept" && form.Kind() == '{':
+			return content.Kind() == '{' && len(schema.For(s.Revision()).Structured(form, content)) == 0
+		case action == "accept", action == "decline", action == "cancel":
+			return content == nil || content.Kind() == '{'
+		}
+		return false
+	case spec.MethodSampling:
+		_, role := wire.Text(wire.At(v, "/role"))
+		_, model := wire.Text(wire.At(v, "/model"))
+		return role && model && wire.At(v, "/content") != nil
+	case spec.MethodRootsList:
+		return wire.At(v, "/roots").Kind() == '['
+	default:
+		return true
+	}
+}
+
+// judgeMalformedInput judges input that is not a valid response. If inputResponses is not an
+// object, the request is invalid; otherwise the server may require the input again.
+func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	d.Requirement, d.Permitted = validatesInput, "an error, or input_required once more"
+	if responses.Kind() != '{' {
+		d.Requirement, d.Permitted = malformedInput, "an error, such as -32602"
+	}
+	kind, _ := wire.Text(wire.At(obs.Message.Result(), "/resultType"))
+	switch {
+	case refused:
+		out.CameUp(validatesInput)
+		out.CameUp(malformedInput)
+	case kind == spec.ResultInputRequired && responses.Kind() == '{':
+		out.CameUp(validatesInput)
+	case kind == spec.ResultInputRequired: // it takes them for none at all
+		d.Summary = "The server asks again, though inputResponses are no object."
+		out.Deviates(d)
+	case string(wire.At(obs.Message.Result(), "/isError")) == "true":
+	default:
+		d.Summary = "The server accepts input that is no answer to what it asked."
+		out.Deviates(d)
+	}
+}
+
+// judgeMissingInput judges a retry that lacks responses. A server may proceed without them.
+func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	if kind, _ := wire.Text(wire.At(obs.Message.Result(), "/resultType")); kind == spec.ResultInputRequired {
+		out.CameUp(askedAgain)
+		return
+	}
+	if !refused {
+		return
+	}
+	d.Requirement, d.Summary = askedAgain, "The server refuses a retry that lacks input, instead of asking again."
+	d.Permitted = "input_required with the missing input"
+	out.Deviates(d)
+}
+
+// judgeExtraInput judges a retry with more responses than required, if an equal retry without
+// them was served.
+func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	if !refused {
+		out.CameUp(unexpectedInput)
+		return
+	}
+	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		other := s.RoundOf(req)
+		names, _ := wire.Members(wire.At(req.Message.Params(), "/inputResponses"))
+		return req != obs.Request && req.Succeeded() && other != nil && withoutMeta(other.Request) == withoutMeta(round.Request) && len(names) == len(other.Inputs)
+	})
+	if !plain {
+		out.Unclear(unexpectedInput, "it was refused, and no retry without more input was served")
+		return
+	}
+	d.Requirement, d.Summary, d.Permitted = unexpectedInput, "The server refuses a retry for input that it did not require.", "the result that a retry without the additional input gets"
+	out.Deviates(d)
+}

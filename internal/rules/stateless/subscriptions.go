@@ -1,0 +1,415 @@
+package stateless
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	acknowledged      = "subscriptions.acknowledged"
+	ackFirst          = "subscriptions.ack-first"
+	ackSubset         = "subscriptions.ack-filter-subset"
+	ackSupported      = "subscriptions.ack-filter-supported"
+	idPresent         = "subscriptions.id-on-notifications"
+	idValue           = "subscriptions.id-value"
+	idElsewhere       = "subscriptions.id-absent-elsewhere"
+	onlyTypes         = "subscriptions.only-requested-types"
+	onlyResources     = "subscriptions.only-requested-resources"
+	onlyOnListen      = "subscriptions.change-notifications-only-on-listen"
+	staysOpen         = "subscriptions.stays-open"
+	cancelledOnStdio  = "subscriptions.client-cancel-stdio"
+	gracefulResponse  = "subscriptions.graceful-close-response"
+	gracefulID        = "subscriptions.graceful-close-id"
+	filterRequired    = "subscriptions.filter-required"
+	answeredByStream  = "subscriptions.http-sse"
+	refusedByError    = "subscriptions.error-response"
+	patternsSupported = "stateless.message-patterns-supported"
+	serverRespects    = "stateless.server-capabilities-respected"
+	relatedOnly       = "stdio.only-related-notifications"
+)
+
+func subscriptionRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.subscriptions-acknowledged",
+			Title:        "a subscription is acknowledged, with what the server agrees to of what was requested",
+			Requirements: []string{acknowledged, ackSubset, ackSupported, filterRequired, refusedByError, patternsSupported, unsupportedVersion, capabilitiesRequired},
+			Start:        func() rules.Fold { return rules.Fold{Shared: follows, AtEnd: judgeAcknowledgements} },
+		},
+		{
+			ID:           "rule.subscription-notifications",
+			Title:        "a subscription brings what was requested, behind the acknowledgement and with its id",
+			Requirements: []string{ackFirst, idPresent, idValue, onlyTypes, onlyResources, onlyOnListen, cancelledOnStdio, serverRespects},
+			Start: func() rules.Fold {
+				return rules.Fold{Shared: follows, OnMessage: rules.Handlers{rules.Notification(""): judgeDelivery}}
+			},
+		},
+		{
+			ID:           "rule.subscription-ids-elsewhere",
+			Title:        "notifications of other requests have no subscriptionId",
+			Requirements: []string{idElsewhere},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodProgress): judgeForeignID, rules.Notification(spec.MethodMessage): judgeForeignID}}),
+		},
+		{
+			ID:           "rule.subscription-ends",
+			Title:        "a subscription stays open, and ends with a result that names it",
+			Requirements: []string{staysOpen, gracefulResponse, gracefulID, answeredByStream},
+			Start:        func() rules.Fold { return rules.Fold{Shared: follows, AtEnd: judgeEnds} },
+		},
+		{
+			ID:           "rule.notifications-related",
+			Title:        "over stdio a notification belongs to a request in progress or to a subscription",
+			Requirements: []string{relatedOnly},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(""): judgeRelation}}),
+		},
+	}
+}
+
+// changes are the notifications that only subscriptions deliver, each with the filter member that
+// requests it and the capability that it needs.
+var changes = map[string]struct{ filter, capability string }{
+	spec.MethodToolsChanged:     {"toolsListChanged", "tools.listChanged"},
+	spec.MethodPromptsChanged:   {"promptsListChanged", "prompts.listChanged"},
+	spec.MethodResourcesChanged: {"resourcesListChanged", "resources.listChanged"},
+	spec.MethodResourcesUpdated: {"resourceSubscriptions", "resources.subscribe"},
+}
+
+// subscription is a subscriptions/listen request and its course.
+type subscription struct {
+	asked  *rules.Request
+	filter jsontext.Value // nil if the request has no filter object
+	ack    *rules.Observation
+	// early is set if a notification came before the acknowledgement.
+	early    bool
+	response *rules.Observation
+	// atShutdown reports whether the response came when the client had begun to end the
+	// server.
+	atShutdown bool
+	cancelled  *transcript.Event
+	// since counts the round trips after its cancellation, sent those after the request.
+	since, sent roundTrips
+}
+
+// roundTrips counts consecutive requests, each sent after the response to the one before. See
+// package utilities.
+type roundTrips struct{ behind, n int }
+
+func (t *roundTrips) note(obs *rules.Observation) {
+	if obs.Request.Event.Seq > t.behind {
+		t.n++
+		t.behind = obs.Event.Seq
+	}
+}
+
+// settled is how many round trips ensure that no earlier message is still in transit.
+const settled = 2
+
+// subscriptions are the subscriptions of a conversation.
+type subscriptions struct{ all []*subscription }
+
+// followed keeps the subscriptions of each conversation. Requests, cancellations and responses
+// are recorded before the rules see them, acknowledgements after.
+var followed = &rules.Shared[*subscriptions]{Start: func() (f *subscriptions, before, after rules.Handlers) {
+	f = &subscriptions{}
+	return f, rules.MergeHandlers(rules.Handlers{
+			rules.ClientRequest(spec.MethodListen):         f.noteRequest,
+			rules.ClientNotification(spec.MethodCancelled): f.noteCancelled,
+		}, rules.OnResponse("", f.noteResponse)), rules.Handlers{
+			rules.Notification(spec.MethodAcknowledged): f.noteAcknowledged,
+		}
+}}
+
+var follows = []rules.SharedState{followed}
+
+func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if s.Era() != spec.Stateless {
+		return
+	}
+	sub := &subscription{asked: obs.Request, sent: roundTrips{behind: obs.Event.Seq}}
+	if filter := wire.At(obs.Message.Params(), "/notifications"); filter.Kind() == '{' {
+		sub.filter = filter
+	}
+	f.all = append(f.all, sub)
+}
+
+func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	for _, sub := range f.all {
+		if sub.cancelled == nil && sub.asked.Message.ID.Same(id) {
+			sub.cancelled, sub.since = obs.Event, roundTrips{behind: obs.Event.Seq}
+		}
+	}
+}
+
+func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	for _, sub := range f.all {
+		if sub.asked == obs.Request {
+			if sub.response == nil {
+				sub.response, sub.atShutdown = obs, s.InputClosed || s.Signalled
+			}
+			continue
+		}
+		sub.sent.note(obs)
+		if sub.cancelled != nil {
+			sub.since.note(obs)
+		}
+	}
+}
+
+func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+	if sub, _ := f.of(s, obs); sub != nil && sub.ack == nil {
+		sub.ack = obs
+	}
+}
+
+// of returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
+// by its id), and whether its metadata has the id of that subscription.
+func (f *subscriptions) of(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
+	id := subscriptionID(obs.Message)
+	if s.Transport != spec.Stdio {
+		on := s.StreamOf(obs.Event)
+		for _, sub := range f.all {
+			if sub.asked == on {
+				return sub, sub.asked.Message.ID.Same(id)
+			}
+		}
+		return nil, false
+	}
+	for _, sub := range slices.Backward(f.all) {
+		if sub.asked.Message.ID.Same(id) {
+			return sub, true
+		}
+	}
+	return nil, false
+}
+
+// subscriptionID returns the subscription id in a notification, absent if it has none.
+func subscriptionID(m *wire.Message) wire.ID {
+	return wire.RawID(string(rules.MetaMember(m.Params(), spec.MetaSubscriptionID)))
+}
+
+// isActive reports whether the server may still send notifications for the subscription.
+func (sub *subscription) isActive() bool {
+	return sub.response == nil && (sub.cancelled == nil || sub.since.n < settled)
+}
+
+// deliversAny reports whether the server has agreed to deliver any type of notification.
+func (sub *subscription) deliversAny() bool {
+	agreed := wire.At(sub.ack.Message.Params(), "/notifications")
+	for _, change := range changes {
+		if asksFor(agreed, change.filter) {
+			return true
+		}
+	}
+	return false
+}
+
+// requests reports whether the filter requests a type of notification.
+func (sub *subscription) requests(member string) bool { return asksFor(sub.filter, member) }
+
+func asksFor(filter jsontext.Value, member string) bool {
+	v := wire.At(filter, "/"+member)
+	return v.Kind() == 't' || v.Kind() == '[' && len(wire.Elements(v)) > 0
+}
+
+// judgeDelivery judges one notification of the server.
+func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+		return
+	}
+	change, isChange := changes[obs.Message.Method]
+	isAck := obs.Message.Method == spec.MethodAcknowledged
+	f := followed.Of(s)
+	sub, sameID := f.of(s, obs)
+	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	if isChange {
+		judgeCapability(s, change.capability, obs, out)
+	}
+	if sub == nil {
+		if isChange || isAck {
+			f.judgeStray(s, isChange, obs, d, out)
+		}
+		return
+	}
+	if !isChange && !isAck && (s.Transport == spec.Stdio || obs.Message.Method == spec.MethodProgress || obs.Message.Method == spec.MethodMessage) {
+		return // it belongs to another request, and other rules judge it
+	}
+	d.At = rules.At(sub.asked.Event, obs.Event)
+	switch id := subscriptionID(obs.Message); {
+	case !id.Present():
+		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
+		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
+		out.Deviates(d)
+	case !sameID:
+		out.CameUp(idPresent)
+		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
+		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.asked.Message.ID.Raw())
+		out.Deviates(d)
+	default:
+		out.CameUp(idPresent)
+		out.CameUp(idValue)
+	}
+	switch {
+	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.since.n >= settled:
+		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "nothing more of it"
+		d.At = rules.At(sub.asked.Event, sub.cancelled, obs.Event)
+		out.Deviates(d)
+		return
+	case sub.response != nil && sub.response.Event.Seq < obs.Event.Seq && isChange:
+		d.Requirement, d.Summary, d.Permitted = onlyOnListen, "The server sends a notification of a subscription that has ended.", "nothing after the response to subscriptions/listen"
+		out.Deviates(d)
+		return
+	}
+	if isAck {
+		if sub.ack == nil && !sub.early {
+			out.CameUp(ackFirst)
+		}
+		return
+	}
+	if sub.ack == nil && !sub.early {
+		sub.early = true
+		d.Requirement, d.Summary, d.Permitted = ackFirst, "The server sends a notification before it acknowledges the subscription.", "notifications/subscriptions/acknowledged first"
+		out.Deviates(d)
+	}
+	if isChange {
+		out.CameUp(onlyOnListen)
+		sub.judgeRequested(change.filter, obs, d, out)
+		if slices.ContainsFunc(f.all, func(over *subscription) bool {
+			return over != sub && over.cancelled != nil && over.since.n >= settled && over.requests(change.filter)
+		}) {
+			out.CameUp(cancelledOnStdio) // the cancelled subscription would have got this notification too
+		}
+	}
+}
+
+// judgeRequested judges whether a change was requested.
+func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	if sub.filter == nil {
+		return // judged as a subscription without a filter
+	}
+	if !sub.requests(member) {
+		d.Requirement, d.Summary = onlyTypes, "The server sends a type of notification that was not requested."
+		d.Permitted = "types that the filter requests: " + rules.Excerpt(sub.filter)
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(onlyTypes)
+	if obs.Message.Method != spec.MethodResourcesUpdated {
+		return
+	}
+	about, ok := wire.Text(wire.At(obs.Message.Params(), "/uri"))
+	wanted, _ := texts(wire.At(sub.filter, "/resourceSubscriptions"))
+	switch {
+	case !ok: // the shape rules report it
+	case slices.ContainsFunc(wanted, func(uri string) bool { return strings.HasPrefix(about, uri) }): // the URI itself or one below it
+		out.CameUp(onlyResources)
+	default:
+		d.Requirement, d.Summary = onlyResources, "The server sends an update of a resource that was not requested."
+		d.Permitted = "updates of the requested URIs, and of what is below them"
+		out.Deviates(d)
+	}
+}
+
+// judgeCapability judges whether the server declares the capability for a change notification.
+func judgeCapability(s *rules.Session, capability string, obs *rules.Observation, out *rules.Reporter) {
+	switch {
+	case !s.Began():
+	case s.ServerDeclared(capability):
+		out.CameUp(serverRespects)
+	default:
+		out.Deviates(verdict.Deviation{
+			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
+			Permitted: "the capability " + capability + " in the result of server/discover, or silence", Seen: rules.Excerpt(obs.Message.Raw),
+			At: rules.At(s.Declaration.Responses[0].Event, obs.Event),
+		})
+	}
+}
+
+// judgeStray judges a notification that matches no subscription by its stream or id. Over stdio,
+// a notification with a wrong id or none may belong to any active subscription.
+func (f *subscriptions) judgeStray(s *rules.Session, isChange bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+	id := subscriptionID(obs.Message)
+	var active *subscription
+	for _, sub := range f.all {
+		if sub.isActive() {
+			active = sub
+		}
+	}
+	switch {
+	case s.Transport != spec.Stdio:
+		if !isChange || slices.ContainsFunc(f.all, func(sub *subscription) bool {
+			return sub.isActive() && sub.requests(changes[obs.Message.Method].filter)
+		}) {
+			return // it is on the wrong stream, which package streamablehttp judges
+		}
+	case active != nil && !id.Present():
+		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
+		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
+		d.At = rules.At(active.asked.Event, obs.Event)
+		out.Deviates(d)
+		return
+	case active != nil:
+		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
+		d.Permitted = "the id of a subscriptions/listen request, in type and value"
+		d.At = rules.At(active.asked.Event, obs.Event)
+		out.Deviates(d)
+		return
+	case !isChange:
+		return
+	}
+	d.Requirement, d.Summary = onlyOnListen, "The server sends a change notification without a subscription."
+	d.Permitted = "change notifications on subscriptions that request them"
+	out.Deviates(d)
+}
+
+// judgeForeignID judges notifications that do not belong to a subscription.
+func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+		return
+	}
+	if !subscriptionID(obs.Message).Present() {
+		out.CameUp(idElsewhere)
+		return
+	}
+	out.Deviates(verdict.Deviation{
+		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
+		Permitted: "a subscriptionId only on what a subscription brings", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+	})
+}
+
+// judgeRelation judges notifications that come while no request is in progress. Change, progress
+// and, after the first request, log notifications have rules of their own.
+func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || s.Transport != spec.Stdio || s.IsOlder(obs.Event) {
+		return
+	}
+	requests := s.ClientRequests()
+	for _, req := range requests {
+		if len(req.Responses) == 0 && !req.Cancelled {
+			out.CameUp(relatedOnly)
+			return
+		}
+	}
+	_, isChange := changes[obs.Message.Method]
+	switch method := obs.Message.Method; {
+	case isChange, method == spec.MethodAcknowledged, method == spec.MethodProgress, method == spec.MethodCancelled, method == spec.MethodElicitDone:
+	case method == spec.MethodMessage && len(requests) > 0:
+	default:
+		out.Deviates(verdict.Deviation{
+			Requirement: relatedOnly, Summary: "The server sends a notification while no request is in progress.",
+			Permitted: "notifications of requests in progress, and of subscriptions", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		})
+	}
+}
+
+// atOnce is the time within which the end of a subscription is too early.
+const atOnce = time.Second

@@ -1,0 +1,283 @@
+package stateless
+
+import (
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// judgeAcknowledgements judges at the end, because an acknowledgement may come late.
+func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
+	if s.Era() != spec.Stateless {
+		return
+	}
+	for _, sub := range followed.Of(s).all {
+		req := sub.asked
+		switch {
+		case len(s.RequestsWithID(req.Message.ID)) > 1 || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !req.WellFormed && !req.Metadata.NoObject:
+		case !req.Metadata.IsComplete() || !s.Governs(req):
+			sub.judgeRefused(s, out)
+		case sub.filter == nil:
+			sub.judgeWithoutFilter(out)
+		case req.IsRegular():
+			sub.judgeAcknowledged(s, out)
+		}
+	}
+}
+
+// describe returns a deviation with the request and an event as evidence.
+func (sub *subscription) describe(requirement string, e *transcript.Event, seen string) verdict.Deviation {
+	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.At(sub.asked.Event, e)}
+}
+
+// judgeRefused judges a request that must be refused for its metadata or version. An
+// acknowledgement breaks the requirement to refuse such requests; other rules judge the error code.
+func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
+	requirement, what := sub.refusal()
+	switch {
+	case sub.ack != nil && !(sub.asked.Metadata.IsComplete() && slices.Contains(s.SupportedVersions(), sub.asked.Metadata.Version)):
+		d := sub.describe(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
+		d.Summary, d.Permitted = "The server acknowledges a subscription "+what+".", "an error, and no acknowledgement"
+		if requirement == unsupportedVersion {
+			d.Seen = "version " + rules.Excerpt(sub.asked.Metadata.Version) + ": " + d.Seen
+		}
+		out.Deviates(d)
+	case sub.response != nil && sub.response.Message.IsError():
+		out.CameUp(requirement)
+		out.CameUp(refusedByError)
+	}
+}
+
+// refusal returns the requirement to refuse the request, and a description of what is wrong with
+// it.
+func (sub *subscription) refusal() (requirement, what string) {
+	missing, what := incomplete(sub.asked)
+	version := sub.asked.Metadata.Version
+	switch complete := sub.asked.Metadata.IsComplete(); {
+	case missing == capabilitiesRequired:
+		return missing, what
+	case missing != "":
+		return refusedByError, what
+	case complete && !spec.Revision(version).Published() && !mayExist(version):
+		return unsupportedVersion, "of an unknown version"
+	default:
+		return refusedByError, "that it has to refuse"
+	}
+}
+
+// judgeWithoutFilter judges a request without a filter.
+func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
+	d := sub.describe(filterRequired, nil, "")
+	d.Summary, d.Permitted = "The server accepts a subscription without a filter.", "error -32602"
+	switch {
+	case sub.ack != nil:
+		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.At(sub.asked.Event, sub.ack.Event)
+		out.Deviates(d)
+	case sub.response == nil:
+	case sub.response.Message.IsError():
+		out.CameUp(filterRequired)
+	default:
+		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.At(sub.asked.Event, sub.response.Event)
+		out.Deviates(d)
+	}
+}
+
+func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter) {
+	if sub.ack != nil {
+		out.CameUp(patternsSupported)
+		sub.judgeFilter(s, out)
+		return
+	}
+	if sub.response != nil && sub.response.Message.IsError() {
+		d := sub.describe(acknowledged, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
+		d.Permitted = "notifications/subscriptions/acknowledged, which leaves out what the server does not support"
+		if codeOf(sub.response) == spec.CodeMethodNotFound {
+			d.Requirement, d.Summary = patternsSupported, "The server does not know subscriptions/listen."
+		} else {
+			d.Summary, d.Weight = "The server refuses a subscription.", verdict.AtMostWarning
+		}
+		out.Deviates(d)
+		return
+	}
+	last := sub.missedUntil(s)
+	if last == nil {
+		return
+	}
+	d := sub.describe(acknowledged, last, "no acknowledgement")
+	d.Summary, d.Permitted = "The server does not acknowledge a subscription.", "notifications/subscriptions/acknowledged as the first message of the subscription"
+	if sub.response != nil {
+		d.Seen = rules.Excerpt(sub.response.Message.Raw)
+	}
+	out.Deviates(d)
+}
+
+// missedUntil returns the event by which an acknowledgement should have come; nil if it may still
+// come, or if the subscription was given up too early.
+func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
+	x := sub.asked.Exchange
+	switch {
+	case sub.response != nil:
+		return sub.response.Event
+	case s.GaveUpOn(sub.asked.Event):
+		return sub.asked.Event
+	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.asked.Event.At >= verdict.NoticeTime):
+		return x.End
+	case sub.cancelled != nil && sub.cancelled.At-sub.asked.Event.At >= verdict.NoticeTime && sub.sent.n >= settled:
+		return sub.cancelled
+	}
+	return nil
+}
+
+// judgeFilter compares the acknowledged filter with the requested one and with the declared
+// capabilities.
+func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
+	agreed := wire.At(sub.ack.Message.Params(), "/notifications")
+	if agreed.Kind() != '{' {
+		d := sub.describe(acknowledged, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
+		d.Summary, d.Permitted = "The server's acknowledgement does not say what it agrees to.", "params.notifications with the types that the server sends"
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(acknowledged)
+	for _, change := range changes {
+		member := change.filter
+		d := sub.describe(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
+		d.Permitted = "what the request names and the server declares, nothing else"
+		has := wire.At(agreed, "/"+member) != nil
+		switch granted, requested := asksFor(agreed, member), sub.requests(member); {
+		case granted && !requested:
+			d.Summary = "The server acknowledges a type of notification that was not requested."
+			out.Deviates(d)
+		case granted && s.Began() && !s.ServerDeclared(change.capability):
+			d.Summary = "The server acknowledges a type of notification that it does not declare."
+			out.Deviates(d)
+		case has && !granted && wire.At(agreed, "/"+member).Kind() != '[':
+			d.Summary, d.Weight = "The server names a type of notification that it does not send.", verdict.OnlyNote
+			out.Deviates(d)
+		case granted:
+			sub.judgeURIs(member, agreed, d, out)
+			out.CameUp(ackSupported)
+		case requested && s.Began() && s.ServerDeclared(change.capability):
+			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
+			d.Permitted = member + ", because the capability " + change.capability + " is declared"
+			out.Deviates(d)
+		default:
+			out.CameUp(ackSubset)
+		}
+	}
+}
+
+// judgeURIs judges whether the acknowledged URIs were requested.
+func (sub *subscription) judgeURIs(member string, agreed jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
+	wanted, _ := texts(wire.At(sub.filter, "/"+member))
+	granted, _ := texts(wire.At(agreed, "/"+member))
+	if slices.ContainsFunc(granted, func(uri string) bool { return !slices.Contains(wanted, uri) }) {
+		d.Summary = "The server acknowledges a resource that was not requested."
+		out.Deviates(d)
+		return
+	}
+	out.CameUp(ackSubset)
+}
+
+// judgeEnds judges how subscriptions end.
+func judgeEnds(s *rules.Session, out *rules.Reporter) {
+	if s.Era() != spec.Stateless {
+		return
+	}
+	for _, sub := range followed.Of(s).all {
+		if !sub.asked.IsRegular() || sub.filter == nil {
+			continue
+		}
+		sub.judgeMedia(out)
+		if sub.response != nil && !sub.response.Message.IsError() {
+			sub.judgeFinal(out)
+		}
+		if sub.ack == nil {
+			continue
+		}
+		sub.judgeDuration(s, out)
+		sub.judgeStreamEnd(out)
+	}
+}
+
+// judgeMedia judges the media type of a subscription over HTTP.
+func (sub *subscription) judgeMedia(out *rules.Reporter) {
+	x := sub.asked.Exchange
+	if x == nil || !x.Succeeded() || sub.response != nil && sub.response.Message.IsError() {
+		return
+	}
+	if x.IsStream() {
+		out.CameUp(answeredByStream)
+		return
+	}
+	d := sub.describe(answeredByStream, x.Response, x.ResponseHead().Line+", "+rules.Excerpt(x.ResponseHead().MediaType()))
+	d.Summary, d.Permitted = "The server answers subscriptions/listen without an event stream.", "text/event-stream, or an error"
+	out.Deviates(d)
+}
+
+// judgeFinal judges the result that ends a subscription. The shape rules judge whether it has an
+// id.
+func (sub *subscription) judgeFinal(out *rules.Reporter) {
+	result := sub.response.Message.Result()
+	d := sub.describe(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
+	d.Permitted, d.Weight = "resultType complete, and _meta with the id of the request", verdict.AtMostWarning
+	id := wire.RawID(string(rules.MetaMember(result, spec.MetaSubscriptionID)))
+	names, _ := wire.Members(result)
+	kind, _ := wire.Text(wire.At(result, "/resultType"))
+	switch {
+	case !id.Present(): // the shape rules report a missing id
+		return
+	case !id.Same(sub.asked.Message.ID):
+		d.Summary = "The server's last result of a subscription names another one."
+	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
+		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
+	default:
+		out.CameUp(gracefulID)
+		return
+	}
+	out.Deviates(d)
+}
+
+// judgeDuration judges an end right after the acknowledgement, without a reason from the client.
+// A server that has agreed to deliver nothing has a reason.
+func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
+	var end *transcript.Event
+	x := sub.asked.Exchange
+	switch {
+	case sub.response != nil:
+		end = sub.response.Event
+	case x != nil && x.End != nil && x.End.How == transcript.Complete:
+		end = x.End
+	}
+	atShutdown := sub.atShutdown || sub.response == nil && (s.InputClosed || s.Signalled)
+	switch {
+	case sub.sent.n >= settled && (end == nil || atShutdown):
+		out.CameUp(staysOpen)
+	case end == nil || atShutdown || sub.cancelled != nil || !sub.deliversAny():
+	case end.At-sub.ack.Event.At < atOnce && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Event.Seq > sub.asked.Event.Seq && req.Event.Seq < end.Seq
+	}):
+		d := sub.describe(staysOpen, end, "the end right after the acknowledgement")
+		d.Summary, d.Permitted = "The server ends a subscription at once.", "a subscription that stays open until the client or a shutdown ends it"
+		out.Deviates(d)
+	}
+}
+
+// judgeStreamEnd judges a stream that the server ended. A broken connection shows nothing.
+func (sub *subscription) judgeStreamEnd(out *rules.Reporter) {
+	x := sub.asked.Exchange
+	switch {
+	case sub.response != nil && !sub.response.Message.IsError():
+		out.CameUp(gracefulResponse)
+	case x != nil && x.End != nil && x.End.How == transcript.Complete && sub.response == nil:
+		d := sub.describe(gracefulResponse, x.End, "the end of the stream without a response")
+		d.Summary, d.Permitted = "The server ends the stream of a subscription without a result.", "the result of subscriptions/listen before the end of the stream"
+		out.Deviates(d)
+	}
+}

@@ -1,0 +1,202 @@
+package stateless
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	unsupportedVersion = "versioning.unsupported-version-error"
+	knownLegacy        = "versioning.known-legacy-version-in-meta"
+	supportedList      = "versioning.unsupported-version-supported-list"
+	listConsistent     = "versioning.supported-list-consistent"
+	unsupportedStatus  = "versioning.unsupported-version-http-400"
+	initializeNames    = "versioning.modern-only-initialize-error"
+	initializeRefused  = "versioning.modern-only-initialize-refused"
+	initializeRemoved  = "stateless.removed.initialize"
+)
+
+func versionRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.unsupported-version",
+			Title:        "a version that the server does not have is refused with -32022 and a list of those that it has",
+			Requirements: []string{unsupportedVersion, knownLegacy, supportedList, listConsistent, unsupportedStatus},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeOtherVersion)}),
+		},
+		{
+			ID:           "rule.initialize-refused",
+			Title:        "a server without handshake revisions refuses initialize and names its versions",
+			Requirements: []string{initializeNames, initializeRefused, initializeRemoved},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse(spec.MethodInitialize, judgeInitialize)}),
+		},
+	}
+}
+
+// date matches the form of revision names.
+var date = regexp.MustCompile(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
+
+// mayExist reports whether a server may know an unpublished version: a draft, or a later
+// revision.
+func mayExist(version string) bool {
+	return date.MatchString(version) || strings.Contains(strings.ToLower(version), "draft")
+}
+
+func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isFirst(s, obs) || !req.HasLegalID() || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
+		return
+	}
+	if s.Governs(req) {
+		if codeOf(obs) == spec.CodeUnsupported {
+			judgeSupportedList(s, obs, out)
+		}
+		return
+	}
+	version := spec.Revision(req.Metadata.Version)
+	if version == s.Revision() {
+		return // an earlier request may have moved the process to an older revision
+	}
+	d := shows(unsupportedVersion, obs)
+	d.Permitted = "error -32022 with the versions that the server supports"
+	d.Seen = "version " + rules.Excerpt(req.Metadata.Version) + ": " + d.Seen
+	code := codeOf(obs)
+	switch refused := obs.Message.IsError(); {
+	case refused && code == spec.CodeUnsupported:
+		if version.Published() {
+			out.CameUp(knownLegacy)
+		} else {
+			out.CameUp(unsupportedVersion)
+		}
+		judgeSupportedList(s, obs, out)
+	case refused && code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover: // the order of the checks is not specified
+	case version.Published() && refused:
+		d.Requirement, d.Summary = knownLegacy, "The server refuses a handshake revision in _meta, but not with -32022."
+		if !s.IsStatelessOnly() {
+			d.Weight = verdict.AtMostWarning // it does support the revision, but after initialize
+		}
+		out.Deviates(d)
+	case version.Published():
+		out.CameUp(knownLegacy)
+	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayExist(req.Metadata.Version):
+	default: // one text, because servers do both, depending on the method
+		d.Summary = "The server does not refuse an unsupported version with -32022."
+		out.Deviates(d)
+	}
+}
+
+// judgeSupportedList judges the data of an error -32022.
+func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	data := wire.At(obs.Message.Member("error"), "/data")
+	supported, isList := texts(wire.At(data, "/supported"))
+	requested, _ := wire.Text(wire.At(data, "/requested"))
+	asked := obs.Request.Metadata.Version
+	d := shows(supportedList, obs)
+	d.Permitted = "data.supported with the versions that the server supports, and data.requested with the version of the request"
+	switch {
+	case !isList || len(supported) == 0:
+		d.Summary = "The server's error -32022 does not list the supported versions."
+		out.Deviates(d)
+	case requested != asked:
+		d.Summary = "The server's error -32022 does not repeat the requested version."
+		out.Deviates(d)
+	case slices.Contains(supported, asked) && !(spec.Revision(asked).Published() && isHandshake(asked)):
+		d.Summary, d.Weight = "The server's error -32022 lists the version that it refuses.", verdict.AtMostWarning
+		out.Deviates(d)
+	default:
+		out.CameUp(supportedList)
+	}
+	if known := s.SupportedVersions(); len(known) > 0 && len(supported) > 0 {
+		d = shows(listConsistent, obs)
+		if isSameSet(known, supported) {
+			out.CameUp(listConsistent)
+		} else {
+			d.Summary, d.Permitted = "The server's error -32022 lists other versions than server/discover.", "the same versions"
+			d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
+			out.Deviates(d)
+		}
+	}
+	if obs.Request.Exchange == nil {
+		return
+	}
+	if status(obs) == 400 {
+		out.CameUp(unsupportedStatus)
+		return
+	}
+	d = shows(unsupportedStatus, obs)
+	d.Summary, d.Permitted = "The server's error -32022 comes with a status other than 400.", "status 400"
+	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
+	out.Deviates(d)
+}
+
+// texts returns the strings of an array; false if it is not an array of strings.
+func texts(v []byte) ([]string, bool) {
+	var out []string
+	for _, e := range wire.Elements(v) {
+		text, ok := wire.Text(e)
+		if !ok {
+			return nil, false
+		}
+		out = append(out, text)
+	}
+	return out, len(v) > 0 && v[0] == '['
+}
+
+func isSameSet(a, b []string) bool {
+	covers := func(a, b []string) bool {
+		return !slices.ContainsFunc(b, func(v string) bool { return !slices.Contains(a, v) })
+	}
+	return covers(a, b) && covers(b, a)
+}
+
+// judgeInitialize judges the response to initialize from a server that lists no handshake
+// revision. If it serves one, it supports such a revision all the same.
+func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if !isFirst(s, obs) || !req.WellFormed || !s.ListsNoHandshake() {
+		return
+	}
+	requirement := initializeRefused
+	if req.Metadata.Version == string(s.Revision()) && req.Metadata.IsComplete() {
+		requirement = initializeRemoved
+	}
+	d := shows(requirement, obs)
+	if !obs.Message.IsError() {
+		chosen, _ := wire.Text(wire.At(obs.Message.Result(), "/protocolVersion"))
+		switch {
+		case !isHandshake(chosen):
+			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a handshake revision"
+			out.Deviates(d)
+		case requirement == initializeRemoved && s.IsStatelessOnly():
+			d.Summary, d.Permitted = "The server serves initialize with the metadata of this revision.", "an error"
+			out.Deviates(d)
+		}
+		return
+	}
+	if x := req.Exchange; x != nil && requirement == initializeRefused && !x.RequestHead().Has(headers.Method) && x.Status() != 400 {
+		d.Summary, d.Permitted = "The server refuses a plain initialize, but not with status 400.", "status 400"
+		d.Seen = x.ResponseHead().Line + ": " + d.Seen
+		out.Deviates(d)
+	} else {
+		out.CameUp(requirement)
+	}
+	if slices.ContainsFunc(s.SupportedVersions(), func(v string) bool { return strings.Contains(string(obs.Message.Member("error")), v) }) {
+		out.CameUp(initializeNames)
+		return
+	}
+	d = shows(initializeNames, obs)
+	d.Summary, d.Permitted = "The server's error to initialize names no supported version.", "their names in the message or the data of the error"
+	if requirement == initializeRemoved {
+		d.Weight = verdict.OnlyNote // only clients of a handshake revision need the names, and they send no such metadata
+	}
+	out.Deviates(d)
+}
+
+func isHandshake(version string) bool { return spec.Revision(version).Era() == spec.Handshake }

@@ -1,0 +1,350 @@
+package streamablehttp
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Requirements on the headers of the stateless era, which mirror the body.
+const (
+	versionRequired  = "streamable-http.version-header-required"
+	versionMatches   = "streamable-http.version-header-match"
+	methodRequired   = "streamable-http.mcp-method-required"
+	methodMatches    = "streamable-http.mcp-method-match"
+	nameRequired     = "streamable-http.mcp-name-required"
+	nameMatches      = "streamable-http.mcp-name-match"
+	markerCase       = "streamable-http.base64-marker-case"
+	invalidChars     = "streamable-http.header-invalid-chars"
+	paramMatches     = "streamable-http.param-header-match"
+	paramRequired    = "streamable-http.param-header-missing"
+	mismatchError    = "streamable-http.header-mismatch-error"
+	nameEncoded      = "streamable-http.mcp-name-base64"
+	namesAnyCase     = "streamable-http.header-names-case-insensitive"
+	whitespace       = "streamable-http.header-whitespace"
+	paramEncoded     = "streamable-http.param-header-base64"
+	paramNotExpected = "streamable-http.param-header-not-expected"
+	paramNumeric     = "streamable-http.param-header-integer-numeric"
+	paramIgnored     = "streamable-http.param-header-unknown-ignored"
+	sessionIgnored   = "streamable-http.session-header-ignored"
+	resumeIgnored    = "streamable-http.last-event-id-ignored"
+	listenUnnamed    = "subscriptions.http-listen-no-mcp-name"
+	codeMeaning      = "base.error-code-defined-meaning"
+)
+
+func headerRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:    "rule.headers-mirror-body",
+			Title: "a request whose headers do not match its body is refused with 400 and -32020",
+			Requirements: []string{
+				versionRequired, versionMatches, methodRequired, methodMatches, nameRequired, nameMatches, markerCase, invalidChars,
+				paramMatches, paramRequired, mismatchError,
+			},
+			Start: ruleOver(judgeMismatches),
+		},
+		{
+			ID:    "rule.headers-understood",
+			Title: "headers that match the body are not refused, in whatever form, nor those that mean nothing",
+			Requirements: []string{
+				nameEncoded, namesAnyCase, whitespace, paramEncoded, paramNotExpected, paramNumeric, paramIgnored, resumeIgnored,
+				sessionIgnored, listenUnnamed, codeMeaning,
+			},
+			Start: ruleOver(judgeUnderstood),
+		},
+	}
+}
+
+// forEachRequest calls see with each POST of a single stateless request that is valid apart from
+// its headers and has an interpretable response.
+func (v *view) forEachRequest(see func(x *exchange, req *rules.Request)) {
+	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Stateless {
+		return
+	}
+	for _, x := range v.all {
+		if x.Method() != "POST" || len(x.requests) != 1 || x.Sent.Frame.Batch || x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403 {
+			continue
+		}
+		if req := x.requests[0]; req.WellFormed && req.HasLegalID() && req.Metadata.IsComplete() {
+			see(x, req)
+		}
+	}
+}
+
+// flawRequirements has the requirement that covers each flaw.
+var flawRequirements = map[rules.HeaderFlaw]string{
+	rules.VersionMissing: versionRequired, rules.VersionDiffers: versionMatches, rules.MethodMissing: methodRequired,
+	rules.MethodDiffers: methodMatches, rules.NameMissing: nameRequired, rules.NameDiffers: nameMatches,
+	rules.NameInvalid: invalidChars, rules.ParamInvalid: invalidChars, rules.ParamMissing: paramRequired, rules.ParamDiffers: paramMatches,
+}
+
+func judgeMismatches(v *view, out *rules.Reporter) {
+	v.forEachRequest(func(x *exchange, req *rules.Request) {
+		if len(req.HeaderFlaws) != 1 || flawRequirements[req.HeaderFlaws[0]] == "" || x.flaws&badAccept != 0 {
+			return
+		}
+		flaw := req.HeaderFlaws[0]
+		if flaw == rules.VersionMissing && v.mayAssumeVersion() {
+			return
+		}
+		requirement := flawRequirements[flaw]
+		if flaw == rules.NameDiffers && hasOtherMarker(x.RequestHead().Get(headers.Name)) {
+			requirement = markerCase
+		}
+		v.judgeMismatch(x, req, flaw, requirement, out)
+	})
+}
+
+// mayAssumeVersion reports whether the server may treat a request without a version header as one
+// of 2025-03-26, because it supports clients that do not know the header.
+func (v *view) mayAssumeVersion() bool {
+	return !v.s.IsStatelessOnly()
+}
+
+// hasOtherMarker reports whether a value would have the Base64 form if its markers were in lower
+// case.
+func hasOtherMarker(value string) bool {
+	return !headers.IsEncoded(value) && headers.IsEncoded(strings.ToLower(value))
+}
+
+// judgeMismatch judges the outcome of a request with one flaw.
+func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, requirement string, out *rules.Reporter) {
+	d := verdict.Deviation{Requirement: requirement, Permitted: "status 400 with error -32020", Seen: x.describeFlawed(flaw), At: x.at(), Header: flawHeader(flaw)}
+	e := x.errorIn()
+	switch {
+	case x.isAccepted():
+		d.Summary = "The server serves a request whose headers do not match its body."
+		out.Deviates(d)
+		out.Elsewhere(mismatchError)
+		return
+	case e != nil && errorCode(e) == spec.CodeHeaderMismatch:
+		out.CameUp(requirement)
+		judgeMismatchError(x, req, e, d, out)
+		return
+	case flaw == rules.VersionDiffers && e != nil && errorCode(e) == spec.CodeUnsupported:
+		d.Summary, d.Weight = "The server refuses different versions in header and body with -32022.", verdict.AtMostWarning
+		out.Deviates(d) // either may be unsupported, and the order of the checks is not specified
+		return
+	case !v.isServed(req.Message.Method):
+		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" with matching headers was served")
+		return
+	}
+	out.Elsewhere(requirement)
+	d.Requirement = mismatchError
+	switch {
+	case e != nil:
+		d.Summary = "The server refuses mismatched headers, but not with -32020."
+	case x.Status() == 400:
+		d.Summary = "The server refuses mismatched headers without a JSON-RPC error."
+		if requirement == invalidChars || !isLoopback(x.RequestHead().Get("Host")) {
+			d.Weight = verdict.AtMostWarning // an HTTP server in front may have refused it
+		}
+	default:
+		d.Summary = "The server refuses mismatched headers, but not with status 400."
+	}
+	out.Deviates(d)
+}
+
+// judgeMismatchError judges an error -32020 by its status and its id.
+func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verdict.Deviation, out *rules.Reporter) {
+	d.Requirement = mismatchError
+	switch {
+	case x.Status() != 400:
+		d.Summary = "The server's error -32020 comes with a status other than 400."
+	case !e.ID.Same(req.Message.ID):
+		d.Summary, d.Weight = "The server's error -32020 does not have the id of the request.", verdict.AtMostWarning
+		d.Permitted += " and the id of the request"
+	default:
+		out.CameUp(mismatchError)
+		return
+	}
+	out.Deviates(d)
+}
+
+// isServed reports whether the server served some request of this method with matching headers.
+func (v *view) isServed(method string) bool {
+	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Message.Method == method && req.IsRegular() && req.Succeeded()
+	})
+}
+
+// flawHeader returns the name of the header that has the flaw, "" if the name is not fixed.
+func flawHeader(flaw rules.HeaderFlaw) string {
+	switch flaw {
+	case rules.VersionMissing, rules.VersionDiffers:
+		return headers.Version
+	case rules.MethodMissing, rules.MethodDiffers:
+		return headers.Method
+	case rules.NameMissing, rules.NameDiffers, rules.NameInvalid:
+		return headers.Name
+	default:
+		return ""
+	}
+}
+
+func (x *exchange) describeFlawed(flaw rules.HeaderFlaw) string {
+	if header := flawHeader(flaw); header != "" {
+		return rules.Excerpt(x.RequestHead().Describe(header)) + ": " + x.describeSeen()
+	}
+	return x.describeSeen()
+}
+
+// judgeUnderstood judges requests whose headers give no reason to refuse them.
+func judgeUnderstood(v *view, out *rules.Reporter) {
+	v.forEachRequest(func(x *exchange, req *rules.Request) {
+		if !v.s.Governs(req) || x.flaws&badAccept != 0 {
+			return
+		}
+		if x.ResponseHead().Has(sessionHeader) && v.s.IsStatelessOnly() {
+			out.Deviates(verdict.Deviation{
+				Requirement: sessionIgnored, Summary: "The server assigns a session to a request of the stateless era.",
+				Permitted: "no Mcp-Session-Id in responses", Seen: rules.Excerpt(x.ResponseHead().Describe(sessionHeader)), At: x.at(),
+			})
+		}
+		switch flaws := req.HeaderFlaws; {
+		case len(flaws) == 0:
+			v.judgeMatching(x, req, out)
+		case len(flaws) == 1 && flawRequirements[flaws[0]] != "":
+			if e := x.errorIn(); e != nil && errorCode(e) == spec.CodeHeaderMismatch {
+				out.CameUp(codeMeaning)
+			}
+		case len(flaws) == 1:
+			v.judgeMeaningless(x, req, flaws[0], out)
+		}
+	})
+}
+
+// canonical are the usual spellings of the headers.
+var canonical = []string{headers.Version, "Mcp-Protocol-Version", headers.Method, headers.Name}
+
+// padded matches a header whose value has unusual white space around it.
+var padded = regexp.MustCompile(`(?mi)^mcp-[a-z-]+:([ \t]{2,}|\t| ?[^ \t\r\n][^\r\n]*[ \t]+\r?$)`)
+
+// oddForms returns the requirements on the unusual forms in which the headers match.
+func (v *view) oddForms(x *exchange, req *rules.Request) []string {
+	var out []string
+	head := x.RequestHead()
+	if headers.IsEncoded(head.Get(headers.Name)) {
+		out = append(out, nameEncoded)
+	}
+	for _, f := range head.Fields {
+		lower := strings.ToLower(f.Name)
+		standard := lower == "mcp-protocol-version" || lower == "mcp-method" || lower == "mcp-name"
+		if standard && !slices.Contains(canonical, f.Name) {
+			out = append(out, namesAnyCase)
+			break
+		}
+	}
+	if x.Request != nil && padded.Match(x.Request.Raw) {
+		out = append(out, whitespace)
+	}
+	if req.Message.Method == spec.MethodListen {
+		out = append(out, listenUnnamed)
+	}
+	out = append(out, v.oddParams(x, req)...)
+	if len(out) == 0 && v.lacksArgument(req) {
+		out = append(out, paramNotExpected)
+	}
+	return out
+}
+
+// lacksArgument reports whether a call lacks an argument that a header would mirror.
+func (v *view) lacksArgument(req *rules.Request) bool {
+	if req.Message.Method != spec.MethodToolsCall {
+		return false
+	}
+	name, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
+	params, _ := v.s.ParamHeaders(name)
+	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.Of(wire.At(req.Message.Params(), "/arguments")) == nil })
+}
+
+func (v *view) oddParams(x *exchange, req *rules.Request) []string {
+	if req.Message.Method != spec.MethodToolsCall {
+		return nil
+	}
+	var out []string
+	name, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
+	params, _ := v.s.ParamHeaders(name)
+	for _, p := range params {
+		value := x.RequestHead().Get(headers.Param + p.Name)
+		argument := p.Of(wire.At(req.Message.Params(), "/arguments"))
+		switch {
+		case argument == nil:
+		case headers.IsEncoded(value):
+			out = append(out, paramEncoded)
+		case argument.Kind() == '0' && value != string(argument):
+			out = append(out, paramNumeric)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// oddFormRefused has the summary of the refusal of each unusual form.
+var oddFormRefused = map[string]string{
+	nameEncoded:      "The server refuses an Mcp-Name in Base64 that matches the body.",
+	paramEncoded:     "The server refuses the header of an argument in Base64 that matches the body.",
+	paramNumeric:     "The server refuses another form of the same number in the header of an argument.",
+	paramNotExpected: "The server demands the header of an argument that the call does not have.",
+	namesAnyCase:     "The server refuses header names in another letter case.",
+	whitespace:       "The server refuses a header value with spaces around it.",
+	listenUnnamed:    "The server demands an Mcp-Name of subscriptions/listen.",
+}
+
+// judgeMatching judges a request whose headers match. If several of their forms are unusual, a
+// refusal shows nothing about any of them.
+func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporter) {
+	if req.UnlistedTool {
+		return // it may have headers that the client could not know
+	}
+	odd := v.oddForms(x, req)
+	e := x.errorIn()
+	name, _ := headers.NameOf(req.Message)
+	// Without a name, or with an empty one, a server may find that its header is missing.
+	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.NeedsName(req.Message.Method) && name == "" {
+		if e == nil && x.Succeeded() {
+			for _, requirement := range odd {
+				out.CameUp(requirement)
+			}
+		}
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: codeMeaning, Summary: "The server reports a header mismatch, but the headers match.",
+		Permitted: "a response; each header has the value that the body has", Seen: x.describeSeen(), At: x.at(),
+	}
+	switch len(odd) {
+	case 0:
+		d.Weight = verdict.AtMostWarning // a proxy in front may have dropped a header
+	case 1:
+		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
+		out.Elsewhere(codeMeaning)
+	default:
+		return
+	}
+	out.Deviates(d)
+}
+
+// judgeMeaningless judges a request with a header that has no meaning in this era. A server that
+// also supports earlier revisions may treat their headers as they do.
+func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, out *rules.Reporter) {
+	requirement := map[rules.HeaderFlaw]string{rules.SessionNamed: sessionIgnored, rules.StreamResumed: resumeIgnored, rules.ParamUnknown: paramIgnored}[flaw]
+	switch {
+	case requirement == "", requirement != paramIgnored && !v.s.IsStatelessOnly():
+	case x.isAccepted():
+		out.CameUp(requirement)
+	case !v.isServed(req.Message.Method):
+		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" without the header was served")
+	default:
+		out.Deviates(verdict.Deviation{
+			Requirement: requirement, Summary: "The server refuses a request for a header that it should ignore.",
+			Permitted: "the response that the request gets without the header", Seen: x.describeSeen(), At: x.at(),
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package streamablehttp
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	methodStatus     = "streamable-http.method-not-found-404"
+	endpointPost     = "streamable-http.single-endpoint-post"
+	getRefused       = "streamable-http.get-405"
+	deleteRefused    = "streamable-http.delete-405"
+	noBuffering      = "streamable-http.sse-no-buffering-header"
+	notResumable     = "streamable-http.not-resumable"
+	statelessRelated = "streamable-http.sse-interim-related-2026-07-28"
+	progressStream   = "progress.http-stream"
+)
+
+func statelessRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.method-status",
+			Title:        "an unknown method gets 404 with -32601, and POST is served at the endpoint",
+			Requirements: []string{methodStatus, endpointPost},
+			Start:        ruleOver(judgeMethodStatus),
+		},
+		{
+			ID:           "rule.other-methods-refused",
+			Title:        "a server of the stateless era alone refuses GET and DELETE with 405",
+			Requirements: []string{getRefused, deleteRefused},
+			Start:        ruleOver(judgeOtherMethods),
+		},
+		{
+			ID:           "rule.stream-form",
+			Title:        "streams ask proxies not to buffer, and have no event ids",
+			Requirements: []string{noBuffering, notResumable},
+			Start:        ruleOver(judgeStreamForm),
+		},
+		{
+			ID:           "rule.stream-of-request",
+			Title:        "what comes on the stream of a request of the stateless era belongs to it",
+			Requirements: []string{statelessRelated, progressStream},
+			Start:        ruleOver(judgeStreamOwner),
+		},
+	}
+}
+
+func judgeMethodStatus(v *view, out *rules.Reporter) {
+	v.forEachRequest(func(x *exchange, req *rules.Request) {
+		if !req.IsRegular() {
+			return
+		}
+		e := x.errorIn()
+		d := verdict.Deviation{Requirement: methodStatus, Permitted: "status 404 with error -32601", Seen: x.describeSeen(), At: x.at()}
+		switch unknown := e != nil && errorCode(e) == spec.CodeMethodNotFound; {
+		case x.Status() == 405:
+			d.Requirement, d.Summary, d.Permitted = endpointPost, "The server refuses POST at its endpoint.", "POST for every request"
+			out.Deviates(d)
+			return
+		case unknown && x.Status() == 404:
+			out.CameUp(methodStatus)
+		case unknown:
+			d.Summary = "The server's error -32601 comes with a status other than 404."
+			out.Deviates(d)
+		case x.Status() == 404 && e == nil && v.servedBefore(x):
+			d.Summary = "The server answers 404 without a JSON-RPC error."
+			if !isLoopback(x.RequestHead().Get("Host")) {
+				d.Weight = verdict.AtMostWarning // it may come from a proxy in front
+			}
+			out.Deviates(d)
+		}
+		if x.Succeeded() {
+			out.CameUp(endpointPost)
+		}
+	})
+}
+
+// servedBefore reports whether the server served another request at the same address.
+func (v *view) servedBefore(x *exchange) bool {
+	return slices.ContainsFunc(v.all, func(y *exchange) bool {
+		return y != x && y.Method() == "POST" && y.isAccepted() && y.RequestHead().Target() == x.RequestHead().Target()
+	})
+}
+
+// judgeOtherMethods judges GET and DELETE, which only older revisions have, at a server that
+// supports none of those.
+func judgeOtherMethods(v *view, out *rules.Reporter) {
+	if v.s.Era() != spec.Stateless || !v.s.IsStatelessOnly() {
+		return
+	}
+	for _, x := range v.all {
+		requirement := map[string]string{"GET": getRefused, "DELETE": deleteRefused}[x.Method()]
+		switch {
+		case requirement == "" || x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403:
+		case x.Status() == 405:
+			out.CameUp(requirement)
+		default:
+			out.Deviates(verdict.Deviation{
+				Requirement: requirement, Summary: "The server answers " + x.Method() + " with a status other than 405.",
+				Permitted: "405: this revision has POST alone", Seen: x.describeSeen(), At: x.at(),
+			})
+		}
+	}
+}
+
+// forEachOwnStream calls see with the streams that respond to a request of the session's
+// stateless revision.
+func (v *view) forEachOwnStream(see func(x *exchange, req *rules.Request)) {
+	if v.s.Era() != spec.Stateless {
+		return
+	}
+	for _, x := range v.all {
+		if len(x.requests) == 1 && x.isStreamOpened() && v.s.Governs(x.requests[0]) {
+			see(x, x.requests[0])
+		}
+	}
+}
+
+func judgeStreamForm(v *view, out *rules.Reporter) {
+	v.forEachOwnStream(func(x *exchange, _ *rules.Request) {
+		if x.ResponseHead().Get("X-Accel-Buffering") == "no" {
+			out.CameUp(noBuffering)
+		} else {
+			d := verdict.Deviation{
+				Requirement: noBuffering, Summary: "The server's event stream lacks X-Accel-Buffering: no.", Permitted: "the header X-Accel-Buffering: no",
+				Seen: rules.Excerpt(x.ResponseHead().Describe("X-Accel-Buffering")), At: x.at(),
+			}
+			if !isLoopback(x.RequestHead().Get("Host")) {
+				d.Weight = verdict.OnlyNote // a proxy in front removes it
+			}
+			out.Deviates(d)
+		}
+		for _, p := range x.pieces {
+			if p.says.ID == "" {
+				continue
+			}
+			out.Deviates(verdict.Deviation{
+				Requirement: notResumable, Summary: "The server gives events ids, but streams can't be resumed.", Permitted: "events without ids",
+				Seen: rules.Excerpt(p.Stream), At: positionsOf(x.Request, x.Response, p.Event),
+			})
+			return
+		}
+		if len(x.pieces) > 0 {
+			out.CameUp(notResumable)
+		}
+	})
+}
+
+// judgeStreamOwner judges messages by the request on whose stream they come. Log messages and the
+// notifications of a subscription have rules of their own.
+func judgeStreamOwner(v *view, out *rules.Reporter) {
+	v.forEachOwnStream(func(x *exchange, req *rules.Request) {
+		for _, p := range x.pieces {
+			if p.Kind != transcript.Received || p.IsCut() {
+				continue
+			}
+			for i := range p.Frame.Messages {
+				v.judgeOwner(x, req, p, &p.Frame.Messages[i], out)
+			}
+		}
+	})
+}
+
+func (v *view) judgeOwner(x *exchange, req *rules.Request, p piece, m *wire.Message, out *rules.Reporter) {
+	d := verdict.Deviation{Permitted: "messages that belong to the request of the stream", Seen: rules.Excerpt(m.Raw), At: positionsOf(x.Request, x.Sent, p.Event)}
+	switch {
+	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
+		owner, _ := v.progressOf(p)
+		switch owner {
+		case nil:
+		case req:
+			out.CameUp(progressStream)
+			out.CameUp(statelessRelated)
+		default:
+			d.Requirement, d.Summary = progressStream, "The server sends progress on the stream of another request."
+			d.At = positionsOf(x.Request, x.Sent, owner.Event, p.Event)
+			out.Deviates(d)
+			out.Elsewhere(statelessRelated)
+		}
+	case m.Kind == wire.Notification && req.Message.Method != spec.MethodListen && v.isSubscribed(m.Method, p.Seq):
+		d.Requirement, d.Summary = statelessRelated, "The server sends a subscription's notification on another stream."
+		out.Deviates(d)
+	case m.Kind == wire.Response && !m.ID.Same(req.Message.ID) && len(v.s.RequestsWithID(m.ID)) == 1:
+		d.Requirement, d.Summary = statelessRelated, "The server sends the response of another request."
+		d.Weight = verdict.AtMostWarning // the requirement mentions only notifications
+		out.Deviates(d)
+	}
+}
+
+// listenFilters are the filter members that request notifications, by method.
+var listenFilters = map[string]string{
+	spec.MethodToolsChanged: "toolsListChanged", spec.MethodPromptsChanged: "promptsListChanged",
+	spec.MethodResourcesChanged: "resourcesListChanged", spec.MethodResourcesUpdated: "resourceSubscriptions",
+}
+
+// isSubscribed reports whether a subscription that was open at a position requests notifications
+// of this method, or is acknowledged by them.
+func (v *view) isSubscribed(method string, at int) bool {
+	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool {
+		if req.Message.Method != spec.MethodListen || !req.InFlight(at) {
+			return false
+		}
+		wanted := wire.At(req.Message.Params(), "/notifications/"+listenFilters[method])
+		return method == spec.MethodAcknowledged || listenFilters[method] != "" && (wanted.Kind() == 't' || wanted.Kind() == '[')
+	})
+}

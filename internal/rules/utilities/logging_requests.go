@@ -1,0 +1,192 @@
+package utilities
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// In the stateless era, each request states whether it wants log messages, and from which level.
+const (
+	logSilent    = "logging.per-request.silent-without-level"
+	logThreshold = "logging.per-request.threshold"
+	logBefore    = "logging.per-request.before-response"
+	logOwnStream = "logging.per-request.own-stream-only"
+	logNoCarry   = "logging.per-request.no-carry-over"
+	logInvalid   = "logging.per-request.invalid-level"
+)
+
+func requestLoggingRules() []rules.Rule {
+	return []rules.Rule{
+		{
+			ID:           "rule.log-per-request",
+			Title:        "log messages come for a request that wants them, at its level, before its response",
+			Requirements: []string{logSilent, logThreshold, logBefore, logOwnStream, logNoCarry},
+			Start: func() rules.Fold {
+				l := &requestLogs{}
+				return rules.Fold{OnMessage: withResponses(rules.Handlers{rules.Notification(spec.MethodMessage): l.judge}, l.answered)}
+			},
+		},
+		{
+			ID:           "rule.log-level-of-request",
+			Title:        "a request with an unknown log level is refused with -32602",
+			Requirements: []string{logInvalid},
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeRequestLevel)}),
+		},
+	}
+}
+
+// requestLogs tracks the log messages of a conversation.
+type requestLogs struct{ logged bool }
+
+// answered counts completed requests that want no log messages.
+func (l *requestLogs) answered(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
+		return
+	}
+	out.CameUp(logSilent)
+	if l.logged && wantsLogs(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
+		out.CameUp(logNoCarry)
+	}
+}
+
+// wantsLogs returns the newest request with a log level for which is returns true, or nil.
+func wantsLogs(s *rules.Session, is func(req *rules.Request) bool) *rules.Request {
+	all := s.ClientRequests()
+	for i := len(all) - 1; i >= 0; i-- {
+		if req := all[i]; req.Metadata != nil && req.Metadata.LogLevel != nil && is(req) {
+			return req
+		}
+	}
+	return nil
+}
+
+func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
+		return
+	}
+	if s.Transport == spec.Stdio {
+		l.judgeLine(s, obs, out)
+	} else {
+		l.judgeOnStream(s, s.StreamOf(obs.Event), obs, out)
+	}
+	l.logged = true
+}
+
+func describeLog(requirement, summary, permitted string, obs *rules.Observation, req *rules.Request) verdict.Deviation {
+	d := verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
+	if req != nil {
+		d.At = rules.At(req.Event, obs.Event)
+	}
+	return d
+}
+
+const (
+	wantsNone = "no log messages for a request without a logLevel in _meta"
+	unwanted  = "The server sends a log message that no request wants."
+)
+
+// judgeOnStream judges a message by the request on whose stream it came.
+func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *rules.Observation, out *rules.Reporter) {
+	at := obs.Event.Seq
+	other := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) })
+	earlier := wantsLogs(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
+	switch {
+	case req.Message.Method == spec.MethodListen:
+		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of a subscription.", "log messages on the stream of the request that wants them", obs, req))
+	case req.Metadata.LogLevel == nil && other != nil:
+		out.Deviates(describeLog(logOwnStream, "The server sends a log message on the stream of another request.", "log messages on the stream of the request that wants them", obs, req))
+	case req.Metadata.LogLevel == nil && earlier != nil:
+		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
+		d.At = rules.At(earlier.Event, req.Event, obs.Event)
+		out.Deviates(d)
+		out.Elsewhere(logSilent)
+	case req.Metadata.LogLevel == nil:
+		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, req))
+	case req.RespondedBefore(at):
+		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, req))
+	default:
+		out.CameUp(logOwnStream)
+		judgeSeverity(rules.LogSeverity(req.Metadata.LogLevel), obs, req, out)
+	}
+}
+
+// judgeLine judges a message over stdio, where nothing shows to which request it belongs.
+func (l *requestLogs) judgeLine(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	at := obs.Event.Seq
+	if open := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) }); open != nil {
+		least := len(severities)
+		for _, req := range s.ClientRequests() {
+			if req.Metadata.LogLevel != nil && req.InFlight(at) {
+				least = min(least, rules.LogSeverity(req.Metadata.LogLevel))
+			}
+		}
+		judgeSeverity(least, obs, open, out)
+		return
+	}
+	newest := newestRequest(s)
+	wanted := wantsLogs(s, func(*rules.Request) bool { return true })
+	switch {
+	case newest == nil: // before any request; see stdio.only-related-notifications
+	case wanted == nil:
+		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, newest))
+	case newest != wanted && newest.InFlight(at):
+		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, newest)
+		d.Weight = verdict.AtMostWarning // it may be a late message of that request
+		d.At = rules.At(wanted.Event, newest.Event, obs.Event)
+		out.Deviates(d)
+	default:
+		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, wanted))
+	}
+}
+
+// newestRequest returns the client's last request, or nil.
+func newestRequest(s *rules.Session) *rules.Request {
+	all := s.ClientRequests()
+	if len(all) == 0 {
+		return nil
+	}
+	return all[len(all)-1]
+}
+
+// judgeSeverity judges the level of a message that a request wants. Another rule judges unknown
+// levels.
+func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *rules.Reporter) {
+	got := severity(wire.At(obs.Message.Params(), "/level"))
+	switch {
+	case got < 0 || least < 0:
+	case got >= least:
+		out.CameUp(logThreshold)
+		out.CameUp(logBefore)
+	default:
+		d := describeLog(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+" and above", obs, req)
+		out.Deviates(d)
+	}
+}
+
+// judgeRequestLevel judges the response to a request with an unknown logLevel. A server without
+// logging may ignore it.
+func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	req := obs.Request
+	if s.Era() != spec.Stateless || !req.Metadata.IsComplete() || req.Metadata.HasKnownLevel() || !s.Governs(req) || len(req.HeaderFlaws) > 0 || !req.WellFormed || !declaresLogging(s) {
+		return
+	}
+	like := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
+	d := describeLog(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
+	d.Seen = fmt.Sprintf("logLevel %s: %s", rules.Excerpt(req.Metadata.LogLevel), d.Seen)
+	code, _ := obs.Message.ErrorCode()
+	switch {
+	case !obs.Message.IsError():
+	case !out.IsInterpretable(obs, like, logInvalid):
+		return
+	case spec.Code(code) == spec.CodeInvalidParams:
+		out.CameUp(logInvalid)
+		return
+	default:
+		d.Summary = "The server refuses an unknown log level, but not with -32602."
+	}
+	out.Deviates(d)
+}

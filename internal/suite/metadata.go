@@ -1,0 +1,68 @@
+package suite
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// WithoutMeta returns the metadata of a request that lacks some keys.
+func WithoutMeta(c *client.Conversation, keys ...string) map[string]any {
+	meta := c.Metadata()
+	for _, key := range keys {
+		delete(meta, key)
+	}
+	return meta
+}
+
+// WithMeta returns the metadata of a request in which a key has this value.
+func WithMeta(c *client.Conversation, key string, value any) map[string]any {
+	meta := c.Metadata()
+	meta[key] = value
+	return meta
+}
+
+// RequestWith returns a request whose params hold only _meta, as it is given.
+func RequestWith(id wire.ID, method string, meta any) []byte {
+	return wire.NewRequest(id, method, map[string]any{"_meta": meta})
+}
+
+// SupportedVersions returns the published revisions of the era that server/discover
+// lists.
+func (t *T) SupportedVersions(era spec.Era) []string {
+	var out []string
+	for _, v := range wire.Elements(wire.At(t.Inventory.Server.Result, "/supportedVersions")) {
+		if version, ok := wire.Text(v); ok && spec.Revision(version).Published() && spec.Revision(version).Era() == era {
+			out = append(out, version)
+		}
+	}
+	return out
+}
+
+// SpeaksHandshake reports whether the server is known to serve a handshake revision, too. It
+// may serve one that is not known: some servers list only what can be used after
+// server/discover.
+func (t *T) SpeaksHandshake() bool {
+	return len(t.SupportedVersions(spec.Handshake)) > 0 || slices.ContainsFunc(t.Spoken, func(r spec.Revision) bool { return r.Era() == spec.Handshake })
+}
+
+// DeclaredLists returns the methods of the lists whose capability the server declares.
+func (t *T) DeclaredLists() []string { return t.lists(true) }
+
+// UndeclaredLists returns the methods of the lists whose capability the server does not
+// declare.
+func (t *T) UndeclaredLists() []string { return t.lists(false) }
+
+func (t *T) lists(declared bool) []string {
+	var out []string
+	for _, l := range []struct{ capability, method string }{
+		{"tools", spec.MethodToolsList}, {"resources", spec.MethodResourcesList}, {"prompts", spec.MethodPromptsList},
+	} {
+		if t.Inventory.Declares(l.capability) == declared {
+			out = append(out, l.method)
+		}
+	}
+	return out
+}

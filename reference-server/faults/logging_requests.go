@@ -1,0 +1,172 @@
+package faults
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// requestLoggingFaults returns the faults in log levels of requests.
+func requestLoggingFaults() []Fault {
+	const silent, threshold, before = "logging.per-request.silent-without-level/", "logging.per-request.threshold/", "logging.per-request.before-response/"
+	const own, carry, invalid = "logging.per-request.own-stream-only/", "logging.per-request.no-carry-over/", "logging.per-request.invalid-level/"
+	return []Fault{
+		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(stateless()...),
+
+		newFault(silent+"tool", "a tool logs although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "debug") })),
+		newFault(silent+"errors", "a tool logs errors although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "error") })),
+		newFault(silent+"discover", "server/discover gets a log message without a log level", WrapHandler(spec.MethodDiscover, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if requestLevelOf(c) == "" {
+				c.Notify(spec.MethodMessage, logParams())
+			}
+			return next(c)
+		})),
+
+		newFault(threshold+"ignored", "a call with any log level gets all messages", replaceRequestLevel(ifKnownLevel(func(string) string { return "debug" }))),
+		newFault(threshold+"one-below", "a call gets messages one level below the one it names", replaceRequestLevel(ifKnownLevel(func(level string) string {
+			return logLevels()[max(0, severity(level)-1)]
+		}))),
+		newFault(threshold+"reversed", "a call gets the messages up to the level it names", replaceRequestLevel(ifKnownLevel(func(level string) string {
+			if level == "debug" {
+				return "emergency"
+			}
+			return "debug"
+		}))),
+
+		newStatefulFault(before+"same-write", "a log message follows right after the response", func() refserver.Seams {
+			wants := levelTracker{}
+			return combine(wants.seams(), appendLines(wants.isResponse, string(wire.NewNotification(spec.MethodMessage, logParams()))))
+		}),
+
+		newStatefulFault(own+"subscription", "log messages come on the stream of a subscription, too", func() refserver.Seams {
+			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodListen })
+		}).overTransports(spec.StreamableHTTP),
+		newStatefulFault(own+"call", "log messages come on the stream of another call, too", func() refserver.Seams {
+			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodToolsCall && requestLevelOf(c) == "" })
+		}).overTransports(spec.StreamableHTTP),
+
+		newStatefulFault(carry+"last", "a call without a log level uses that of the last call", func() refserver.Seams {
+			return carryLevel(func(level string) string { return level })
+		}).overTransports(spec.Stdio, spec.StreamableHTTP),
+		newStatefulFault(carry+"info", "a call without a log level uses that of the last call if that lets more than emergencies through", func() refserver.Seams {
+			return carryLevel(func(level string) string { return replaceIfEqual(level, "emergency", "") })
+		}).overTransports(spec.Stdio, spec.StreamableHTTP),
+
+		newFault(invalid+"ignored", "an unknown log level is ignored", replaceRequestLevel(func(level string) string {
+			if severity(level) < 0 {
+				return ""
+			}
+			return level
+		})),
+		newFault(invalid+"any-case", "log levels may be in upper case", replaceRequestLevel(strings.ToLower)),
+		newFault(invalid+"internal-error", "an unknown log level gets an internal error", refuseUnknownLevels(spec.CodeInternal)),
+		newFault(invalid+"invalid-request", "an unknown log level gets -32600", refuseUnknownLevels(spec.CodeInvalidRequest)),
+	}
+}
+
+// legalRequestLogging returns the legal variations in log levels of requests.
+func legalRequestLogging() []Fault {
+	return variationsIn(stateless(),
+		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
+		newVariation("logs-some-above", "calls get messages of the level emergency alone", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
+		newStatefulVariation("logs-for-everything", "every request with a log level gets a message in the write of its response", func() refserver.Seams {
+			wants := levelTracker{}
+			return combine(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
+		}).overTransports(spec.Stdio),
+		newVariation("levels-passed-over", "logging is not declared, and log levels are ignored", combine(withholdCapabilities("logging"), replaceRequestLevel(func(string) string { return "" }))),
+	)
+}
+
+// requestLevelOf returns the log level of a request, or "" if it has none that is a
+// string.
+func requestLevelOf(c *refserver.Call) string {
+	level, _ := wire.Text(wire.At(c.Params, "/_meta/io.modelcontextprotocol~1logLevel"))
+	return level
+}
+
+func logParams() map[string]any { return map[string]any{"level": "emergency", "data": "late"} }
+
+// replaceRequestLevel changes the log level of requests; "" stands for none. A level that
+// is not a string is passed to f as "".
+func replaceRequestLevel(f func(level string) string) refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		level := f(requestLevelOf(c))
+		if level == requestLevelOf(c) || wire.At(c.Params, "/_meta").Kind() != '{' {
+			return next(c)
+		}
+		params := decodeObject(c.Params)
+		meta := params["_meta"].(map[string]any)
+		if delete(meta, spec.MetaLogLevel); level != "" {
+			meta[spec.MetaLogLevel] = level
+		}
+		c.Params = wire.JSON(params)
+		return next(c)
+	})
+}
+
+func refuseUnknownLevels(code spec.Code) refserver.Seams {
+	return refuseCalls("", func(c *refserver.Call) bool {
+		return wire.At(c.Params, "/_meta/io.modelcontextprotocol~1logLevel") != nil && severity(requestLevelOf(c)) < 0
+	}, code, "There is no such level")
+}
+
+// A levelTracker records the requests with a log level.
+type levelTracker struct {
+	byKey sync.Map // of callKey
+}
+
+func (t *levelTracker) seams() refserver.Seams {
+	return refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+		if requestLevelOf(c) != "" {
+			t.byKey.Store(callKey{c.Session, c.ID.Key()}, true)
+		}
+	}}
+}
+
+// isResponse matches the results of the requests.
+func (t *levelTracker) isResponse(o *refserver.Out) bool {
+	_, wants := t.byKey.Load(callKey{o.Session, o.ID.Key()})
+	return wants && Results()(o)
+}
+
+// logOnOtherCall sends a log message on another call in progress that matches whenever
+// the tool log is called with a level.
+func logOnOtherCall(when func(c *refserver.Call) bool) refserver.Seams {
+	var mu sync.Mutex
+	var others []*refserver.Call
+	return combine(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+		if when(c) {
+			mu.Lock()
+			defer mu.Unlock()
+			others = append(others, c)
+		}
+	}}, wrapTool("log", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if requestLevelOf(c) != "" {
+			mu.Lock()
+			defer mu.Unlock()
+			for _, other := range others {
+				other.Notify(spec.MethodMessage, logParams())
+			}
+			sleep(c.Context(), 100*time.Millisecond) // the streams have no order
+		}
+		return next(c)
+	}))
+}
+
+// carryLevel uses what keep returns for the log level of the last call that had one.
+func carryLevel(keep func(level string) string) refserver.Seams {
+	var kept atomic.Value
+	kept.Store("")
+	return replaceRequestLevel(func(level string) string {
+		if level == "" {
+			return kept.Load().(string)
+		}
+		kept.Store(keep(level))
+		return level
+	})
+}

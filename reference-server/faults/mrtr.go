@@ -1,0 +1,318 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+func inputFaults() []Fault {
+	const supported, either, kinds, declared = "mrtr.supported-requests-only/", "mrtr.inputs-or-state/", "mrtr.input-request-kinds/", "mrtr.only-declared-capabilities/"
+	required := editInputRequired
+	eachInput := func(e edit) refserver.Seams {
+		return required(func(r map[string]any) {
+			inputs, _ := r["inputRequests"].(map[string]any)
+			for _, v := range inputs {
+				if m, ok := v.(map[string]any); ok {
+					e(m)
+				}
+			}
+		})
+	}
+	roots := map[string]any{"a": map[string]any{"method": spec.MethodRootsList}}
+	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
+	return []Fault{
+		newFault(supported+"list", "tools/list requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if wire.At(c.Params, "/cursor") != nil { // so that some tools can be found
+				return asks, nil
+			}
+			return next(c)
+		})),
+		newFault(supported+"completion", "completion/complete requires input", replaceResult(spec.MethodComplete, string(wire.JSON(asks)))),
+
+		newFault(either+"neither", "a result that requires input has neither inputRequests nor requestState", required(omit("inputRequests", "requestState"))),
+		newFault(either+"empty", "a result that requires input has no requestState, and inputRequests are empty", required(func(r map[string]any) {
+			delete(r, "requestState")
+			r["inputRequests"] = map[string]any{}
+		})),
+
+		newFault(kinds+"ping", "the server requires a ping as input", required(setValue("inputRequests", map[string]any{"a": map[string]any{"method": "ping"}}))),
+		newFault(kinds+"with-id", "requests for input have an id and a version, like messages", eachInput(func(m map[string]any) { m["jsonrpc"], m["id"] = "2.0", 1 })),
+
+		newFault("mrtr.input-request-keys-unique/twice", "inputRequests have the same key twice", EditBytes(Results(spec.MethodToolsCall), func(frame []byte) []byte {
+			return bytes.Replace(frame, []byte(`"inputRequests":{`), []byte(`"inputRequests":{"input-1":{"method":"roots/list"},`), 1)
+		})),
+
+		newFault(declared+"roots", "calls of tools that ask require roots of every client", WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil && err.Code == spec.CodeMissingClientCap {
+				return asks, nil
+			}
+			return result, err
+		})),
+
+		newFault("mrtr.retry-completes/refused", "every retry gets an error", refuseRetries(always, spec.CodeInvalidParams)),
+		newFault("mrtr.retry-completes/id", "a retry must have the id of the first request", refuseRetries(always, spec.CodeInvalidRequest)),
+
+		newFault("mrtr.missing-input-asked-again/error", "a retry without responses gets an error", refuseRetries(func(c *refserver.Call) bool {
+			return wire.At(c.Params, "/inputResponses") == nil
+		}, spec.CodeInvalidParams)),
+		newFault("mrtr.unexpected-input-ignored/refused", "a retry with an unknown key gets an error", refuseRetries(func(c *refserver.Call) bool {
+			names, _ := wire.Members(wire.At(c.Params, "/inputResponses"))
+			for _, name := range names {
+				if !strings.HasPrefix(name, "input-") {
+					return true
+				}
+			}
+			return false
+		}, spec.CodeInvalidParams)),
+		newFault("mrtr.malformed-input-error/array", "inputResponses may be an array", completeRetries(func(responses jsontext.Value) bool { return responses.Kind() == '[' })),
+		newFault("mrtr.validate-input-responses/texts", "responses may be strings", completeRetries(func(responses jsontext.Value) bool {
+			_, values := wire.Members(responses)
+			for _, v := range values {
+				if v.Kind() == '"' {
+					return true
+				}
+			}
+			return false
+		})),
+		newFault("mrtr.validate-input-responses/anything", "responses may be anything", completeRetries(func(responses jsontext.Value) bool {
+			return bytes.Contains(responses, []byte("com.example"))
+		})),
+
+		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() refserver.Seams { return greetByState("Hello") }),
+		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() refserver.Seams { return greetByState(3) }),
+		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", takeAnyState),
+		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
+			return wire.At(c.Params, "/requestState").Kind() == '0'
+		})).overTransports(spec.Stdio),
+		newFault("mrtr.request-state-attacker-controlled/long", "a long requestState ends the process", exitOnRequest("", func(c *refserver.Call) bool {
+			return len(wire.At(c.Params, "/requestState")) > 32<<10
+		})).overTransports(spec.Stdio),
+		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", takeAnyState),
+
+		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five requests without a retry no more are served", countOpenRounds),
+		newStatefulFault("mrtr.retry-self-contained/process", "a retry must come to the process of the first request", bindToSession).overTransports(spec.Stdio),
+	}
+}
+
+// legalInput returns the legal variations in multi-round trips.
+func legalInput() []Fault {
+	return variationsIn(stateless(),
+		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
+		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() refserver.Seams {
+			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
+		}),
+		newStatefulVariation("asks-once-more", "after a retry the first state alone is asked for once more", askOnceMore),
+		newStatefulVariation("states-once", "each requestState is good once", refuseUsedStates),
+		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
+			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
+		}, "-32603")),
+	)
+}
+
+// editInputRequired edits the results of calls that require input.
+func editInputRequired(e edit) refserver.Seams {
+	var all []refserver.Seams
+	for _, method := range []string{spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead} {
+		all = append(all, EditResult(method, ifInputRequired(e)))
+	}
+	return combine(all...)
+}
+
+// isRetry reports whether a request brings input or a state.
+func isRetry(c *refserver.Call) bool {
+	return wire.At(c.Params, "/inputResponses") != nil || wire.At(c.Params, "/requestState") != nil
+}
+
+func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) refserver.Seams {
+	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, code, "This can't be retried")
+}
+
+// completeRetries completes the retries of tools/call whose responses match.
+func completeRetries(when func(responses jsontext.Value) bool) refserver.Seams {
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if responses := wire.At(c.Params, "/inputResponses"); responses == nil || !when(responses) {
+			return result, err
+		}
+		return map[string]any{"resultType": "complete", "content": []any{map[string]any{"type": "text", "text": "Thank you."}}}, nil
+	})
+}
+
+// wrapState changes each requestState that the server sends, and changes it back.
+func wrapState(send, receive func(state string) string) refserver.Seams {
+	return combine(
+		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if state, ok := wire.Text(wire.At(c.Params, "/requestState")); ok {
+				params := decodeObject(c.Params)
+				params["requestState"] = receive(state)
+				c.Params = wire.JSON(params)
+			}
+			return next(c)
+		}),
+		editInputRequired(ifHas("requestState", func(r map[string]any) { r["requestState"] = send(r["requestState"].(string)) })),
+	)
+}
+
+// greetByState keeps a greeting in requestState, next to the protected part.
+func greetByState(greeting any) refserver.Seams {
+	type state struct {
+		Greeting any
+		Sealed   string
+	}
+	open := func(text string) (s state) {
+		b, _ := base64.RawURLEncoding.DecodeString(text)
+		_ = json.Unmarshal(b, &s)
+		return s
+	}
+	return combine(
+		wrapState(
+			func(sealed string) string {
+				return base64.RawURLEncoding.EncodeToString(wire.JSON(state{greeting, sealed}))
+			},
+			func(text string) string { return open(text).Sealed },
+		),
+		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			text, _ := wire.Text(wire.At(c.Params, "/requestState"))
+			result, err := next(c)
+			if err != nil || text == "" {
+				return result, err
+			}
+			r := decodeObject(result)
+			for _, block := range objectsIn(r, "content") {
+				block["text"] = string(wire.JSON(open(text).Greeting))
+			}
+			return r, nil
+		}),
+	)
+}
+
+// takeAnyState uses the last state of the same tool for whatever the client sends.
+func takeAnyState() refserver.Seams {
+	var last sync.Map // by tool
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		name, _ := wire.Text(wire.At(c.Params, "/name"))
+		if state, ok := last.Load(name); ok && wire.At(c.Params, "/requestState") != nil {
+			params := decodeObject(c.Params)
+			params["requestState"] = state
+			c.Params = wire.JSON(params)
+		}
+		result, err := next(c)
+		if err == nil {
+			if state, ok := wire.Text(wire.At(wire.JSON(result), "/requestState")); ok {
+				last.Store(name, state)
+			}
+		}
+		return result, err
+	})
+}
+
+// countOpenRounds serves nothing that requires input after five requests without a retry.
+func countOpenRounds() refserver.Seams {
+	var open atomic.Int64
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if isRetry(c) {
+			open.Add(-1)
+			return next(c)
+		}
+		result, err := next(c)
+		if err != nil || !bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+			return result, err
+		}
+		if open.Add(1) > 5 {
+			return nil, &refserver.Error{Code: spec.CodeInternal, Message: "Earlier requests wait for input"}
+		}
+		return result, nil
+	})
+}
+
+// bindToSession refuses states that another session has given out: over stdio, those of
+// another process.
+func bindToSession() refserver.Seams {
+	var sessions sync.Map // by state
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if state, ok := wire.Text(wire.At(c.Params, "/requestState")); ok {
+			if of, known := sessions.Load(state); !known || of != c.Session {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "This call was never made"}
+			}
+		}
+		result, err := next(c)
+		if err == nil {
+			if state, ok := wire.Text(wire.At(wire.JSON(result), "/requestState")); ok {
+				sessions.Store(state, c.Session)
+			}
+		}
+		return result, err
+	})
+}
+
+// renameInputs changes the keys of inputRequests, and changes them back.
+func renameInputs(rename func(key string) string) refserver.Seams {
+	return combine(
+		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if wire.At(c.Params, "/inputResponses").Kind() == '{' {
+				params := decodeObject(c.Params)
+				out := map[string]any{}
+				for key, v := range params["inputResponses"].(map[string]any) {
+					for _, own := range []string{"input-1", "input-2", "input-3", "input-4"} {
+						if key == rename(own) {
+							key = own
+							break
+						}
+					}
+					out[key] = v
+				}
+				params["inputResponses"] = out
+				c.Params = wire.JSON(params)
+			}
+			return next(c)
+		}),
+		editInputRequired(ifHas("inputRequests", func(r map[string]any) {
+			out := map[string]any{}
+			for key, v := range r["inputRequests"].(map[string]any) {
+				out[rename(key)] = v
+			}
+			r["inputRequests"] = out
+		})),
+	)
+}
+
+// askOnceMore answers each first retry that would be completed with a state alone. The
+// retry with that is completed.
+func askOnceMore() refserver.Seams {
+	var held sync.Map // results, by state
+	var n atomic.Int64
+	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		state, _ := wire.Text(wire.At(c.Params, "/requestState"))
+		if result, ok := held.LoadAndDelete(state); ok {
+			return result, nil
+		}
+		result, err := next(c)
+		if err != nil || state == "" || bytes.Contains(wire.JSON(result), []byte(`"input_required"`)) {
+			return result, err
+		}
+		again := "again-" + string(wire.JSON(n.Add(1)))
+		held.Store(again, result)
+		return map[string]any{"resultType": "input_required", "requestState": again, "_meta": decodeObject(result)["_meta"]}, nil
+	})
+}
+
+// refuseUsedStates refuses a state that has completed a call.
+func refuseUsedStates() refserver.Seams {
+	var used sync.Map
+	return refuseCalls("", func(c *refserver.Call) bool {
+		state, ok := wire.Text(wire.At(c.Params, "/requestState"))
+		_, again := used.LoadOrStore(state, true)
+		return ok && again
+	}, spec.CodeInvalidParams, "This requestState was used before")
+}

@@ -1,0 +1,69 @@
+package faults
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// connectionFaults returns the faults of cursors that belong to a connection.
+func connectionFaults() []Fault {
+	var issued sync.Map // the session of each cursor
+	return []Fault{
+		newFault("pagination.cursor.works-on-other-connection-2026-07-28/process", "a cursor works only in the process that gave it out", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if cursor, ok := wire.Text(wire.At(c.Params, "/cursor")); ok {
+				if of, known := issued.Load(callKey{c.Session, cursor}); !known || of != c.Session {
+					return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "This cursor was never given out"}
+				}
+			}
+			result, err := next(c)
+			if err == nil {
+				if cursor, ok := wire.Text(wire.At(wire.JSON(result), "/nextCursor")); ok {
+					issued.Store(callKey{c.Session, cursor}, c.Session)
+				}
+			}
+			return result, err
+		})),
+	}
+}
+
+// alternate makes every second server lack the first entry of a list.
+func alternate(method string) func() refserver.Seams {
+	var servers atomic.Int64
+	return func() refserver.Seams {
+		if servers.Add(1)%2 == 0 {
+			return refserver.Seams{}
+		}
+		return EditResult(method, dropFirst(method))
+	}
+}
+
+// forgetAfter makes a list lack its first entry after a request of another method.
+func forgetAfter(method, list string) func() refserver.Seams {
+	return func() refserver.Seams {
+		var asked atomic.Bool
+		return combine(
+			WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				asked.Store(true)
+				return next(c)
+			}),
+			EditResult(list, func(r map[string]any) {
+				if asked.Load() {
+					dropFirst(list)(r)
+				}
+			}),
+		)
+	}
+}
+
+// dropFirst removes the first entry of a page.
+func dropFirst(method string) edit {
+	return func(r map[string]any) {
+		if items, _ := r[listMembers[method]].([]any); len(items) > 1 {
+			r[listMembers[method]] = items[1:]
+		}
+	}
+}

@@ -1,0 +1,305 @@
+package faults
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+var isDiscover = ofMethods(spec.MethodDiscover)
+
+// metadataFaults returns the faults in what the server demands of every request.
+func metadataFaults() []Fault {
+	const version, capabilities, missing = "stateless.meta-protocol-version-required/", "stateless.meta-client-capabilities-required/", "stateless.meta-missing/"
+	const malformed, status, anonymous = "stateless.meta-malformed/", "stateless.meta-missing-http-400/", "stateless.client-info-optional/"
+	noMeta := lacks(spec.MetaVersion, spec.MetaClientCapabilities)
+	noVersion := both(lacks(spec.MetaVersion), not(lacks(spec.MetaClientCapabilities)))
+	noCapabilities := both(lacks(spec.MetaClientCapabilities), not(lacks(spec.MetaVersion)))
+	all := func(*refserver.Call) Members { return completeMeta() }
+	isNamed := not(lacks(spec.MetaClientInfo))
+	unnamed := func(when func(c *refserver.Call) bool) refserver.Seams {
+		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if isStatelessCall(c) && when(c) && !isNamed(c) {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "clientInfo is missing"}
+			}
+			return next(c)
+		})
+	}
+	return []Fault{
+		newFault(missing+"served", "requests without _meta are served", supplyMeta(both(noMeta, not(isDiscover)), all)).statelessOnly(),
+		newFault(missing+"invalid-request", "requests without _meta get -32600", editStatelessErrors(spec.CodeInvalidParams, both(noMeta, not(isDiscover)), setCode(spec.CodeInvalidRequest))).statelessOnly(),
+		newFault(version+"served", "requests without a protocol version are served", supplyMeta(noVersion, all)).statelessOnly(),
+		newFault(version+"served-beside-older", "requests without a protocol version are served by a server of handshake revisions, too", supplyMeta(noVersion, all)).overTransports(spec.StreamableHTTP),
+		newFault(version+"internal-error", "requests without a protocol version get -32603", editStatelessErrors(spec.CodeInvalidParams, noVersion, setCode(spec.CodeInternal))).statelessOnly(),
+		newFault(capabilities+"served", "requests without client capabilities are served", supplyMeta(noCapabilities, all)),
+		newFault(capabilities+"list-served", "lists without client capabilities are served", supplyMeta(both(noCapabilities, not(isDiscover)), all)),
+		newFault(capabilities+"call-served", "tools/call is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodToolsCall)), all)),
+		newFault(capabilities+"listen-served", "subscriptions/listen is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodListen)), all)),
+		newFault(capabilities+"completion-served", "completion/complete is served without client capabilities", supplyMeta(both(noCapabilities, ofMethods(spec.MethodComplete)), all)),
+		newFault(capabilities+"missing-capability", "requests without client capabilities get -32021", editStatelessErrors(spec.CodeInvalidParams, noCapabilities, func(e *refserver.Error) {
+			setCode(spec.CodeMissingClientCap)(e)
+			e.Data = map[string]any{"requiredCapabilities": map[string]any{}}
+		})),
+		newFault(malformed+"array-served", "capabilities that are an array count as none", supplyMeta(func(c *refserver.Call) bool {
+			return metaOf(c)[spec.MetaClientCapabilities].Kind() == '['
+		}, all)),
+		newFault(malformed+"null-served", "capabilities that are null count as none", supplyMeta(func(c *refserver.Call) bool {
+			return metaOf(c)[spec.MetaClientCapabilities].Kind() == 'n'
+		}, all)),
+		newFault(malformed+"number-served", "a protocol version that is a number is served", supplyMeta(func(c *refserver.Call) bool {
+			return metaOf(c)[spec.MetaVersion].Kind() == '0'
+		}, all)),
+		newFault(status+"200", "errors on missing metadata come with status 200", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacks(spec.MetaVersion)), not(lacks(spec.MetaClientCapabilities)))), setStatus(200))).overTransports(spec.StreamableHTTP),
+		newFault(status+"422", "errors on missing metadata come with status 422", editStatelessErrors(spec.CodeInvalidParams, noCapabilities, setStatus(422))).overTransports(spec.StreamableHTTP),
+		newFault(anonymous+"lists", "lists without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList))),
+		newFault(anonymous+"calls", "tool calls without clientInfo are refused", unnamed(ofMethods(spec.MethodToolsCall))),
+		newFault(anonymous+"reads", "resources are not read without clientInfo", unnamed(ofMethods(spec.MethodResourcesRead))),
+		newFault("stateless.client-info-no-behaviour/instructions", "one client gets other instructions", statelessResult(func(c *refserver.Call) bool {
+			return c.Method == spec.MethodDiscover && clientName(c) == "claude-ai"
+		}, setValue("instructions", "For this client alone."))),
+		newFault("stateless.client-info-no-behaviour/tools", "a client of unknown name gets no tools", statelessResult(func(c *refserver.Call) bool {
+			return c.Method == spec.MethodToolsList && clientName(c) == "mcp-conform-unknown-client"
+		}, setValue("tools", []any{}))),
+		newFault("stateless.client-info-no-behaviour/refused", "one client is refused", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if clientName(c) == "cursor-vscode" {
+				return nil, &refserver.Error{Code: -1, Message: "Unknown client"}
+			}
+			return next(c)
+		})),
+	}
+}
+
+// rememberingFaults returns the faults in which earlier requests matter.
+func rememberingFaults() []Fault {
+	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
+	return []Fault{
+		newStatefulFault(prior+"capabilities", "capabilities that are missing are those of an earlier request", func() refserver.Seams {
+			return remember(spec.MetaClientCapabilities, lacks(spec.MetaClientCapabilities))
+		}),
+		newStatefulFault(prior+"version", "a version that is missing is that of an earlier request", func() refserver.Seams {
+			return remember(spec.MetaVersion, lacks(spec.MetaVersion))
+		}).statelessOnly(),
+		newStatefulFault(prior+"shorter-list", "lists lack their first item before server/discover", func() refserver.Seams {
+			var discovered atomic.Bool
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				result, err := next(c)
+				if isDiscover(c) {
+					discovered.Store(true)
+				}
+				member := listMembers[c.Method]
+				if err != nil || member == "" || discovered.Load() || !isStatelessCall(c) {
+					return result, err
+				}
+				r := decodeObject(result)
+				if items := objectsIn(r, member); len(items) > 0 {
+					r[member] = items[1:]
+				}
+				return r, nil
+			})
+		}).overTransports(spec.Stdio),
+		newStatefulFault(prior+"discover-first", "nothing is served before server/discover", func() refserver.Seams {
+			return afterDiscover("Send server/discover first")
+		}),
+		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() refserver.Seams {
+			return afterDiscover("Server not initialized")
+		}),
+		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() refserver.Seams {
+			return remember(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
+		}),
+		newStatefulFault("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() refserver.Seams {
+			var first atomic.Value
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if name := clientName(c); name != "" && !first.CompareAndSwap(nil, name) && first.Load() != name {
+					return nil, &refserver.Error{Code: -1, Message: "This connection belongs to another client"}
+				}
+				return next(c)
+			})
+		}),
+		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first", func() refserver.Seams {
+			var first atomic.Value
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				own := string(metaOf(c)[spec.MetaClientCapabilities])
+				if own != "" && !first.CompareAndSwap(nil, own) && first.Load() != own && c.Method != spec.MethodToolsCall {
+					return nil, &refserver.Error{Code: -1, Message: "The capabilities have changed"}
+				}
+				return next(c)
+			})
+		}),
+		newStatefulFault("stateless.no-same-connection/cursors", "a cursor is accepted only on the connection on which it was sent", cursorsByConnection).overTransports(spec.StreamableHTTP),
+	}
+}
+
+// remember takes the value of a member of _meta from the last request that was served with
+// one, for requests that match.
+func remember(key string, when func(c *refserver.Call) bool) refserver.Seams {
+	var mu sync.Mutex
+	var last jsontext.Value
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isStatelessCall(c) {
+			return next(c)
+		}
+		own, takes := metaOf(c)[key], when(c)
+		mu.Lock()
+		known := last
+		mu.Unlock()
+		if takes && known != nil {
+			setMeta(c, Members{key: known})
+		}
+		result, err := next(c)
+		if err == nil && own != nil && !takes {
+			mu.Lock()
+			defer mu.Unlock()
+			last = own
+		}
+		return result, err
+	})
+}
+
+// afterDiscover refuses requests of the stateless era until server/discover was served.
+func afterDiscover(message string) refserver.Seams {
+	var discovered atomic.Bool
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isStatelessCall(c) || c.Method == spec.MethodDiscover {
+			result, err := next(c)
+			if err == nil && isDiscover(c) {
+				discovered.Store(true)
+			}
+			return result, err
+		}
+		if result, err := next(c); err != nil || discovered.Load() {
+			return result, err
+		}
+		return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: message}
+	})
+}
+
+// resultFaults returns the faults in what every result has.
+func resultFaults() []Fault {
+	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
+	unnamed := inMember("_meta", omit(spec.MetaServerInfo))
+	calls := ofMethods(spec.MethodToolsCall)
+	statelessOut := func(methods ...string) MessageFilter {
+		return func(o *refserver.Out) bool { return o.Revision.Era() == spec.Stateless && Results(methods...)(o) }
+	}
+	return []Fault{
+		newFault(kind+"missing", "no result has a resultType", statelessResult(always, omit("resultType"))),
+		newFault(kind+"calls", "results of tools have no resultType", statelessResult(calls, omit("resultType"))),
+		newFault(kind+"null", "resultType is null", statelessResult(ofMethods(spec.MethodToolsList), setValue("resultType", nil))),
+		newFault(known+"completed", "resultType is completed", statelessResult(calls, setValue("resultType", "completed"))),
+		newFault(known+"capital", "resultType is Complete", statelessResult(ofMethods(spec.MethodResourcesRead), setValue("resultType", "Complete"))),
+		newFault(info+"lists", "lists do not name the server", statelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), unnamed)),
+		newFault(info+"top-level", "results name the server outside of _meta", statelessResult(not(isDiscover), func(r map[string]any) {
+			unnamed(r)
+			r["serverInfo"] = map[string]any{"name": "faulty", "version": "1"}
+		})),
+		newFault(asked+"ping", "the server sends a ping before each list", prependLines(statelessOut(spec.MethodToolsList, spec.MethodResourcesList, spec.MethodPromptsList),
+			`{"jsonrpc":"2.0","id":"s1","method":"ping"}`)),
+		newFault("stateless.server-requests-via-mrtr/roots", "the server sends roots/list before the result of a call", prependLines(statelessOut(spec.MethodToolsCall),
+			`{"jsonrpc":"2.0","id":"s1","method":"roots/list"}`)),
+		newFault("stateless.message-patterns-supported/no-listen", "subscriptions/listen is unknown", refuseCalls(spec.MethodListen, always, spec.CodeMethodNotFound, "Method not found")),
+	}
+}
+
+// removedFaults returns the faults in which methods live on that the revision has removed,
+// and those in what the server says of missing capabilities.
+func removedFaults() []Fault {
+	const missing, data, status = "stateless.missing-capability-error/", "stateless.missing-capability-data/", "stateless.missing-capability-http-400/"
+	return []Fault{
+		newFault("stateless.removed.logging-setlevel/served", "logging/setLevel is served", serveMethod(spec.MethodSetLevel, nil)),
+		newFault("stateless.removed.resources-subscribe/served", "resources/subscribe is served", serveMethod(spec.MethodResourcesSubscribe, nil)),
+		newFault("stateless.removed.resources-unsubscribe/served", "resources/unsubscribe is served", serveMethod(spec.MethodResourcesUnsubscribe, nil)),
+		newFault("stateless.removed.initialize/served", "initialize with the metadata of the revision is served", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if namedVersion(c) == "" {
+				return next(c)
+			}
+			return map[string]any{
+				"resultType": "complete", "protocolVersion": spec.V20260728, "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "faulty", "version": "1"},
+			}, nil
+		})).statelessOnly(),
+
+		newFault(missing+"internal-error", "an undeclared capability is refused with -32603", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
+			e.Code, e.Data, e.Status = spec.CodeInternal, nil, 200
+		})),
+		newFault(missing+"own-code", "an undeclared capability is refused with a code of the server's own", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
+			e.Code, e.Data, e.Status = 4001, nil, 200
+		})),
+		newFault(data+"none", "error -32021 has no data", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) { e.Data = nil })),
+		newFault(data+"names", "error -32021 lists capabilities in an array", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
+			e.Data = map[string]any{"requiredCapabilities": []string{"elicitation"}}
+		})),
+		newFault(status+"200", "error -32021 comes with status 200", editStatelessErrors(spec.CodeMissingClientCap, always, setStatus(200))).overTransports(spec.StreamableHTTP),
+		newFault(status+"422", "error -32021 comes with status 422", editStatelessErrors(spec.CodeMissingClientCap, always, setStatus(422))).overTransports(spec.StreamableHTTP),
+	}
+}
+
+// cursorsByConnection refuses a cursor on another connection than that of the page before.
+func cursorsByConnection() refserver.Seams {
+	const mark = "Faults-Connection"
+	var mu sync.Mutex
+	from := map[string]string{} // by cursor
+	seams := WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if !isStatelessCall(c) || listMembers[c.Method] == "" {
+			return next(c)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if cursor, ok := wire.Text(wire.At(c.Params, "/cursor")); ok && from[cursor] != "" && from[cursor] != c.Header.Get(mark) {
+			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown cursor"}
+		}
+		result, err := next(c)
+		if err == nil {
+			if cursor, ok := wire.Text(wire.At(wire.JSON(result), "/nextCursor")); ok {
+				from[cursor] = c.Header.Get(mark)
+			}
+		}
+		return result, err
+	})
+	return combine(seams, onExchange(isPost, func(v *exchange) {
+		v.r.Header.Set(mark, v.r.RemoteAddr)
+		v.serve()
+	}))
+}
+
+// legalStateless returns the legal variations in what the server demands of requests and
+// puts into every result.
+func legalStateless() []Fault {
+	return variationsIn(stateless(),
+		newVariation("more-in-results", "results have members and metadata that the revision does not know", statelessResult(always, func(r map[string]any) {
+			r["com.example/more"] = map[string]any{"a": 1}
+			inMember("_meta", setValue("com.example/more", true))(r)
+		})),
+		newVariation("server-info-in-full", "the server names itself with title, website and icons", statelessResult(always, inMember("_meta", inMember(spec.MetaServerInfo, func(m map[string]any) {
+			m["title"], m["websiteUrl"] = "A Server", "https://example.com/"
+		})))),
+		newVariation("errors-in-other-words", "errors on metadata have other messages, and data", editStatelessErrors(spec.CodeInvalidParams, not(both(not(lacks(spec.MetaVersion)), not(lacks(spec.MetaClientCapabilities)))), func(e *refserver.Error) {
+			e.Message, e.Data = "Ungültige Anfrage", map[string]any{"missing": []string{"_meta"}}
+		})),
+		newVariation("methods-before-metadata", "a method that is unknown is refused before its metadata are read", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if !isStatelessCall(c) {
+				return next(c)
+			}
+			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "No such method", Data: map[string]any{"method": c.Method}}
+		})),
+		newVariation("tools-by-capabilities", "tools/list leaves out the tools for which the client lacks the capabilities", statelessResult(func(c *refserver.Call) bool {
+			_, offers := wire.Members(metaOf(c)[spec.MetaClientCapabilities])
+			return c.Method == spec.MethodToolsList && offers["elicitation"] == nil
+		}, func(r map[string]any) {
+			r["tools"] = slices.DeleteFunc(objectsIn(r, "tools"), func(tool map[string]any) bool {
+				name, _ := tool["name"].(string)
+				return strings.HasPrefix(name, "ask-")
+			})
+		})),
+		newVariation("more-in-missing-capability", "error -32021 has another message, and more data", editStatelessErrors(spec.CodeMissingClientCap, always, func(e *refserver.Error) {
+			data := decodeObject(e.Data)
+			data["hint"] = "declare them"
+			e.Message, e.Data = "Please declare more", data
+		})),
+	)
+}

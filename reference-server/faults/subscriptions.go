@@ -1,0 +1,212 @@
+package faults
+
+import (
+	"sync"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+func changeFaults() []Fault {
+	const acked, first, subset, supported = "subscriptions.acknowledged/", "subscriptions.ack-first/", "subscriptions.ack-filter-subset/", "subscriptions.ack-filter-supported/"
+	const present, value, types, uris = "subscriptions.id-on-notifications/", "subscriptions.id-value/", "subscriptions.only-requested-types/", "subscriptions.only-requested-resources/"
+	const without, required, refused = "subscriptions.change-notifications-only-on-listen/", "subscriptions.filter-required/", "subscriptions.error-response/"
+	agreeTo := func(e edit) refserver.Seams {
+		return editSentParams(spec.MethodAcknowledged, inMember("notifications", e))
+	}
+	return withChangingTools(
+		newFault(acked+"never", "subscriptions are not acknowledged", dropMessages(notifications(spec.MethodAcknowledged))),
+		newFault(acked+"no-filter", "the acknowledgement does not say what the server agrees to", editSentParams(spec.MethodAcknowledged, omit("notifications"))),
+		newFault(acked+"result", "subscriptions/listen gets a result at once, and no acknowledgement", answerListen(false)),
+		newFault(acked+"refused", "subscriptions to resources get an error", refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
+			return wire.At(c.Params, "/notifications/resourceSubscriptions") != nil
+		}, spec.CodeInvalidParams, "Resources have no subscriptions")),
+
+		newFault(first+"change", "a notification of a change precedes the acknowledgement", EditOutgoing(notifications(spec.MethodAcknowledged), func(o *refserver.Out) {
+			o.Frames = append([][]byte{wire.NewNotification(spec.MethodToolsChanged, map[string]any{"_meta": wire.At(wire.Parse(o.Frames[0]).Messages[0].Params(), "/_meta")})}, o.Frames...)
+		})),
+
+		newFault(subset+"more", "every subscription is said to bring changes of the prompts", agreeTo(setValue("promptsListChanged", true))),
+		newFault(subset+"other-resource", "every subscription is said to bring updates of a resource", agreeTo(setValue("resourceSubscriptions", []string{"demo://mcp-conform/other"}))),
+		newFault(subset+"undeclared", "the server agrees to changes of the tools, which it does not declare", withholdListChanged("tools")),
+
+		newFault(supported+"nothing", "the server agrees to no type of notification", editSentParams(spec.MethodAcknowledged, setValue("notifications", map[string]any{}))),
+		newFault(supported+"no-prompts", "the server does not agree to changes of the prompts, which it declares", agreeTo(omit("promptsListChanged"))),
+
+		newFault(present+"lists", "notifications of changed lists have no subscriptionId", editSentParams(spec.MethodToolsChanged, omit("_meta"))),
+		newFault(present+"updates", "notifications of updates have no subscriptionId", editSentParams(spec.MethodResourcesUpdated, omit("_meta"))),
+		newFault(present+"acknowledgement", "the acknowledgement has no subscriptionId", editSentParams(spec.MethodAcknowledged, omit("_meta"))).overTransports(spec.StreamableHTTP),
+		newFault(present+"member", "the subscriptionId is in params instead of _meta", editSentParams(spec.MethodToolsChanged, func(p map[string]any) {
+			p["subscriptionId"] = p["_meta"].(map[string]any)[spec.MetaSubscriptionID]
+			delete(p, "_meta")
+		})),
+
+		newFault(value+"text", "subscriptionIds are strings", editSentParams(spec.MethodToolsChanged, inMember("_meta", func(m map[string]any) {
+			m[spec.MetaSubscriptionID] = "id-" + string(wire.JSON(m[spec.MetaSubscriptionID]))
+		}))),
+		newFault(value+"own", "the server makes up a subscriptionId", editSentParams(spec.MethodAcknowledged, inMember("_meta", setValue(spec.MetaSubscriptionID, "5f0c7b1e")))).overTransports(spec.StreamableHTTP),
+		newFault(value+"other", "notifications of updates name another subscription", editSentParams(spec.MethodResourcesUpdated, inMember("_meta", setValue(spec.MetaSubscriptionID, 4711)))),
+
+		newFault(types+"all", "every subscription brings all types of notifications", editFilter(func(filter map[string]any) {
+			filter["toolsListChanged"], filter["promptsListChanged"], filter["resourcesListChanged"] = true, true, true
+		})),
+		newFault(types+"false", "a subscription with false for a type brings it", editFilter(func(filter map[string]any) {
+			for name, v := range filter {
+				if v == false {
+					filter[name] = true
+				}
+			}
+		})),
+		newFault(uris+"any", "a subscription to some resources brings updates of others", editFilter(ifHas("resourceSubscriptions", func(filter map[string]any) {
+			filter["resourceSubscriptions"] = append(filter["resourceSubscriptions"].([]any), "demo://note")
+		}))),
+
+		newFault(without+"in-the-call", "a call that changes a list gets the notification of the change on its own stream", wrapTool("trigger-list-changed", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			c.Notify(spec.MethodToolsChanged, nil)
+			return next(c)
+		})),
+		newFault(without+"update", "a call that changes a resource gets the notification of the update on its own stream", wrapTool("update-resource", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			c.Notify(spec.MethodResourcesUpdated, map[string]any{"uri": "demo://note"})
+			return next(c)
+		})),
+
+		newFault("subscriptions.stays-open/at-once", "a subscription ends right after its acknowledgement", answerListen(true)),
+
+		newFault("subscriptions.client-cancel-stdio/ignored", "a subscription goes on when it is cancelled", ignoreCancellations()),
+		newStatefulFault("subscriptions.client-cancel-http/id-taken", "the id of a subscription whose stream was closed stays taken", refuseUsedIDs).overTransports(spec.StreamableHTTP),
+
+		newFault("subscriptions.graceful-close-response/none", "on shutdown subscriptions/listen gets no response", dropMessages(Responses(spec.MethodListen))),
+		newFault("subscriptions.graceful-close-id/none", "the last result of a subscription has no subscriptionId", EditResult(spec.MethodListen, omit("_meta"))),
+		newFault("subscriptions.graceful-close-id/other", "the last result of a subscription names another one", EditResult(spec.MethodListen, inMember("_meta", setValue(spec.MetaSubscriptionID, "other")))),
+
+		newFault(required+"everything", "a subscription without a filter brings everything", withFilter(map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true})),
+		newFault(required+"nothing", "a subscription without a filter brings nothing", withFilter(map[string]any{})),
+
+		newFault("subscriptions.http-sse/json", "subscriptions/listen gets a JSON body", answerListen(false)).overTransports(spec.StreamableHTTP),
+
+		newFault(refused+"capabilities", "a subscription without client capabilities is acknowledged", inCallMeta(spec.MethodListen, func(meta map[string]any) {
+			if _, ok := meta[spec.MetaClientCapabilities].(map[string]any); !ok {
+				meta[spec.MetaClientCapabilities] = map[string]any{}
+			}
+		})),
+
+		newFault("subscriptions.id-absent-elsewhere/progress", "progress has a subscriptionId", editSentParams(spec.MethodProgress, inMember("_meta", setValue(spec.MetaSubscriptionID, 1)))),
+		newFault("subscriptions.id-absent-elsewhere/logs", "log messages have a subscriptionId", editSentParams(spec.MethodMessage, inMember("_meta", setValue(spec.MetaSubscriptionID, "log")))),
+	)
+}
+
+// withChangingTools lets the harness call the tools that change lists and resources.
+func withChangingTools(rows ...Fault) []Fault {
+	for i := range rows {
+		seams := rows[i].Seams
+		rows[i].Seams = func() refserver.Seams {
+			return combine(markReadOnly("trigger-list-changed"), markReadOnly("update-resource"), seams())
+		}
+	}
+	return rows
+}
+
+// legalListening returns the legal variations in subscriptions.
+func legalListening() []Fault {
+	return variationsIn(stateless(), withChangingTools(
+		newVariation("acknowledges-late", "subscriptions are acknowledged after 50 ms", WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			sleep(c.Context(), 50*time.Millisecond)
+			return next(c)
+		})),
+		newVariation("changes-twice", "each change is announced twice", EditOutgoing(isChange, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })),
+		newVariation("no-changes-declared", "no changes are declared, and none are agreed to", combine(
+			withholdListChanged("tools", "prompts", "resources"),
+			EditResult(spec.MethodDiscover, inMember("capabilities", inMember("resources", omit("subscribe")))),
+			editFilter(func(filter map[string]any) { clear(filter) }))),
+		newVariation("updates-of-parts", "updates name a part of the resource", editSentParams(spec.MethodResourcesUpdated, func(p map[string]any) {
+			if uri, ok := p["uri"].(string); ok {
+				p["uri"] = uri + "/part"
+			}
+		})),
+		newVariation("ends-by-response-alone", "on shutdown subscriptions get a result, and no cancellation", dropMessages(isCancellation)),
+		newVariation("extra-in-acknowledgements", "the acknowledgement has more members, and more metadata", editSentParams(spec.MethodAcknowledged, func(p map[string]any) {
+			p["com.example/more"] = true
+			p["_meta"].(map[string]any)["com.example/more"] = map[string]any{}
+		})),
+	)...)
+}
+
+// isChange matches notifications of changes.
+func isChange(o *refserver.Out) bool {
+	switch o.Method {
+	case spec.MethodToolsChanged, spec.MethodPromptsChanged, spec.MethodResourcesChanged, spec.MethodResourcesUpdated:
+		return o.Kind == refserver.OutNotification
+	}
+	return false
+}
+
+// withholdListChanged removes listChanged from capabilities in server/discover.
+func withholdListChanged(capabilities ...string) refserver.Seams {
+	return EditResult(spec.MethodDiscover, inMember("capabilities", func(all map[string]any) {
+		for _, name := range capabilities {
+			inMember(name, omit("listChanged"))(all)
+		}
+	}))
+}
+
+// editCall edits the params of the calls of a method.
+func editCall(method string, e edit) refserver.Seams {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if c.Params.Kind() == '{' {
+			params := decodeObject(c.Params)
+			e(params)
+			c.Params = wire.JSON(params)
+		}
+		return next(c)
+	})
+}
+
+// inCallMeta edits the metadata of the calls of a method.
+func inCallMeta(method string, e edit) refserver.Seams { return editCall(method, inMember("_meta", e)) }
+
+// editFilter edits the filters of subscriptions.
+func editFilter(e edit) refserver.Seams {
+	return editCall(spec.MethodListen, func(params map[string]any) {
+		if filter, ok := params["notifications"].(map[string]any); ok {
+			e(filter)
+		}
+	})
+}
+
+// withFilter gives subscriptions without a filter this one.
+func withFilter(filter map[string]any) refserver.Seams {
+	return editCall(spec.MethodListen, func(params map[string]any) {
+		if _, ok := params["notifications"].(map[string]any); !ok {
+			params["notifications"] = filter
+		}
+	})
+}
+
+// answerListen answers subscriptions/listen with its last result at once, after an
+// acknowledgement or without one.
+func answerListen(acknowledge bool) refserver.Seams {
+	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		filter := wire.At(c.Params, "/notifications")
+		if filter.Kind() != '{' || wire.At(c.Params, "/_meta/io.modelcontextprotocol~1clientCapabilities").Kind() != '{' {
+			return next(c)
+		}
+		meta := map[string]any{spec.MetaSubscriptionID: jsontext.Value(c.ID.Raw())}
+		if acknowledge {
+			c.Notify(spec.MethodAcknowledged, map[string]any{"_meta": meta, "notifications": filter})
+		}
+		return map[string]any{"resultType": "complete", "_meta": meta}, nil
+	})
+}
+
+// refuseUsedIDs refuses subscriptions with the id of an earlier one.
+func refuseUsedIDs() refserver.Seams {
+	var used sync.Map
+	return refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
+		_, again := used.LoadOrStore(c.ID.Key(), true)
+		return again
+	}, spec.CodeInvalidRequest, "This subscription exists")
+}

@@ -1,0 +1,155 @@
+package faults
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// perRequestFaults returns the faults in how a server of the stateless era takes the
+// version of each request.
+func perRequestFaults() []Fault {
+	const turns, unsupported, list = "versioning.per-request/", "versioning.unsupported-version-error/", "versioning.unsupported-version-supported-list/"
+	const status, older = "versioning.unsupported-version-http-400/", "versioning.known-legacy-version-in-meta/"
+	isRefused := func(e func(e *refserver.Error)) refserver.Seams {
+		return editStatelessErrors(spec.CodeUnsupported, isUnpublished, e)
+	}
+	return []Fault{
+		newStatefulFault(turns+"first-only", "only the version of the first request is looked at", func() refserver.Seams {
+			var served atomic.Bool
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if isStatelessCall(c) && isUnpublished(c) && served.Load() {
+					asCurrent(c)
+				}
+				result, err := next(c)
+				if err == nil && isStatelessCall(c) {
+					served.Store(true)
+				}
+				return result, err
+			})
+		}),
+		newStatefulFault(turns+"sticky", "a request of an unknown version spoils the next of a known one", func() refserver.Seams {
+			var spoiled atomic.Bool
+			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				switch {
+				case !isStatelessCall(c):
+				case isUnpublished(c):
+					spoiled.Store(true)
+				case spoiled.Swap(false):
+					return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Another version is in use"}
+				}
+				return next(c)
+			})
+		}),
+		newFault(unsupported+"served", "requests of an unknown version are served", serveVersions(isUnpublished)),
+		newFault(unsupported+"discover-served", "server/discover is served in an unknown version", serveVersions(both(isUnpublished, isDiscover))),
+		newFault(unsupported+"listen-served", "subscriptions/listen is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodListen)))),
+		newFault(unsupported+"call-served", "tools/call is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodToolsCall)))),
+		newFault(unsupported+"read-served", "resources/read is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodResourcesRead)))),
+		newFault(unsupported+"prompt-served", "prompts/get is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodPromptsGet)))),
+		newFault(unsupported+"completion-served", "completion/complete is served in an unknown version", serveVersions(both(isUnpublished, ofMethods(spec.MethodComplete)))),
+		newFault(unsupported+"invalid-params", "an unknown version gets -32602", isRefused(setCode(spec.CodeInvalidParams))),
+		newFault(unsupported+"older-code", "an unknown version gets -32004, as in a draft", isRefused(setCode(-32004))),
+		newFault(list+"no-data", "error -32022 has no data", isRefused(func(e *refserver.Error) { e.Data = nil })),
+		newFault(list+"text", "error -32022 has the versions in a string", isRefused(inErrorData(setValue("supported", "2026-07-28")))),
+		newFault(list+"empty", "error -32022 lists no version", isRefused(inErrorData(setValue("supported", []string{})))),
+		newFault(list+"not-repeated", "error -32022 does not repeat the requested version", isRefused(inErrorData(omit("requested")))),
+		newFault(list+"another-requested", "error -32022 repeats another version than the requested one", isRefused(inErrorData(setValue("requested", "2026-07-28")))),
+		newFault("versioning.supported-list-consistent/shorter", "error -32022 lists fewer versions than server/discover", isRefused(inErrorData(setValue("supported", []string{"2026-07-28"})))),
+		newFault(status+"200", "error -32022 comes with status 200", isRefused(setStatus(200))).overTransports(spec.StreamableHTTP),
+		newFault(status+"422", "error -32022 comes with status 422", isRefused(setStatus(422))).overTransports(spec.StreamableHTTP),
+		newFault(older+"invalid-params", "a handshake revision in _meta gets -32602", editStatelessErrors(spec.CodeUnsupported, namesOlderVersion, setCode(spec.CodeInvalidParams))),
+		newFault(older+"stateless-only", "a handshake revision in _meta gets -32602 from a server that has none", editStatelessErrors(spec.CodeUnsupported, namesOlderVersion, setCode(spec.CodeInvalidParams))).statelessOnly(),
+	}
+}
+
+// eraFaults returns the faults in how a server treats the two eras, and extensions.
+func eraFaults() []Fault {
+	const names, refused, dual = "versioning.modern-only-initialize-error/", "versioning.modern-only-initialize-refused/", "versioning.dual-era-initialize/"
+	plain := both(ofMethods(spec.MethodInitialize), lacks(spec.MetaVersion))
+	inSession := func(c *refserver.Call) bool { return !isStatelessCall(c) && c.Revision != "" }
+	return []Fault{
+		newFault(names+"unnamed", "the error to initialize does not name the supported versions", WrapHandler(spec.MethodInitialize, func(_ *refserver.Call, _ Handler) (any, *refserver.Error) {
+			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "Method not found", Status: 400}
+		})).statelessOnly(),
+		newFault(refused+"404", "initialize without headers gets status 404", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			result, err := next(c)
+			if err != nil && plain(c) {
+				changed := *err
+				changed.Status = 404
+				return nil, &changed
+			}
+			return result, err
+		})).statelessOnly().overTransports(spec.StreamableHTTP),
+		newFault(dual+"no-ping", "a session that initialize opened has no ping", refuseCalls(spec.MethodPing, inSession, spec.CodeMethodNotFound, "Method not found")),
+		newFault(dual+"metadata-demanded", "a session that initialize opened refuses requests without metadata", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if inSession(c) && c.Method != spec.MethodInitialize {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: _meta is missing"}
+			}
+			return next(c)
+		})).inRevisions(spec.V20260728),
+		newFault("versioning.dual-era-modern-request/older-results", "lists have neither resultType nor caching hints", statelessResult(ofMethods(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList), omit("resultType", "ttlMs", "cacheScope"))),
+		newFault("versioning.extension-id-format/no-prefix", "an extension has an identifier without a prefix", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"tasks": map[string]any{}})))),
+		newFault("versioning.extension-id-format/bad-label", "an extension has an identifier that begins with a digit", EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"1example.com/tasks": map[string]any{}})))),
+		newFault("versioning.extension-fallback/task", "tools return a type of result of an extension that the client did not declare", combine(
+			EditResult(spec.MethodDiscover, inMember("capabilities", setValue("extensions", map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}))),
+			statelessResult(ofMethods(spec.MethodToolsCall), func(r map[string]any) { r["resultType"] = "task" }))),
+	}
+}
+
+// isUnpublished reports whether a request names a version that is no published one.
+func isUnpublished(c *refserver.Call) bool {
+	version := namedVersion(c)
+	return version != "" && !spec.Revision(version).Published()
+}
+
+// namesOlderVersion reports whether a request names a handshake revision.
+func namesOlderVersion(c *refserver.Call) bool { return isSupportedVersion(namedVersion(c)) }
+
+// asCurrent makes a request one of the current revision, in body and header.
+func asCurrent(c *refserver.Call) {
+	setMeta(c, Members{spec.MetaVersion: wire.Quote(string(spec.V20260728))})
+	if c.Header != nil {
+		c.Header.Set(versionHeader, string(spec.V20260728))
+	}
+}
+
+// serveVersions serves requests of other versions as those of the current revision.
+func serveVersions(when func(c *refserver.Call) bool) refserver.Seams {
+	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		if isStatelessCall(c) && when(c) {
+			asCurrent(c)
+		}
+		return next(c)
+	})
+}
+
+// inErrorData edits the data of an error.
+func inErrorData(e edit) func(err *refserver.Error) {
+	return func(err *refserver.Error) {
+		data := decodeObject(err.Data)
+		e(data)
+		err.Data = data
+	}
+}
+
+// legalVersions returns the legal variations in how versions are treated.
+func legalVersions() []Fault {
+	return variationsIn(stateless(),
+		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
+			inErrorData(setValue("hint", "update"))(e)
+			e.Message = "Version?"
+		})),
+		newVariation("supported-in-another-order", "error -32022 lists the versions in another order than server/discover", editStatelessErrors(spec.CodeUnsupported, always, inErrorData(func(data map[string]any) {
+			all, _ := data["supported"].([]any)
+			slices.Reverse(all)
+		}))),
+		newVariation("older-versions-in-meta", "a handshake revision in _meta is served as 2026-07-28", serveVersions(namesOlderVersion)),
+		newVariation("initialize-refused-otherwise", "initialize is refused with -32600 and the names of the versions", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			return nil, &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Only 2026-07-28 is supported", Status: 400}
+		})).statelessOnly(),
+	)
+}

@@ -1,0 +1,257 @@
+package refserver
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A POST of a stateless revision carries one message and is independent of all others.
+// The client cancels a request by closing the connection.
+
+const (
+	// jsonPatience is how long the server waits for a response that it can send as
+	// JSON, with an HTTP status for errors. After that it opens a stream.
+	jsonPatience = time.Second
+	// keepAlive is the interval between comments on a stream without messages.
+	keepAlive = 15 * time.Second
+)
+
+// A post is one POST of a stateless revision with its response.
+type post struct {
+	session *Session
+	cancel  context.CancelFunc
+	out     chan *Out
+	listens bool          // the request is a subscription, which ends if the client does not read
+	silent  chan struct{} // closed if the request gets no response
+}
+
+// isStateless reports whether a POST belongs to a stateless revision. It does if its
+// header or body names a stateless revision or a version that no handshake negotiates,
+// or if the server serves only stateless revisions.
+func (h *HTTPHandler) isStateless(r *http.Request, f *wire.Frame) bool {
+	stateless := h.options.statelessRevisions()
+	if len(stateless) == 0 || len(h.options.handshakeRevisions()) == 0 {
+		return len(stateless) > 0
+	}
+	named := spec.Revision(r.Header.Get(versionHeader))
+	hasSession := r.Header.Get(sessionHeader) != ""
+	if len(f.Messages) == 1 && !f.Batch {
+		m := &f.Messages[0]
+		switch {
+		case metaOf(m.Params())[metaVersion] != nil:
+			return true
+		case m.Method == spec.MethodInitialize:
+			return false
+		case m.Method == spec.MethodDiscover && !hasSession:
+			return true
+		}
+	}
+	return slices.Contains(stateless, named) || named != "" && !named.Published() && !hasSession
+}
+
+// postStateless handles a POST of a stateless revision.
+func (h *HTTPHandler) postStateless(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
+	if f.Batch || len(f.Messages) != 1 {
+		refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "the body must be one message")
+		return
+	}
+	m := &f.Messages[0]
+	if m.Kind == wire.Response {
+		refuseHTTP(w, http.StatusBadRequest, spec.CodeInvalidRequest, "a client sends no responses")
+		return
+	}
+	p := h.newPost(r, m)
+	if p == nil {
+		refuseHTTP(w, http.StatusServiceUnavailable, spec.CodeInternal, shuttingDown)
+		return
+	}
+	defer h.endPost(p)
+	if m.Kind == wire.Notification {
+		p.acceptNotification(w, r, body, f)
+		return
+	}
+	p.session.deliver(body, f)
+	p.respond(w, r)
+}
+
+// newPost returns a post in progress, or nil if the server is shutting down.
+func (h *HTTPHandler) newPost(r *http.Request, m *wire.Message) *post {
+	ctx, cancel := context.WithCancel(h.ctx)
+	p := &post{cancel: cancel, out: make(chan *Out, maxQueued), listens: m.Method == spec.MethodListen, silent: make(chan struct{})}
+	p.session = newSession(ctx, h.options, p.emit, h.shared, h.shared)
+	p.session.header = r.Header
+	endSilently := sync.OnceFunc(func() { close(p.silent) })
+	p.session.onUnanswered = func(wire.ID) { endSilently() }
+	p.session.onExit = h.onExit
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining.Load() {
+		cancel()
+		return nil
+	}
+	h.posts[p] = true
+	return p
+}
+
+// endPost cancels the request, unless it is complete, and waits for its goroutines.
+func (h *HTTPHandler) endPost(p *post) {
+	h.mu.Lock()
+	delete(h.posts, p)
+	h.mu.Unlock()
+	p.close()
+}
+
+func (p *post) close() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	p.session.Close(ctx)
+	p.cancel()
+}
+
+// acceptNotification handles a notification. The revision defines no notification that
+// has an effect over HTTP, and the version is the only header with a rule.
+func (p *post) acceptNotification(w http.ResponseWriter, r *http.Request, body []byte, f *wire.Frame) {
+	version := r.Header.Get(versionHeader)
+	if version != "" && !slices.Contains(p.session.options.statelessRevisions(), spec.Revision(version)) {
+		writeError(w, p.session.options.unsupportedVersion(version))
+		return
+	}
+	if err := checkMessage(&f.Messages[0], f.Has(wire.DuplicateKey)); err != nil {
+		writeError(w, err)
+		return
+	}
+	p.session.deliver(body, f)
+	w.WriteHeader(http.StatusAccepted)
+}
+
+// writeError writes a response with an error that has no id.
+func writeError(w http.ResponseWriter, e *Error) {
+	w.Header().Set("Content-Type", jsonType)
+	w.WriteHeader(statusOf(e))
+	_, _ = w.Write(errorFrame(spec.V20260728, wire.ID{}, e))
+}
+
+// emit queues a message. If the queue of a subscription is full, because the client does
+// not read, emit ends the subscription.
+func (p *post) emit(o *Out) {
+	select {
+	case p.out <- o:
+		return
+	default:
+	}
+	if p.listens {
+		p.cancel()
+		return
+	}
+	select {
+	case p.out <- o:
+	case <-p.session.ctx.Done():
+	}
+}
+
+// isFinal reports whether a message is the response to the request.
+func isFinal(o *Out) bool { return o.Kind == OutResult || o.Kind == OutError }
+
+// respond sends the response as JSON if no message precedes it, else on a stream.
+func (p *post) respond(w http.ResponseWriter, r *http.Request) {
+	asJSON := p.session.options.JSONOnly && !p.listens
+	patience := time.NewTimer(jsonPatience)
+	defer patience.Stop()
+	for {
+		select {
+		case o := <-p.out:
+			switch {
+			case isFinal(o) && (len(o.Frames) == 1 || asJSON):
+				w.Header().Set("Content-Type", jsonType)
+				w.WriteHeader(o.Status)
+				_, _ = w.Write(o.Frames[len(o.Frames)-1])
+				return
+			case !asJSON:
+				p.stream(w, r, o)
+				return
+			}
+		case <-patience.C:
+			if !asJSON {
+				p.stream(w, r, nil)
+				return
+			}
+		case <-p.silent:
+			if asJSON {
+				w.WriteHeader(http.StatusAccepted)
+			} else {
+				p.stream(w, r, nil)
+			}
+			return
+		case <-r.Context().Done():
+			return
+		case <-p.session.ctx.Done():
+			if len(p.out) > 0 {
+				continue // still send the queued messages
+			}
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+	}
+}
+
+// stream sends the messages as events, until the response or the end of the
+// connection. The events have no ids: a stream can't be resumed.
+func (p *post) stream(w http.ResponseWriter, r *http.Request, first *Out) {
+	h, flush := w.Header(), http.NewResponseController(w).Flush
+	h.Set("Content-Type", streamType)
+	h.Set("Cache-Control", "no-cache, no-transform")
+	h.Set("X-Accel-Buffering", "no")      // a proxy should pass on events at once
+	h.Set("Transfer-Encoding", "chunked") // else net/http sets Content-Length on a short response
+	w.WriteHeader(http.StatusOK)
+	if first != nil && p.write(w, first) {
+		return
+	}
+	idle := time.NewTicker(keepAlive)
+	defer idle.Stop()
+	for {
+		if len(p.out) == 0 && flush() != nil {
+			return
+		}
+		ends := p.session.ctx.Done()
+		silent := p.silent
+		if len(p.out) > 0 { // send the queued messages before the end
+			ends, silent = nil, nil
+		}
+		select {
+		case o := <-p.out:
+			if p.write(w, o) {
+				return
+			}
+		case <-idle.C:
+			_, _ = w.Write([]byte(":\n\n"))
+		case <-silent:
+			return
+		case <-r.Context().Done():
+			return
+		case <-ends:
+			return
+		}
+	}
+}
+
+// write writes a message as one event for each frame, and reports whether the
+// stream ends with it.
+func (p *post) write(w http.ResponseWriter, o *Out) (last bool) {
+	for _, frame := range o.Frames {
+		e := &Event{Data: frame, Revision: o.Revision}
+		text := e.Bytes()
+		if seam := p.session.options.Seams.Event; seam != nil {
+			text = seam(e)
+		}
+		if _, err := w.Write(text); err != nil {
+			return true
+		}
+	}
+	return isFinal(o)
+}

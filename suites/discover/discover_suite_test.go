@@ -1,0 +1,17 @@
+package discover_test
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/suites/discover"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+func TestSuite(t *testing.T) {
+	suitetest.Declare(discover.Cases())
+	ginkgo.RunSpecs(t, "discover")
+}

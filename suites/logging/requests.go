@@ -1,0 +1,94 @@
+package logging
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// In the stateless era each request states the minimum level of the messages it wants.
+
+// requestedLevels are the levels of the calls of a logging tool. The call after them has none, and
+// the last one lets everything through, so that a level that is kept shows.
+var requestedLevels = []string{"emergency", "error", "warning", "info", "debug"}
+
+// unknownRequestLevels are values that are not levels.
+var unknownRequestLevels = []any{"verbose", "INFO", "", 3}
+
+// withLevel returns the params with a log level.
+func withLevel(params map[string]any, level any) map[string]any {
+	if params == nil {
+		params = map[string]any{}
+	}
+	params["_meta"] = map[string]any{spec.MetaLogLevel: level}
+	return params
+}
+
+// requestLogs calls the tool without a level before and after calls with one: their levels must
+// not affect it.
+func requestLogs(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.Logging)
+	c := t.Conversation(ctx)
+	tool, _ := t.Inventory.Logging()
+	call := func(params map[string]any) bool {
+		return c.Do(ctx, spec.MethodToolsCall, params, client.Within(0)).Answered()
+	}
+	if !call(tool.Params()) {
+		return
+	}
+	for _, level := range requestedLevels {
+		if !call(withLevel(tool.Params(), level)) {
+			return
+		}
+		t.Fence(ctx, c) // a message after the response comes before the next call
+	}
+	call(tool.Params())
+	c.Do(ctx, c.HarmlessMethod(), withLevel(nil, "debug"))
+	t.Quiet(ctx, c)
+}
+
+// requestLogsOnStreams calls the tool while a subscription and a call without a level have their
+// own streams.
+func requestLogsOnStreams(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.Logging)
+	c := t.Conversation(ctx)
+	tool, _ := t.Inventory.Logging()
+	listening, err := c.Subscribe(ctx, map[string]any{})
+	if err == nil {
+		if _, err = listening.AwaitAcknowledgement(ctx); err == nil {
+			defer func() { _ = listening.Cancel(ctx) }()
+		}
+	}
+	slow, ok := t.Inventory.Slow(slowTime, slowSteps)
+	id, from := c.NewID(), c.Record.Len()
+	if ok = ok && c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params())) == nil; !ok && err != nil {
+		t.GiveUp("no other stream could be opened")
+	}
+	c.Do(ctx, spec.MethodToolsCall, withLevel(tool.Params(), "debug"), client.Within(0))
+	t.Quiet(ctx, c)
+	if ok {
+		c.AwaitResponse(ctx, from, id, client.Within(2*slowTime))
+	}
+}
+
+// Duration and number of steps of the call with the other stream.
+const (
+	slowTime  = 400 * time.Millisecond
+	slowSteps = 2
+)
+
+// requestUnknownLevels sends requests with unknown levels. The control is the same request
+// without a level.
+func requestUnknownLevels(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	var odd []suite.Request
+	for _, level := range unknownRequestLevels {
+		odd = append(odd, suite.Request{Method: c.HarmlessMethod(), Params: withLevel(nil, level)})
+	}
+	for range t.Probe(ctx, c, suite.Probe{Control: suite.Request{Method: c.HarmlessMethod()}, Odd: odd}) { // rules judge the responses
+	}
+}

@@ -1,0 +1,255 @@
+// Package mrtr sends requests that require input of the client, and retries them with all
+// of it, without some, with more, with what is no answer, and with another state.
+package mrtr
+
+import (
+	"context"
+	"maps"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	selfContained      = "mrtr.retry-self-contained"
+	noAssumption       = "mrtr.no-assumption-of-retry"
+	stateTampered      = "mrtr.request-state-tampered"
+	attackerControlled = "mrtr.request-state-attacker-controlled"
+	stateBound         = "mrtr.request-state-bound-to-request"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	revisions := []spec.Revision{spec.V20260728}
+	return []suite.Case{
+		{
+			ID:    "mrtr.retries",
+			Title: "Retries requests with all the required input, without some, with more, and with what is no answer",
+			Provokes: []string{
+				"mrtr.supported-requests-only", "mrtr.inputs-or-state", "mrtr.input-request-kinds", "mrtr.input-request-keys-unique", "mrtr.only-declared-capabilities",
+				"mrtr.retry-completes", "mrtr.validate-input-responses", "mrtr.malformed-input-error", "mrtr.unexpected-input-ignored",
+				"mrtr.missing-input-asked-again", "caching.hints.absent-on-input-required", "deprecated.sampling", "deprecated.roots",
+			},
+			Revisions: revisions,
+			Run:       retry,
+		},
+		{
+			ID:        "mrtr.capabilities",
+			Title:     "Sends requests that require input from a client that declares nothing, and from one that declares one capability",
+			Provokes:  []string{"mrtr.only-declared-capabilities", "stateless.no-undeclared-capability", "stateless.missing-capability-error", "stateless.missing-capability-data"},
+			Revisions: revisions,
+			Run:       declareLess,
+		},
+		{
+			ID:           "mrtr.state",
+			Title:        "Retries requests with a changed requestState, with that of another request, and with what is none",
+			Requirements: []string{stateTampered, attackerControlled, stateBound},
+			Revisions:    revisions,
+			Run:          changeState,
+		},
+		{
+			ID:           "mrtr.other-connection",
+			Title:        "Retries a request on another connection, over stdio with another process",
+			Requirements: []string{selfContained},
+			Revisions:    revisions,
+			Run:          retryElsewhere,
+		},
+		{
+			ID:           "mrtr.abandoned",
+			Title:        "Leaves requests that require input without a retry, and sends one again",
+			Requirements: []string{noAssumption},
+			Revisions:    revisions,
+			Run:          abandon,
+		},
+	}
+}
+
+// Limits for real servers.
+const (
+	maxTools  = 6 // that are called
+	maxOthers = 5 // prompts, and resources
+	maxAsking = 4 // requests that are retried in all ways
+	callTime  = 3 * time.Second
+)
+
+// candidates returns requests that may require input: calls of tools that seem to ask the
+// client something, prompts without arguments, and resources.
+func candidates(t *suite.T) []suite.Request {
+	var out []suite.Request
+	seen := map[string]bool{}
+	for _, role := range []inventory.Role{inventory.AsksElicitation, inventory.AsksSampling, inventory.AsksRoots} {
+		for _, tool := range t.Inventory.Askers(role) {
+			arguments, err := tool.Arguments()
+			if err != nil || seen[tool.Name] || len(out) == maxTools {
+				continue
+			}
+			seen[tool.Name] = true
+			out = append(out, suite.ValidCall(tool.Name, arguments))
+		}
+	}
+	for _, name := range t.Inventory.BarePrompts[:min(maxOthers, len(t.Inventory.BarePrompts))] {
+		out = append(out, suite.Request{Method: spec.MethodPromptsGet, Params: map[string]any{"name": name}})
+	}
+	for _, uri := range t.Inventory.Resources[:min(maxOthers, len(t.Inventory.Resources))] {
+		out = append(out, suite.Request{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": uri}})
+	}
+	return out
+}
+
+// A client that declares every capability and accepts whatever it is asked.
+func willing(t *suite.T) client.Options {
+	capabilities := client.AllCapabilities(t.Revision)
+	answers := client.NewAnswers(capabilities)
+	answers.Set(spec.MethodElicit, suite.Accept)
+	return client.Options{Capabilities: capabilities, Answer: answers.Answer}
+}
+
+// An asking is a request that requires input.
+type asking struct {
+	suite.Request
+	c *client.Conversation
+}
+
+// send sends the request with other params and returns the first result.
+func (a asking) send(ctx context.Context, params map[string]any) *client.Reply {
+	return a.c.Do(ctx, a.Method, params, client.OneRound, client.Within(callTime))
+}
+
+// begin sends the request and returns the params of its retry. It returns false if the
+// result does not require input, or input that the client can't give.
+func (a asking) begin(ctx context.Context) (next map[string]any, ok bool) {
+	r := a.send(ctx, a.Params)
+	if !r.IsInputRequired() {
+		return nil, false
+	}
+	return a.c.NextRound(a.Params, r)
+}
+
+// completes reports whether a response is a complete result in which nothing failed.
+func completes(r *client.Reply) bool {
+	kind, _ := wire.Text(wire.At(responseResult(r), "/resultType"))
+	return kind == "complete" && string(wire.At(responseResult(r), "/isError")) != "true"
+}
+
+func responseResult(r *client.Reply) []byte {
+	if !r.Succeeded() {
+		return nil
+	}
+	return r.Message.Result()
+}
+
+// findAsking returns requests that require input, at most as many as given, and ends the
+// case if there is none.
+func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []asking {
+	var out []asking
+	for _, r := range candidates(t) {
+		if len(out) == most || ctx.Err() != nil || !c.Alive() {
+			break
+		}
+		if a := (asking{r, c}); a.send(ctx, r.Params).IsInputRequired() {
+			out = append(out, a)
+		}
+	}
+	if len(out) == 0 {
+		t.KnowsTool(inventory.AsksElicitation)
+		t.GiveUp("no request is known that requires input")
+	}
+	return out
+}
+
+func retry(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, willing(t))
+	for _, a := range findAsking(ctx, t, c, maxAsking) {
+		next, ok := a.begin(ctx)
+		if !ok || !a.send(ctx, next).Answered() {
+			continue
+		}
+		for _, change := range changesOfInput {
+			next, ok := a.begin(ctx) // the state may be good once
+			if !ok || ctx.Err() != nil || !c.Alive() {
+				break
+			}
+			responses, _ := next["inputResponses"].(map[string]any)
+			if next, ok = change(next, responses); ok {
+				a.send(ctx, next)
+			}
+		}
+	}
+}
+
+// changesOfInput change the params of a retry. They return false where there is nothing
+// to change.
+var changesOfInput = []func(next, responses map[string]any) (map[string]any, bool){
+	func(next, responses map[string]any) (map[string]any, bool) { // no responses
+		return without(next, "inputResponses"), len(responses) > 0
+	},
+	func(next, responses map[string]any) (map[string]any, bool) { // all but one
+		some := maps.Clone(responses)
+		for key := range responses {
+			delete(some, key)
+			break
+		}
+		return with(next, "inputResponses", some), len(responses) > 1
+	},
+	func(next, responses map[string]any) (map[string]any, bool) { // one more
+		return with(next, "inputResponses", with(responses, "mcp-conform/extra", map[string]any{"action": "accept", "content": map[string]any{}})), len(responses) > 0
+	},
+	func(next, responses map[string]any) (map[string]any, bool) { // no map
+		return with(next, "inputResponses", []any{}), len(responses) > 0
+	},
+	func(next, responses map[string]any) (map[string]any, bool) {
+		return with(next, "inputResponses", eachResponse(responses, "yes")), len(responses) > 0
+	},
+	func(next, responses map[string]any) (map[string]any, bool) {
+		return with(next, "inputResponses", eachResponse(responses, map[string]any{"com.example/none": true})), len(responses) > 0
+	},
+	func(next, responses map[string]any) (map[string]any, bool) { // contents that no form permits
+		return with(next, "inputResponses", eachResponse(responses, map[string]any{"action": "accept", "content": map[string]any{}, "roots": 1})), len(responses) > 0
+	},
+}
+
+func eachResponse(responses map[string]any, value any) map[string]any {
+	out := map[string]any{}
+	for key := range responses {
+		out[key] = value
+	}
+	return out
+}
+
+func with(m map[string]any, name string, value any) map[string]any {
+	out := maps.Clone(m)
+	out[name] = value
+	return out
+}
+
+func without(m map[string]any, name string) map[string]any {
+	out := maps.Clone(m)
+	delete(out, name)
+	return out
+}
+
+// declareLess uses a client that has never declared anything, so that nothing can be
+// taken from an earlier request.
+func declareLess(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
+	all := candidates(t)
+	each := func(capabilities map[string]any) {
+		for _, r := range all {
+			if ctx.Err() != nil || !c.Alive() {
+				return
+			}
+			params := with(r.Params, "_meta", map[string]any{spec.MetaClientCapabilities: capabilities})
+			c.Do(ctx, r.Method, params, client.OneRound, client.Within(callTime))
+		}
+	}
+	each(map[string]any{})
+	none := map[string]any{}
+	for _, name := range []string{"roots", "sampling", "elicitation"} {
+		each(map[string]any{name: none})
+	}
+	each(map[string]any{"elicitation": map[string]any{"url": none}})
+}

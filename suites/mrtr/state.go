@@ -1,0 +1,347 @@
+package mrtr
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// changeState needs retries that are completed with the state that the server gave out.
+func changeState(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, willing(t))
+	asking := findAsking(ctx, t, c, maxAsking)
+	stated := 0
+	for i, a := range asking {
+		next, ok := a.begin(ctx)
+		state, hasState := stateOf(next)
+		if !ok || !hasState || !completes(a.send(ctx, next)) {
+			continue
+		}
+		stated++
+		tamper(ctx, t, a, state)
+		for _, other := range asking[i+1:] {
+			if other.Method == a.Method {
+				exchange(ctx, t, a, other)
+			}
+		}
+	}
+	if stated == 0 {
+		for _, id := range []string{stateTampered, stateBound} {
+			t.NotObserved(id, "no retry with a requestState is completed")
+		}
+	}
+	sendStrangeStates(ctx, t, asking[0])
+}
+
+// stateOf returns the state in the params of a retry.
+func stateOf(next map[string]any) (string, bool) {
+	v, _ := next["requestState"].(jsontext.Value)
+	return wire.Text(v)
+}
+
+// A forgery is a changed state.
+type forgery struct {
+	what   string
+	state  string
+	marker string // what the result shows if the server uses the change; may be ""
+}
+
+// forgeries returns changes of a state: some that only destroy it, and, if it is JSON, some
+// that replace a value in it.
+func forgeries(state string) []forgery {
+	out := []forgery{{what: "a string that the server never sent", state: "mcp-conform-made-up"}}
+	if n := len(state); n >= 4 {
+		out = append(out, forgery{what: "half of the state", state: state[:n/2]}, forgery{what: "a changed character", state: flip(state, n/3)})
+	}
+	return append(out, editedStates(state)...)
+}
+
+// flip replaces a character by another one of its kind.
+func flip(state string, at int) string {
+	b := []byte(state)
+	if at >= len(b) {
+		return state + "A"
+	}
+	if b[at] == 'A' {
+		b[at] = 'B'
+	} else {
+		b[at] = 'A'
+	}
+	return string(b)
+}
+
+// marker and markerNumber are what a string and a number in a state are replaced by.
+const (
+	marker       = "mcp-conform-forged"
+	markerNumber = 814072635
+)
+
+// maxEdits bounds the values that are replaced.
+const maxEdits = 6
+
+// editedStates returns the states in which one value of the content is replaced. The
+// content is a JSON object, as it is or in base64, alone or before a dot.
+func editedStates(state string) []forgery {
+	payload, rest := state, ""
+	if !strings.HasPrefix(state, "{") {
+		if i := strings.LastIndexByte(state, '.'); i > 0 {
+			payload, rest = state[:i], state[i:]
+		}
+	}
+	encode := func(b []byte) string { return string(b) }
+	content := []byte(payload)
+	for _, e := range []*base64.Encoding{base64.RawURLEncoding, base64.URLEncoding, base64.RawStdEncoding, base64.StdEncoding} {
+		if b, err := e.DecodeString(payload); err == nil {
+			content, encode = b, func(b []byte) string { return e.EncodeToString(b) }
+			break
+		}
+	}
+	var object map[string]any
+	if json.Unmarshal(content, &object) != nil {
+		return nil
+	}
+	var out []forgery
+	for n := range maxEdits {
+		var edited map[string]any
+		if json.Unmarshal(content, &edited) != nil {
+			break
+		}
+		found, shows := replaceScalar(edited, &n)
+		if !found {
+			break
+		}
+		b, err := json.Marshal(edited)
+		if err != nil {
+			break
+		}
+		out = append(out, forgery{what: "a replaced value in its content", state: encode(b) + rest, marker: shows})
+	}
+	return out
+}
+
+// replaceScalar replaces the nth string, number or boolean in a value, in the order of the keys.
+// It reports whether there is one, and what a result shows that uses it.
+func replaceScalar(v any, n *int) (found bool, shows string) {
+	replace := func(inner any, set func(any)) bool {
+		var by any
+		switch inner := inner.(type) {
+		case string:
+			by, shows = marker, marker
+		case float64:
+			by, shows = markerNumber, strconv.Itoa(markerNumber)
+		case bool:
+			by, shows = !inner, ""
+		default:
+			found, shows = replaceScalar(inner, n)
+			return found
+		}
+		if *n > 0 {
+			*n--
+			return false
+		}
+		set(by)
+		return true
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			if replace(v[key], func(x any) { v[key] = x }) {
+				return true, shows
+			}
+		}
+	case []any:
+		for i := range v {
+			if replace(v[i], func(x any) { v[i] = x }) {
+				return true, shows
+			}
+		}
+	}
+	return false, ""
+}
+
+// tamper retries the request with changed states. Whether the state matters to the
+// server is not known, so that an accepted one is a note, unless the result shows that
+// the server used what was changed.
+func tamper(ctx context.Context, t *suite.T, a asking, first string) {
+	for i := range forgeries(first) {
+		next, ok := a.begin(ctx)
+		state, hasState := stateOf(next)
+		all := forgeries(state)
+		if !ok || !hasState || i >= len(all) || ctx.Err() != nil {
+			return
+		}
+		r := a.send(ctx, with(next, "requestState", all[i].state))
+		if !r.Answered() {
+			return
+		}
+		if !completes(r) {
+			t.Kept(stateTampered)
+			continue
+		}
+		d := verdict.Deviation{
+			Requirement: stateTampered,
+			Summary:     "The server accepts a requestState that the client changed.",
+			Permitted:   "an error, or input_required once more; anything if the state does not matter",
+			Seen:        "a complete result for " + all[i].what,
+			At:          r.Positions(),
+			Weight:      verdict.OnlyNote,
+		}
+		if m := all[i].marker; m != "" && strings.Contains(string(r.Message.Result()), m) {
+			d.Summary, d.Permitted, d.Weight = "The server acts on a requestState that the client changed.", "an error, or input_required once more", 0
+			d.Seen = "the replaced value of the state in the result: " + wire.Excerpt(string(r.Message.Raw), 200)
+		}
+		t.Deviates(a.c, d)
+	}
+}
+
+// exchange retries a request with the state of another one, each of which is completed
+// with its own.
+func exchange(ctx context.Context, t *suite.T, a, other asking) {
+	own, ok := other.begin(ctx)
+	if !ok || !completes(other.send(ctx, own)) {
+		return
+	}
+	foreign, ok := a.begin(ctx)
+	if !ok {
+		return
+	}
+	own, ok = other.begin(ctx)
+	mine, hasOwn := stateOf(own)
+	theirs, hasForeign := stateOf(foreign)
+	if !ok || !hasOwn || !hasForeign || mine == theirs {
+		return
+	}
+	r := other.send(ctx, with(own, "requestState", foreign["requestState"]))
+	switch {
+	case !r.Answered():
+	case !completes(r):
+		t.Kept(stateBound)
+	default:
+		t.Deviates(a.c, verdict.Deviation{
+			Requirement: stateBound,
+			Summary:     "The server accepts the requestState of another request.",
+			Permitted:   "an error, or input_required once more",
+			Seen:        fmt.Sprintf("a complete result of %v with the state of %v", wire.Excerpt(fmt.Sprint(other.Params["name"]), 60), wire.Excerpt(fmt.Sprint(a.Params["name"]), 60)),
+			At:          r.Positions(),
+		})
+	}
+}
+
+// strangeStates are values that no server gives out as a state, some of which are none.
+var strangeStates = []any{"", "\x00", "{", strings.Repeat("A", 64<<10), 5, nil, true, []any{}, map[string]any{"a": 1}}
+
+// sendStrangeStates sends states that no server gave out, on the request and on
+// one that requires nothing. Each has to be answered, in whatever way.
+func sendStrangeStates(ctx context.Context, t *suite.T, a asking) {
+	c := a.c
+	for _, v := range strangeStates {
+		for _, r := range []suite.Request{a.Request, {Method: c.HarmlessMethod()}} {
+			params := map[string]any{}
+			maps.Copy(params, r.Params)
+			params["requestState"] = v
+			reply := c.Do(ctx, r.Method, params, client.OneRound)
+			if reply.Answered() {
+				t.Kept(attackerControlled)
+				continue
+			}
+			if ctx.Err() != nil {
+				return
+			}
+			if !c.Alive() {
+				t.Deviates(c, verdict.Deviation{
+					Requirement: attackerControlled,
+					Summary:     "The server exits because of a strange requestState.",
+					Permitted:   "any response",
+					Seen:        "the end after requestState " + wire.Excerpt(string(wire.JSON(v)), 60),
+					At:          reply.Positions(),
+				})
+			}
+			return // rules judge the missing response
+		}
+	}
+}
+
+// retryElsewhere has another client send the retry. The retry in the first conversation
+// is the control. Over stdio the other client has a process of its own: a server that
+// makes up the key of its states when it starts gets a note.
+func retryElsewhere(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, willing(t))
+	other := t.Start(ctx, willing(t))
+	judged := false
+	for _, a := range findAsking(ctx, t, c, maxAsking) {
+		next, ok := a.begin(ctx)
+		if !ok {
+			continue
+		}
+		r := other.Do(ctx, a.Method, next, client.OneRound, client.Within(callTime))
+		if r.Succeeded() {
+			judged = true
+			t.Kept(selfContained)
+			continue
+		}
+		next, ok = a.begin(ctx)
+		if !r.Answered() || !ok || !completes(a.send(ctx, next)) {
+			continue
+		}
+		judged = true
+		d := verdict.Deviation{
+			Requirement: selfContained,
+			Summary:     "The server completes a retry only on the connection of the request.",
+			Permitted:   "the result, or input_required once more",
+			Seen:        suite.Describe(r),
+			At:          r.Positions(),
+		}
+		if t.Transport == spec.Stdio {
+			d.Summary, d.Weight = "The server completes a retry only in the process of the request.", verdict.OnlyNote
+		}
+		t.Deviates(other, d)
+	}
+	if !judged {
+		t.NotObserved(selfContained, "no retry is completed")
+	}
+}
+
+// maxAbandoned is how many requests are left without a retry.
+const maxAbandoned = 12
+
+// abandon leaves requests without a retry. The same request must begin anew.
+func abandon(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, willing(t))
+	a := findAsking(ctx, t, c, 1)[0]
+	for range maxAbandoned {
+		if r := a.send(ctx, a.Params); !r.Answered() || r.Busy() {
+			break
+		}
+	}
+	if !c.Alive() {
+		return // rules judge the end
+	}
+	r := a.send(ctx, a.Params)
+	switch {
+	case r.IsInputRequired() || r.Succeeded():
+		t.Kept(noAssumption)
+	case ctx.Err() != nil || r.Busy():
+		t.NotObserved(noAssumption, "the server was too busy for the requests")
+	default:
+		t.Deviates(c, verdict.Deviation{
+			Requirement: noAssumption,
+			Summary:     "The server does not serve a request after some that were not retried.",
+			Permitted:   "the response that the first one got",
+			Seen:        suite.Describe(r),
+			At:          r.Positions(),
+		})
+	}
+}

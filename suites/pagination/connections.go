@@ -1,0 +1,188 @@
+package pagination
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const otherConnection = "pagination.cursor.works-on-other-connection-2026-07-28"
+
+// independent are the lists that must not depend on the connection, and the areas of the
+// requirements that say so.
+var independent = []struct{ area, capability, method, member string }{
+	{"tools", "tools", spec.MethodToolsList, "tools"},
+	{"prompts", "prompts", spec.MethodPromptsList, "prompts"},
+	{"resources", "resources", spec.MethodResourcesList, "resources"},
+}
+
+func connectionsCase() suite.Case {
+	var judged []string
+	for _, l := range independent {
+		judged = append(judged, l.area+".list.same-on-every-connection", l.area+".list.no-side-effect-of-requests")
+	}
+	return suite.Case{
+		ID:           "pagination.connections",
+		Title:        "Walks every list on several connections, before and after other requests",
+		Requirements: append(judged, otherConnection),
+		Revisions:    []spec.Revision{spec.V20260728},
+		Run:          compareConnections,
+	}
+}
+
+// manyPages is how many pages of a list are compared.
+const manyPages = 60
+
+// entries walks a list and returns its entries, sorted, and where they are. It returns
+// false if the list does not come to an end.
+func entries(ctx context.Context, c *client.Conversation, method, member string) (all string, at []int, ok bool) {
+	from := c.Record.Len()
+	inventory.Walk(ctx, c, method, member, manyPages)
+	var items []string
+	for _, r := range c.Record.Dialogue().Requests() {
+		m := r.Response()
+		if r.Event.Seq < from || r.Message.Method != method || m == nil || m.IsError() {
+			continue
+		}
+		for _, item := range wire.Elements(wire.At(m.Result(), "/"+member)) {
+			items = append(items, string(item))
+		}
+		at = transcript.Positions(r.Event, m.Event)
+		ok = wire.At(m.Result(), "/nextCursor") == nil
+	}
+	slices.Sort(items)
+	return strings.Join(items, "\n"), at, ok
+}
+
+// compareConnections calls no tool that exists: over stdio a connection is a process, and
+// what a call changes in it is not seen in another.
+func compareConnections(ctx context.Context, t *suite.T) {
+	a, b := t.Start(ctx, client.Options{}), t.Start(ctx, client.Options{})
+	for _, l := range independent {
+		if t.Inventory.Declares(l.capability) {
+			judgeCursor(ctx, t, a, b, l.method)
+		}
+	}
+	before := map[string]string{}
+	for _, l := range independent {
+		if !t.Inventory.Declares(l.capability) {
+			continue
+		}
+		first, at, ok := entries(ctx, a, l.method, l.member)
+		other, _, okOther := entries(ctx, b, l.method, l.member)
+		again, _, okAgain := entries(ctx, a, l.method, l.member)
+		otherAgain, _, okOtherAgain := entries(ctx, b, l.method, l.member)
+		id := l.area + ".list.same-on-every-connection"
+		switch {
+		case !ok || !okOther || !okAgain || !okOtherAgain:
+			t.NotObserved(id, "the list could not be walked to its end")
+			continue
+		case first != again || other != otherAgain:
+			t.NotObserved(id, "the list changes by itself")
+			continue
+		case first != other:
+			t.Deviates(a, verdict.Deviation{
+				Requirement: id,
+				Summary:     "The server's list depends on the connection.",
+				Permitted:   "the same entries on every connection",
+				Seen:        "twice as here on this one, and otherwise, twice, on another: " + firstDifferent(first, other),
+				At:          at,
+			})
+			continue
+		}
+		t.Kept(id)
+		before[l.area] = first
+	}
+	for _, r := range []suite.Request{
+		{Method: spec.MethodToolsCall, Params: map[string]any{"name": "mcp-conform-none", "arguments": map[string]any{}}},
+		{Method: spec.MethodPromptsGet, Params: map[string]any{"name": "mcp-conform-none"}},
+		{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": "mcp-conform:none"}},
+		{Method: spec.MethodComplete, Params: map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": "mcp-conform-none"}, "argument": map[string]any{"name": "x", "value": ""}}},
+		{Method: "com.example.mcp-conform/none"},
+	} {
+		a.Do(ctx, r.Method, r.Params, client.Within(0))
+	}
+	judgeSideEffects(ctx, t, a, before)
+}
+
+// judgeSideEffects walks the lists once more. What has changed on a new connection, too,
+// is no effect of the requests on the old one.
+func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, before map[string]string) {
+	var fresh *client.Conversation
+	for _, l := range independent {
+		was, ok := before[l.area]
+		if !ok {
+			continue
+		}
+		id := l.area + ".list.no-side-effect-of-requests"
+		is, at, ok := entries(ctx, a, l.method, l.member)
+		if !ok {
+			t.NotObserved(id, "the list could not be walked to its end")
+			continue
+		}
+		if is == was {
+			t.Kept(id)
+			continue
+		}
+		if fresh == nil {
+			fresh = t.Start(ctx, client.Options{})
+		}
+		elsewhere, _, ok := entries(ctx, fresh, l.method, l.member)
+		if !ok || elsewhere != was {
+			t.NotObserved(id, "the list has changed on a new connection, too")
+			continue
+		}
+		t.Deviates(a, verdict.Deviation{
+			Requirement: id,
+			Summary:     "The server's list changes with other requests on the connection.",
+			Permitted:   "the entries that a new connection gets",
+			Seen:        firstDifferent(is, was),
+			At:          at,
+		})
+	}
+}
+
+// firstDifferent describes an entry that one of two walks has and the other has not.
+func firstDifferent(these, those string) string {
+	list := strings.Split(those, "\n")
+	for _, item := range strings.Split(these, "\n") {
+		if !slices.Contains(list, item) {
+			return "an entry more here: " + wire.Excerpt(item, 120)
+		}
+	}
+	return fmt.Sprintf("%d entries here, %d there", strings.Count(these, "\n")+1, len(list))
+}
+
+// judgeCursor uses a cursor of one connection on another, which did not get it. Its use on
+// the first one is the control.
+func judgeCursor(ctx context.Context, t *suite.T, a, b *client.Conversation, method string) {
+	cursor, more := nextCursor(a.Do(ctx, method, nil))
+	if !more {
+		return
+	}
+	r := b.Do(ctx, method, pageParams(cursor))
+	switch {
+	case !r.Answered():
+	case r.Succeeded():
+		t.Kept(otherConnection)
+	case !a.Do(ctx, method, pageParams(cursor)).Succeeded():
+		t.NotObserved(otherConnection, "the cursor is refused on its own connection, too")
+	default:
+		t.Deviates(b, verdict.Deviation{
+			Requirement: otherConnection,
+			Summary:     "The server's cursor works only on the connection that got it.",
+			Permitted:   "the page, on any connection",
+			Seen:        suite.Describe(r),
+			At:          r.Positions(),
+		})
+	}
+}

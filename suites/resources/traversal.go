@@ -1,0 +1,129 @@
+package resources
+
+import (
+	"context"
+	"encoding/base64"
+	"regexp"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const traversal = "resources.read.path-traversal"
+
+// maxTraversals limits the URIs that are read.
+const maxTraversals = 24
+
+// A systemFile is a file that exists outside of what a server offers. Its content is known
+// and holds no secret.
+type systemFile struct {
+	path    string // without a leading slash
+	content *regexp.Regexp
+}
+
+var systemFiles = []systemFile{
+	{"etc/passwd", regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)},
+	{"Windows/win.ini", regexp.MustCompile(`(?mi)^\[fonts\]`)},
+}
+
+// readOutside reads URIs with paths that lead out of the folders of listed resources and of
+// templates. A server that also serves the file by its own URI offers the whole file system,
+// so that nothing is outside.
+func readOutside(ctx context.Context, t *suite.T) {
+	c := sharedConversation(ctx, t)
+	for _, file := range systemFiles {
+		candidates := outside(t.Inventory.Resources, t.Inventory.Templates, file.path)
+		if len(candidates) == 0 {
+			t.GiveUp("no listed resource and no template has a path")
+		}
+		switch r := read(ctx, c, "file:///"+file.path); {
+		case !r.Answered():
+			return // that is a matter of base.request-answered
+		case file.isIn(r):
+			t.GiveUp("the server offers /" + file.path + " by its own URI, so that nothing is outside")
+		}
+		for _, candidate := range candidates[:min(len(candidates), maxTraversals)] {
+			r := read(ctx, c, candidate)
+			if !r.Answered() {
+				return // that is a matter of base.request-answered
+			}
+			if file.isIn(r) {
+				t.Deviates(c, verdict.Deviation{
+					Requirement: traversal,
+					Summary:     "The server serves a file outside of the resources that it offers.",
+					Permitted:   "an error, or the content of a resource that is offered",
+					Seen:        "the content of /" + file.path + " for " + wire.Excerpt(candidate, 120),
+					At:          r.Positions(),
+				})
+				return
+			}
+		}
+	}
+	t.Kept(traversal)
+}
+
+// isIn reports whether the result of resources/read has the content of the file.
+func (f *systemFile) isIn(r *client.Reply) bool {
+	if !r.Succeeded() {
+		return false
+	}
+	for _, item := range wire.Elements(wire.At(r.Message.Result(), "/contents")) {
+		text, _ := wire.Text(wire.At(item, "/text"))
+		if blob, ok := wire.Text(wire.At(item, "/blob")); ok {
+			data, _ := base64.StdEncoding.DecodeString(blob)
+			text = string(data)
+		}
+		if f.content.MatchString(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// up leads from any folder to the root of the file system.
+const up = 12
+
+// outside returns URIs with a path that leads from a resource, or from a template, to the
+// file: plain, and with dots or slashes escaped. Resources on the web are left out, because
+// reading them may cause a request to the web.
+func outside(resources, templates []string, file string) []string {
+	plain := strings.Repeat("../", up) + file
+	ways := []string{
+		plain,
+		strings.ReplaceAll(plain, "../", "%2e%2e/"),
+		strings.ReplaceAll(plain, "/", "%2f"),
+		strings.ReplaceAll(plain, "/", `%5c`),
+	}
+	var out []string
+	for _, template := range templates {
+		parsed := uri.Parse(template)
+		literal, _, _ := strings.Cut(template, "{")
+		if _, ok := schemeOf(literal); !ok || len(parsed.Variables) == 0 {
+			continue
+		}
+		values := map[string]string{}
+		for _, name := range parsed.Variables {
+			values[name] = anyValue
+		}
+		values[parsed.Variables[len(parsed.Variables)-1]] = plain
+		if expanded, ok := parsed.Expand(values); ok {
+			out = append(out, expanded)
+		}
+	}
+	folders := map[string]bool{}
+	for _, resource := range resources {
+		i := strings.LastIndexByte(resource, '/')
+		if _, ok := schemeOf(resource); i < 0 || !ok || folders[resource[:i+1]] {
+			continue
+		}
+		folders[resource[:i+1]] = true
+		for _, way := range ways {
+			out = append(out, resource[:i+1]+way)
+		}
+	}
+	return out
+}

@@ -1,0 +1,128 @@
+package stateless
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const bothEras = "versioning.dual-era-initialize"
+
+// initializeCase begins as a client of a handshake revision does. Only the response shows
+// whether the server serves such clients. If it does not, it has no reason to take
+// requests without metadata for theirs, and what such requests get is judged strictly.
+func initializeCase() suite.Case {
+	return suite.Case{
+		ID:           "stateless.initialize",
+		Title:        "Begins with initialize; sends requests without metadata in its session, or after it was refused",
+		Requirements: []string{bothEras, noPriorContext},
+		Provokes: []string{
+			"versioning.modern-only-initialize-error", "versioning.modern-only-initialize-refused", "stateless.removed.initialize",
+			"stateless.meta-missing", "stateless.meta-protocol-version-required", "stateless.meta-missing-http-400", "discover.requires-meta",
+			"versioning.known-legacy-version-in-meta", "streamable-http.version-header-required", "streamable-http.get-405", "streamable-http.delete-405",
+			"streamable-http.session-header-ignored", "streamable-http.last-event-id-ignored",
+		},
+		Run: func(ctx context.Context, t *suite.T) {
+			version := spec.V20251125
+			if listed := t.SupportedVersions(spec.Handshake); len(listed) > 0 {
+				version = spec.Revision(slices.Max(listed))
+			}
+			c := t.Open(ctx, client.Options{})
+			params := c.InitializeParams()
+			params["protocolVersion"], params["capabilities"] = string(version), client.AllCapabilities(version)
+			id := c.NewID()
+			r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params))
+			switch {
+			case r.Succeeded():
+				_ = c.Send(ctx, wire.NewNotification(spec.MethodInitialized, nil))
+				judgeSession(ctx, t, c, r)
+			case !r.Answered() && !suite.IsRefused(c, 0):
+				t.NotObserved(bothEras, "initialize was not answered")
+			default:
+				t.NotObserved(bothEras, "the server refuses initialize")
+				withoutHandshake(ctx, t, c, params)
+			}
+		},
+	}
+}
+
+// withoutHandshake goes on after initialize was refused.
+func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
+	method := spec.MethodDiscover
+	if lists := t.DeclaredLists(); len(lists) > 0 {
+		method = lists[0]
+	}
+	before := sendLacking(ctx, c, method, spec.MetaVersion)
+	if !c.Discover(ctx).Succeeded() {
+		t.GiveUp("server/discover got no result")
+	}
+	id := c.NewID()
+	if frame := wire.NewRequest(id, spec.MethodInitialize, initialize); c.Web() == nil {
+		c.DoRaw(ctx, id, frame)
+	} else { // with none of the headers that only clients of the stateless era know
+		w := t.Web(c)
+		w.RoundTrip(ctx, suite.WebRequest{Body: frame, Headers: []suite.Header{suite.WithHeader("MCP-Protocol-Version"), suite.WithHeader("Mcp-Method")}})
+		w.SendHarmless(ctx, suite.WithHeader("MCP-Protocol-Version"))
+		w.SendHarmless(ctx, suite.WithHeader("Mcp-Session-Id", "mcp-conform-00000000-0000-4000-8000-000000000000"))
+		w.SendHarmless(ctx, suite.WithHeader("Last-Event-ID", "1"))
+		w.Get(ctx)
+		w.RoundTrip(ctx, suite.WebRequest{Method: "DELETE"})
+	}
+	c.Do(ctx, spec.MethodInitialize, initialize)
+	for _, method := range slices.Compact([]string{spec.MethodDiscover, method}) {
+		for _, params := range versionlessParams(c) {
+			id := c.NewID()
+			c.DoRaw(ctx, id, wire.NewRequest(id, method, params))
+		}
+	}
+	c.Do(ctx, spec.MethodDiscover, map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}})
+	judgeLacking(t, c, spec.MetaVersion, before, sendLacking(ctx, c, method, spec.MetaVersion))
+}
+
+// judgeSession judges the first requests of a session that initialize opened: a ping,
+// and a list that the server declared. Both are as the handshake revisions have them.
+func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opened *client.Reply) {
+	requests := []string{spec.MethodPing}
+	_, declared := wire.Members(wire.At(opened.Message.Result(), "/capabilities"))
+	for _, l := range []struct{ capability, method string }{{"tools", spec.MethodToolsList}, {"resources", spec.MethodResourcesList}, {"prompts", spec.MethodPromptsList}} {
+		if declared[l.capability] != nil {
+			requests = append(requests, l.method)
+			break
+		}
+	}
+	for _, method := range requests {
+		id := c.NewID()
+		r := c.DoRaw(ctx, id, wire.NewRequest(id, method, nil))
+		switch {
+		case !r.Answered() || r.Busy():
+			t.NotObserved(bothEras, method+" was not answered")
+		case r.Succeeded():
+			t.Kept(bothEras)
+		case isModernError(r):
+			t.Deviates(c, verdict.Deviation{
+				Requirement: bothEras, Summary: "The server treats a session that initialize opened as stateless.",
+				Permitted: "a result, as the negotiated revision has it", Seen: method + ": " + suite.Describe(r),
+				At: slices.Concat(opened.Positions(), r.Positions()),
+			})
+			return
+		default:
+			t.NotObserved(bothEras, method+" got an error that may have another reason")
+		}
+	}
+}
+
+// isModernError reports whether a response is an error for which only the stateless era has
+// a reason: the request has all that a handshake revision asks for.
+func isModernError(r *client.Reply) bool {
+	code, _ := r.Message.ErrorCode()
+	switch spec.Code(code) {
+	case spec.CodeMethodNotFound, spec.CodeInvalidParams, spec.CodeHeaderMismatch, spec.CodeUnsupported:
+		return true
+	}
+	return false
+}

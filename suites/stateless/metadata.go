@@ -1,0 +1,161 @@
+package stateless
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// metadataCase sends requests without required metadata. Rules judge the responses.
+func metadataCase() suite.Case {
+	return suite.Case{
+		ID:    "stateless.metadata",
+		Title: "Sends requests without _meta, without each of its required keys, and with keys of the wrong type",
+		Provokes: []string{
+			"stateless.meta-missing", "stateless.meta-protocol-version-required", "stateless.meta-client-capabilities-required",
+			"stateless.meta-malformed", "stateless.meta-missing-http-400", "discover.requires-meta",
+		},
+		// A server of both eras may take a request without a version for an older revision, and
+		// what follows too: so these requests come last, in a conversation of their own.
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			methods := append([]string{spec.MethodDiscover}, first(t.DeclaredLists())...)
+			methods = slices.DeleteFunc(methods, func(method string) bool {
+				return !c.Do(ctx, method, nil).Succeeded() // its refusals would show nothing
+			})
+			for _, params := range slices.Concat(malformedParams(c), versionlessParams(c)) {
+				for _, method := range methods {
+					id := c.NewID()
+					sendIncomplete(ctx, c, id, wire.NewRequest(id, method, params))
+				}
+			}
+		},
+	}
+}
+
+// first returns at most the first element.
+func first[E any](all []E) []E { return all[:min(len(all), 1)] }
+
+// malformedParams returns params whose metadata lacks the capabilities or has a member of
+// the wrong type. The first ones name a version.
+func malformedParams(c *client.Conversation) []any {
+	return []any{
+		map[string]any{"_meta": suite.WithoutMeta(c, spec.MetaClientCapabilities)},
+		map[string]any{"_meta": suite.WithMeta(c, spec.MetaClientCapabilities, []any{})},
+		map[string]any{"_meta": suite.WithMeta(c, spec.MetaClientCapabilities, nil)},
+		map[string]any{"_meta": suite.WithMeta(c, spec.MetaVersion, 20260728)},
+		map[string]any{"_meta": "text"},
+	}
+}
+
+// versionlessParams returns params that name no version; nil for no params.
+func versionlessParams(c *client.Conversation) []any {
+	return []any{
+		map[string]any{"_meta": suite.WithoutMeta(c, spec.MetaVersion)},
+		map[string]any{"_meta": map[string]any{}},
+		nil,
+		map[string]any{},
+	}
+}
+
+// sendIncomplete sends a request. If it names no version, a server that speaks handshake
+// revisions, too, may take it for one before initialize, and so leave it unanswered.
+func sendIncomplete(ctx context.Context, c *client.Conversation, id wire.ID, frame []byte) *client.Reply {
+	if _, named := wire.Text(wire.At(wire.Parse(frame).Messages[0].Params(), spec.MetaPointer(spec.MetaVersion))); !named {
+		return c.DoRaw(ctx, id, frame, client.MayIgnore)
+	}
+	return c.DoRaw(ctx, id, frame)
+}
+
+const infoOptional = "stateless.client-info-optional"
+
+// anonymousCase sends one request of each kind without clientInfo. A rule judges the responses to
+// those without further params.
+func anonymousCase() suite.Case {
+	return suite.Case{
+		ID:                 "stateless.anonymous",
+		Title:              "Sends one request of each kind without clientInfo",
+		Requirements:       []string{infoOptional},
+		SharesConversation: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			for _, r := range servedRequests(ctx, t, c) {
+				reply := sendWithMeta(ctx, c, r, suite.WithoutMeta(c, spec.MetaClientInfo))
+				if r.Params != nil { // otherwise a rule judges it
+					t.Expect(c, reply).Keeps(infoOptional, "The server refuses a request without clientInfo.", suite.BeResult())
+				}
+			}
+		},
+	}
+}
+
+// servedRequests sends one request of each kind, and returns those that were served.
+func servedRequests(ctx context.Context, t *suite.T, c *client.Conversation) []suite.Request {
+	requests := []suite.Request{{Method: spec.MethodDiscover}}
+	for _, method := range t.DeclaredLists() {
+		requests = append(requests, suite.Request{Method: method})
+	}
+	for _, method := range []string{spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall} {
+		if r := t.Ordinary(method); r.Method == method {
+			requests = append(requests, r)
+		}
+	}
+	requests = append(requests, first(completions(t))...)
+	return slices.DeleteFunc(requests, func(r suite.Request) bool {
+		return !c.Do(ctx, r.Method, r.Params, client.Within(callTime), client.OneRound).Succeeded()
+	})
+}
+
+// sendWithMeta sends a request with this _meta.
+func sendWithMeta(ctx context.Context, c *client.Conversation, r suite.Request, meta map[string]any) *client.Reply {
+	params := maps.Clone(r.Params)
+	if params == nil {
+		params = map[string]any{}
+	}
+	params["_meta"] = meta
+	id := c.NewID()
+	return c.DoRaw(ctx, id, wire.NewRequest(id, r.Method, params), client.Within(callTime))
+}
+
+// completions returns a completion request for each argument of a prompt.
+func completions(t *suite.T) []suite.Request {
+	var out []suite.Request
+	if !t.Inventory.Declares("completions") {
+		return nil
+	}
+	for _, p := range t.Inventory.PromptEntries {
+		for _, a := range p.Arguments {
+			out = append(out, suite.Request{Method: spec.MethodComplete, Params: map[string]any{
+				"ref":      map[string]any{"type": "ref/prompt", "name": p.Name},
+				"argument": map[string]any{"name": a.Name, "value": ""},
+			}})
+		}
+	}
+	return out
+}
+
+// eachMethodCase sends one request of each kind with metadata for which the server must refuse it.
+// Rules judge the responses.
+func eachMethodCase() suite.Case {
+	return suite.Case{
+		ID:    "stateless.each-method",
+		Title: "Sends one request of each kind without clientCapabilities, and of an unknown version",
+		Provokes: []string{
+			"stateless.meta-client-capabilities-required", "stateless.meta-missing-http-400",
+			"versioning.unsupported-version-error", "versioning.unsupported-version-http-400",
+		},
+		SharesConversation: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			c := t.Conversation(ctx)
+			for _, r := range servedRequests(ctx, t, c) {
+				sendWithMeta(ctx, c, r, suite.WithoutMeta(c, spec.MetaClientCapabilities))
+				sendWithMeta(ctx, c, r, suite.WithMeta(c, spec.MetaVersion, ancient))
+			}
+		},
+	}
+}

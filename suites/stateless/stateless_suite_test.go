@@ -1,0 +1,17 @@
+package stateless_test
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/suites/stateless"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+func TestSuite(t *testing.T) {
+	suitetest.Declare(stateless.Cases())
+	ginkgo.RunSpecs(t, "stateless")
+}

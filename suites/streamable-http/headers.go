@@ -1,0 +1,149 @@
+package streamablehttp
+
+import (
+	"context"
+	"strings"
+	"unicode"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// Since 2026-07-28 headers repeat parts of the body of each POST. The cases change one
+// header at a time, and the rules on headers judge the responses, by what the same request
+// with the right headers got.
+const (
+	methodHeader = "Mcp-Method"
+	nameHeader   = "Mcp-Name"
+	paramHeader  = "Mcp-Param-"
+)
+
+// headerCase sends requests whose headers lack something, say something else than the
+// body, or the same in another form.
+func headerCase() suite.Case {
+	return suite.Case{
+		ID:    "streamable-http.headers",
+		Title: "Sends requests without each standard header, with other values, and with the right values in other forms",
+		Provokes: []string{
+			"streamable-http.version-header-match", "streamable-http.mcp-method-required", "streamable-http.mcp-method-match",
+			"streamable-http.header-mismatch-error", "streamable-http.header-names-case-insensitive", "streamable-http.header-whitespace",
+			"streamable-http.single-endpoint-post", "base.error-code-defined-meaning",
+		},
+		Revisions:          stateless,
+		SharesConversation: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Conversation(ctx))
+			method := spec.MethodDiscover
+			if lists := t.DeclaredLists(); len(lists) > 0 {
+				method = lists[0]
+			}
+			post := poster(ctx, w, suite.Request{Method: method})
+			if !suite.IsServed(post()) {
+				t.GiveUp("the request is not served with the right headers, either")
+			}
+			other := spec.MethodToolsCall
+			for _, h := range []suite.Header{
+				suite.WithHeader(versionName, string(spec.V20251125)),
+				suite.WithHeader(versionName, "1900-01-01"),
+				suite.WithHeader(methodHeader),
+				suite.WithHeader(methodHeader, other),
+				suite.WithHeader(methodHeader, capitalized(method)),
+				suite.RenameHeaders(strings.ToLower),
+				suite.RenameHeaders(strings.ToUpper),
+				suite.WithHeader(methodHeader, "  "+method+" \t"),
+			} {
+				post(h)
+			}
+			older := suite.Request{Method: method, Params: map[string]any{"_meta": map[string]any{spec.MetaVersion: string(spec.V20251125)}}}
+			poster(ctx, w, older)(suite.WithHeader(versionName, string(spec.V20260728)))
+			post()
+		},
+	}
+}
+
+var stateless = []spec.Revision{spec.V20260728}
+
+// poster returns a function that posts a request with changed headers.
+func poster(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.Header) *exchange {
+	return func(h ...suite.Header) *exchange {
+		return w.RoundTrip(ctx, suite.WebRequest{Body: w.C.Request(w.C.NewID(), r.Method, r.Params), Headers: h})
+	}
+}
+
+// capitalized returns a name with every word in upper case at its beginning.
+func capitalized(name string) string {
+	before := '/'
+	return strings.Map(func(r rune) rune {
+		if before == '/' {
+			r, before = unicode.ToUpper(r), r
+			return r
+		}
+		before = r
+		return r
+	}, name)
+}
+
+// nameCase calls a tool, gets a prompt and reads a resource, each with other names in the
+// header than in the body, and with the right one in Base64.
+func nameCase() suite.Case {
+	return suite.Case{
+		ID:    "streamable-http.name-header",
+		Title: "Calls a tool, gets a prompt and reads a resource without Mcp-Name, with another one, and with the right one in Base64",
+		Provokes: []string{
+			"streamable-http.mcp-name-required", "streamable-http.mcp-name-match", "streamable-http.mcp-name-base64",
+			"streamable-http.base64-marker-case", "streamable-http.header-invalid-chars",
+		},
+		Revisions:          stateless,
+		SharesConversation: true,
+		Run: func(ctx context.Context, t *suite.T) {
+			w := t.Web(t.Conversation(ctx))
+			found := false
+			for method, member := range map[string]string{spec.MethodResourcesRead: "uri", spec.MethodPromptsGet: "name", spec.MethodToolsCall: "name"} {
+				r := t.Ordinary(method)
+				name, _ := r.Params[member].(string)
+				if r.Method != method || name == "" {
+					continue
+				}
+				found = true
+				post := poster(ctx, w, r)
+				if !suite.IsServed(post()) {
+					continue
+				}
+				for _, value := range [][]string{
+					{},
+					{"mcp-conform-other-name"},
+					{swapCase(name)},
+					{headers.EncodeBase64(name)},
+					{headers.EncodeBase64("mcp-conform-other-name")},
+					{strings.Replace(headers.EncodeBase64(name), "base64", "BASE64", 1)},
+					{"=?base64?%%%?="},
+					{"mcp-conform-größe"},
+				} {
+					post(suite.WithHeader(nameHeader, value...))
+				}
+			}
+			if t.Inventory.Declares("resources") { // the client encodes such a URI by itself
+				poster(ctx, w, suite.Request{Method: spec.MethodResourcesRead, Params: map[string]any{"uri": "file:///mcp-conform/größe"}})()
+			}
+			if !found {
+				t.GiveUp("no tool may be called, and no prompt and no resource is listed")
+			}
+		},
+	}
+}
+
+// swapCase returns a name with the case of its letters changed; if it has none, another
+// name.
+func swapCase(name string) string {
+	swapped := strings.Map(func(r rune) rune {
+		if unicode.IsUpper(r) {
+			return unicode.ToLower(r)
+		}
+		return unicode.ToUpper(r)
+	}, name)
+	if swapped == name || strings.ContainsFunc(swapped, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "mcp-conform-other-name"
+	}
+	return swapped
+}

@@ -1,0 +1,82 @@
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// leastExit is how long any server may take to exit.
+const leastExit = 3 * time.Second
+
+// terminate sends SIGTERM to the server. Only a process that exits with 0 shows that the
+// server ended the subscription by itself: a signal that it does not handle ends it
+// as a broken transport does. The end of stdin is no such case, as then it is the client
+// that ends everything.
+func terminate(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})
+	if err != nil {
+		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+	}
+	if _, err := s.AwaitAcknowledgement(ctx); err != nil {
+		t.GiveUp("the subscription was not acknowledged")
+	}
+	if !c.Signal("TERM") {
+		t.GiveUp("the server can't be sent SIGTERM")
+	}
+	if !suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
+		t.GiveUp("the server does not exit on SIGTERM")
+	}
+	end := lookAtEnd(c, s)
+	d := verdict.Deviation{Seen: "the process exited with 0 without it", At: transcript.Positions(s.Sent, end.exit)}
+	switch {
+	case end.responded:
+		t.Kept(gracefulResponse)
+	case end.exit == nil || end.exit.ExitCode != 0:
+		t.NotObserved(gracefulResponse, "the process was ended by the signal, or failed")
+	default:
+		d.Requirement = gracefulResponse
+		d.Summary, d.Permitted = "The server exits without a response to subscriptions/listen.", "a result before the end"
+		t.Deviates(c, d)
+	}
+	switch {
+	case end.responded, end.announced:
+		t.Kept(endAnnounced)
+	case end.exit == nil || end.exit.ExitCode != 0:
+		t.NotObserved(endAnnounced, "the process was ended by the signal, or failed")
+	default:
+		d.Requirement = endAnnounced
+		d.Summary, d.Permitted = "The server ends a subscription without saying so.", spec.MethodCancelled+" with its id, or a result"
+		t.Deviates(c, d)
+	}
+}
+
+// end is how a subscription ended with the server.
+type end struct {
+	responded bool // by a result of subscriptions/listen
+	announced bool // by a cancellation
+	exit      *transcript.Event
+}
+
+func lookAtEnd(c *client.Conversation, s *client.Subscription) end {
+	var out end
+	for _, e := range c.Record.From(s.Sent.Seq) {
+		switch e.Kind {
+		case transcript.Exited:
+			out.exit = e
+		case transcript.Received:
+			out.responded = out.responded || suite.HasMessage(e, suite.MatchResponse(s.ID))
+			out.announced = out.announced || suite.HasMessage(e, func(m *wire.Message) bool {
+				return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(s.ID)
+			})
+		}
+	}
+	return out
+}

@@ -1,0 +1,300 @@
+// Package subscriptions subscribes to changes, makes them happen, and ends
+// subscriptions in every way. Most of what the server sends is judged by rules.
+package subscriptions
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	cancelled        = "subscriptions.client-cancel-http"
+	gracefulResponse = "subscriptions.graceful-close-response"
+	endAnnounced     = "cancellation.server-ends-subscription"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:           "subscriptions.changes",
+			Title:        "Subscribes to all changes and to some, makes them happen, cancels a subscription, and makes them happen again",
+			Requirements: []string{cancelled},
+			Provokes: []string{
+				"subscriptions.", "resources.listen.", "resources.updated.", "resources.subscribe.update-may-name-sub-resource",
+				"tools.list-changed.", "prompts.list-changed.", "resources.list-changed.",
+				"cancellation.server-only-subscriptions", "cancellation.no-messages-after-cancel.stdio",
+				"stateless.message-patterns-supported", "stateless.server-capabilities-respected",
+			},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       subscribeToChanges,
+		},
+		{
+			ID:        "subscriptions.without",
+			Title:     "Makes changes happen without a subscription",
+			Provokes:  []string{"subscriptions.change-notifications-only-on-listen"},
+			Needs:     []string{"tools"},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       changeWithout,
+		},
+		{
+			ID:        "subscriptions.refused",
+			Title:     "Subscribes without a filter, with filters that are no objects, and with deficient metadata",
+			Provokes:  []string{"subscriptions.filter-required", "subscriptions.error-response"},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       subscribeWrongly,
+		},
+		{
+			ID:        "subscriptions.idle",
+			Title:     "Subscribes and sends nothing for a second",
+			Provokes:  []string{"subscriptions.stays-open", "subscriptions.http-sse"},
+			Revisions: []spec.Revision{spec.V20260728},
+			Waits:     true,
+			Run:       stayIdle,
+		},
+		{
+			ID:           "subscriptions.shutdown",
+			Title:        "Terminates the server while a subscription is open",
+			Requirements: []string{gracefulResponse, endAnnounced},
+			Provokes:     []string{"subscriptions.graceful-close-id", "cancellation.server-only-subscriptions"},
+			Revisions:    []spec.Revision{spec.V20260728},
+			Waits:        true,
+			Run:          terminate,
+		},
+	}
+}
+
+// everything is a filter that requests every type of notification, and updates of the
+// resources.
+func everything(uris []string) map[string]any {
+	filter := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	if len(uris) > 0 {
+		filter["resourceSubscriptions"] = uris
+	}
+	return filter
+}
+
+// A change is a call that is known to change something, and how that is read.
+type change struct {
+	call         func(n int) inventory.Known // each number makes another change
+	notification string
+	read         func(ctx context.Context, c *client.Conversation)
+}
+
+// changes returns a call for each change that is known.
+func changes(t *suite.T) []change {
+	var out []change
+	for _, list := range []struct {
+		role                         inventory.Role
+		method, member, notification string
+	}{
+		{inventory.ChangesTools, spec.MethodToolsList, "tools", spec.MethodToolsChanged},
+		{inventory.ChangesPrompts, spec.MethodPromptsList, "prompts", spec.MethodPromptsChanged},
+		{inventory.ChangesResources, spec.MethodResourcesList, "resources", spec.MethodResourcesChanged},
+	} {
+		if t.Inventory.Has(list.role) {
+			out = append(out, change{
+				call:         func(n int) inventory.Known { return t.Inventory.Numbered(list.role, n) },
+				notification: list.notification,
+				read: func(ctx context.Context, c *client.Conversation) {
+					inventory.Walk(ctx, c, list.method, list.member, maxPages)
+				},
+			})
+		}
+	}
+	if _, uri, ok := t.Inventory.Changing(); ok {
+		out = append(out, change{
+			call:         func(n int) inventory.Known { k, _, _ := t.Inventory.ChangingTo(n); return k },
+			notification: spec.MethodResourcesUpdated,
+			read: func(ctx context.Context, c *client.Conversation) {
+				c.Do(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri}, client.Within(0))
+			},
+		})
+	}
+	return out
+}
+
+// Limits for real servers.
+const (
+	maxPages = 20
+	maxURIs  = 3
+)
+
+// make makes the change for the nth time and gives the server the time to say so. It
+// reads what changes before and after.
+func (ch change) make(ctx context.Context, t *suite.T, c *client.Conversation, n int) (ok bool) {
+	ch.read(ctx, c)
+	from := c.Record.Len()
+	if !c.Do(ctx, spec.MethodToolsCall, ch.call(n).Params(), client.Within(0)).Answered() {
+		return false
+	}
+	ch.read(ctx, c)
+	t.AwaitNotification(ctx, c, from, ch.notification)
+	return ctx.Err() == nil && c.Alive()
+}
+
+// watchedURIs returns the resource that a call changes, if one is known, and others that
+// are listed.
+func watchedURIs(t *suite.T) (changing, others []string) {
+	_, uri, ok := t.Inventory.Changing()
+	if ok {
+		changing = []string{uri}
+	}
+	for _, other := range t.Inventory.Resources {
+		if other != uri && len(others) < maxURIs {
+			others = append(others, other)
+		}
+	}
+	return changing, others
+}
+
+// subscribeToChanges has subscriptions side by side: one to everything, one whose id is a
+// string, one to some things, and one to nothing.
+func subscribeToChanges(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	changing, others := watchedURIs(t)
+	first, err := c.Subscribe(ctx, everything(append(changing, others...)))
+	if err != nil {
+		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+	}
+	if _, err := first.AwaitAcknowledgement(ctx); err != nil {
+		return // rules judge it
+	}
+	text := wire.StringID(first.ID.Raw()) // the id of the first one, but for its type
+	some := map[string]any{"toolsListChanged": true}
+	if len(others) > 0 {
+		some["resourceSubscriptions"] = others
+	}
+	none := map[string]any{"toolsListChanged": false, "promptsListChanged": false, "resourcesListChanged": false, "resourceSubscriptions": []any{}}
+	second := listen(ctx, c, text, everything(changing))
+	for _, filter := range []map[string]any{some, none, {}} {
+		listen(ctx, c, c.NewID(), filter)
+	}
+	all := changes(t)
+	for _, ch := range all {
+		for n := range 2 { // what a call adds the next one may remove
+			if !ch.make(ctx, t, c, n+1) {
+				return
+			}
+		}
+	}
+	if second == nil || second.Cancel(ctx) != nil {
+		return
+	}
+	t.Fence(ctx, c)
+	t.Fence(ctx, c) // what was on its way has come
+	if len(all) > 0 && !all[0].make(ctx, t, c, 3) {
+		return
+	}
+	t.Quiet(ctx, c)
+	judgeCancelled(ctx, t, c, text)
+}
+
+// listen subscribes and returns the subscription, nil if it is not acknowledged.
+func listen(ctx context.Context, c *client.Conversation, id wire.ID, filter map[string]any) *client.Subscription {
+	s, err := c.SubscribeAs(ctx, id, map[string]any{"notifications": filter})
+	if err != nil {
+		return nil
+	}
+	if _, err := s.AwaitAcknowledgement(ctx); err != nil {
+		return nil
+	}
+	return s
+}
+
+// judgeCancelled subscribes once more with the id of a subscription whose stream was
+// closed. A client that never got a response should not use its id again, so that a
+// refusal is at most a warning.
+func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id wire.ID) {
+	if t.Transport != spec.StreamableHTTP {
+		return
+	}
+	if listen(ctx, c, c.NewID(), map[string]any{"toolsListChanged": true}) == nil {
+		t.NotObserved(cancelled, "the server does not acknowledge another subscription either")
+		return
+	}
+	from := c.Record.Len()
+	if listen(ctx, c, id, map[string]any{"toolsListChanged": true}) != nil {
+		t.Kept(cancelled)
+		return
+	}
+	d := verdict.Deviation{
+		Requirement: cancelled,
+		Summary:     "The server keeps a subscription whose stream was closed.",
+		Permitted:   "another subscription with the same id",
+		Seen:        "no acknowledgement, though one with another id gets it",
+		Weight:      verdict.AtMostWarning,
+	}
+	if sent := c.RequestSent(from, id); sent != nil {
+		d.At = []int{sent.Seq}
+	}
+	t.Deviates(c, d)
+}
+
+// idleTime is a little more than the time in which an end comes too soon.
+const idleTime = 1100 * time.Millisecond
+
+// stayIdle sends nothing after subscriptions/listen, so that no request can be the cause
+// of an end. Requests show only afterwards that the server has the subscription still.
+func stayIdle(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	from := c.Record.Len()
+	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})
+	if err != nil {
+		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+	}
+	if c.AwaitResponse(ctx, from, s.ID, client.Within(idleTime)).Answered() {
+		return
+	}
+	t.Fence(ctx, c)
+	t.Fence(ctx, c)
+}
+
+func changeWithout(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources, inventory.ChangesResource)
+	c := t.Conversation(ctx)
+	for _, ch := range changes(t) {
+		for n := range 2 {
+			if !c.Do(ctx, spec.MethodToolsCall, ch.call(n+1).Params(), client.Within(0)).Answered() {
+				return
+			}
+		}
+	}
+	t.Quiet(ctx, c)
+}
+
+// subscribeWrongly sends requests that the server has to refuse, and cancels each that it
+// did not.
+func subscribeWrongly(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	filter := everything(nil)
+	for _, params := range []map[string]any{
+		{"_meta": c.Metadata()},
+		{"_meta": c.Metadata(), "notifications": nil},
+		{"_meta": c.Metadata(), "notifications": []any{"toolsListChanged"}},
+		{"_meta": c.Metadata(), "notifications": "toolsListChanged"},
+		{"_meta": suite.WithoutMeta(c, spec.MetaClientCapabilities), "notifications": filter},
+		{"_meta": suite.WithMeta(c, spec.MetaClientCapabilities, nil), "notifications": filter},
+		{"_meta": suite.WithMeta(c, spec.MetaClientCapabilities, []any{}), "notifications": filter},
+		{"_meta": suite.WithMeta(c, spec.MetaVersion, "1900-01-01"), "notifications": filter},
+	} {
+		id := c.NewID()
+		s, err := c.SubscribeRaw(ctx, id, wire.NewRequest(id, spec.MethodListen, params))
+		if err != nil || !c.Alive() {
+			return
+		}
+		if _, err := s.AwaitAcknowledgement(ctx); err == nil {
+			_ = s.Cancel(ctx)
+		}
+	}
+}

@@ -1,0 +1,15 @@
+package subscriptions_test
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/suites/subscriptions"
+)
+
+func TestSuite(t *testing.T) {
+	suitetest.Declare(subscriptions.Cases())
+	ginkgo.RunSpecs(t, "subscriptions")
+}

@@ -1,0 +1,101 @@
+package versioning
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	perRequest    = "versioning.per-request"
+	dualEraModern = "versioning.dual-era-modern-request"
+)
+
+// statelessCases returns the cases of the stateless era.
+func statelessCases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:           "versioning.per-request-versions",
+			Title:        "Sends requests of the revision, of versions that do not exist, and of handshake revisions in turn",
+			Requirements: []string{perRequest, dualEraModern},
+			Provokes: []string{
+				"versioning.unsupported-version-error", "versioning.unsupported-version-supported-list", "versioning.supported-list-consistent",
+				"versioning.unsupported-version-http-400", "versioning.known-legacy-version-in-meta",
+			},
+			SharesConversation: true,
+			Run:                alternateVersions,
+		},
+	}
+}
+
+// alternateVersions alternates requests with different versions: each response depends only on
+// the version of its request.
+func alternateVersions(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	of := func(method, version string) *client.Reply {
+		return c.Do(ctx, method, map[string]any{"_meta": map[string]any{spec.MetaVersion: version}})
+	}
+	methods := append([]string{spec.MethodDiscover}, t.DeclaredLists()...)
+	for _, method := range methods[:min(len(methods), 2)] {
+		supported := []*client.Reply{c.Do(ctx, method, nil)}
+		unknown := []*client.Reply{of(method, ancient)}
+		supported = append(supported, c.Do(ctx, method, nil))
+		unknown = append(unknown, of(method, ancient))
+		supported = append(supported, c.Do(ctx, method, nil))
+		judgeTurns(t, c, supported, unknown)
+		if t.SpeaksHandshake() && supported[0].Succeeded() {
+			judgeModern(t, c, supported[0])
+		}
+	}
+	of(spec.MethodDiscover, "not-a-version")
+	for _, r := range spec.HandshakeRevisions() {
+		of(spec.MethodDiscover, string(r))
+	}
+}
+
+// judgeTurns compares the responses to equal requests.
+func judgeTurns(t *suite.T, c *client.Conversation, supported, unknown []*client.Reply) {
+	for _, r := range slices.Concat(supported, unknown) {
+		if !r.Answered() || r.Busy() {
+			t.NotObserved(perRequest, "a request was not answered")
+			return
+		}
+	}
+	if !supported[0].Succeeded() || unknown[0].Succeeded() {
+		t.NotObserved(perRequest, "the server does not tell the two versions apart")
+		return
+	}
+	d := verdict.Deviation{Requirement: perRequest, Permitted: "for each request the response that its own version demands"}
+	for i, r := range supported {
+		if !r.Succeeded() {
+			d.Summary, d.Seen = "The server refuses its version after a request of another one.", suite.Describe(r)
+			d.At = slices.Concat(supported[i-1].Positions(), unknown[i-1].Positions(), r.Positions())
+			t.Deviates(c, d)
+			return
+		}
+	}
+	if r := unknown[1]; r.Succeeded() {
+		d.Summary, d.Seen = "The server serves an unknown version that it refused before.", suite.Describe(r)
+		d.At = slices.Concat(unknown[0].Positions(), r.Positions())
+		t.Deviates(c, d)
+		return
+	}
+	t.Kept(perRequest)
+}
+
+// judgeModern judges a result of a server that also supports handshake revisions.
+func judgeModern(t *suite.T, c *client.Conversation, r *client.Reply) {
+	if wire.At(r.Message.Result(), "/resultType") != nil || wire.At(r.Message.Result(), "/ttlMs") != nil {
+		t.Kept(dualEraModern)
+		return
+	}
+	t.Deviates(c, verdict.Deviation{
+		Requirement: dualEraModern, Summary: "The server answers a stateless request as a handshake revision has it.",
+		Permitted: "a result with resultType, as the version in _meta has it", Seen: suite.Describe(r), At: r.Positions(),
+	})
+}
