@@ -1,6 +1,7 @@
 package started
 
 import (
+	"errors"
 	"os"
 	"slices"
 
@@ -45,8 +46,16 @@ func exited(f *os.File) bool {
 	if err != nil {
 		return false
 	}
-	return conn.Read(func(fd uintptr) bool {
+	return conn.Read(hasExited) == nil
+}
+
+// hasExited reports whether the process of a pidfd has exited.
+func hasExited(fd uintptr) bool {
+	for {
 		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor fits
+		if errors.Is(err, unix.EINTR) { // a signal is pending, such as one by which the runtime preempts a goroutine
+			continue
+		}
 		return err != nil || n > 0
-	}) == nil
+	}
 }
