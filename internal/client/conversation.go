@@ -63,7 +63,7 @@ type Conversation struct {
 	replies sync.Mutex // held while a response to the server is written
 
 	mu      sync.Mutex
-	nextID  int64
+	lastID  *atomic.Int64 // shared by conversations that continue each other
 	slowest time.Duration // of the answers so far, see Grace
 	// sentIDs are the keys of the ids sent before position sentUpTo; see HasSent.
 	sentIDs     map[string]bool
@@ -95,11 +95,31 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	if err != nil {
 		return nil, err
 	}
-	c.link, c.releaseSlot, c.nextID = link, c.opts.Idle, max(c.opts.FirstID, 1)-1
+	c.link, c.releaseSlot, c.lastID = link, c.opts.Idle, &atomic.Int64{}
+	c.lastID.Store(max(c.opts.FirstID, 1) - 1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.hearing, c.endHearing = context.WithCancelCause(c.ctx)
 	go c.answerRequests()
 	return c, nil
+}
+
+// Continue returns a conversation with other options that continues c: with the same
+// server, in the same record, with further ids. It serves the stateless era, where each
+// request carries what the client declares (2026-07-28, basic/index#meta). Closing c
+// ends both.
+func (c *Conversation) Continue(opts Options) *Conversation {
+	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{})}
+	next.releaseSlot = next.opts.Idle
+	next.started.Store(c.HasStarted())
+	next.hasSpoken.Store(c.hasSpoken.Load())
+	next.quietUpTo.Store(c.quietUpTo.Load())
+	c.mu.Lock()
+	next.lastID, next.slowest, next.server = c.lastID, c.slowest, c.server
+	c.mu.Unlock()
+	next.ctx, next.cancel = context.WithCancelCause(c.ctx)
+	next.hearing, next.endHearing = context.WithCancelCause(next.ctx)
+	go next.answerRequests()
+	return next
 }
 
 // Options returns the options of the conversation, defaults filled in.
@@ -185,10 +205,7 @@ func (c *Conversation) reply(m *wire.Message) {
 
 // NewID returns an integer id that this conversation has not used yet.
 func (c *Conversation) NewID() wire.ID {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.nextID++
-	return wire.IntID(c.nextID)
+	return wire.IntID(c.lastID.Add(1))
 }
 
 // Send writes frames, all in one write where the transport has such a thing.

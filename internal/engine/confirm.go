@@ -102,7 +102,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
 	}
-	u := &unit{revision: attempts[0].revision, sharesConversation: true, takesInventory: true}
+	u := &unit{revision: attempts[0].revision, sharesConversation: true, takesInventory: true, reusesServers: attempts[0].candidates[0].unit.reusesServers}
 	var candidates []*candidate
 	for _, a := range attempts {
 		if a.during != nil {
@@ -219,16 +219,16 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 	}
 }
 
-// unit returns what a retry runs: the case alone, after taking the inventory,
-// because rules compare later messages with the lists; or, in the last retry of
-// a case that shared a conversation, all cases that shared it.
+// unit returns what a retry runs: the case alone, after taking the inventory if it shared
+// a conversation, because rules compare later messages with the lists; or, in the last
+// retry of a case that shared a conversation or servers, all cases that shared them.
 func (a *attempt) unit(last bool) *unit {
 	origin := a.candidates[0].unit
 	switch {
-	case !origin.sharesConversation:
+	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return &unit{revision: a.revision, cases: origin.cases, sharesConversation: true, takesInventory: true}
+		return &unit{revision: a.revision, cases: origin.cases, sharesConversation: true, takesInventory: true, reusesServers: origin.reusesServers}
 	default:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, sharesConversation: true, takesInventory: true}
 	}

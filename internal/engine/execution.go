@@ -38,6 +38,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
 		shared := &unit{revision: rev, sharesConversation: true}
+		reusing := &reusing{}
 		ruled := false
 		wanted := map[int]bool{}
 		for _, p := range pairs {
@@ -59,10 +60,17 @@ func newExecution(ctx context.Context, o *offer) *execution {
 				shared.cases = append(shared.cases, c)
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
+			case r.reusesServers(rev) && !c.OwnServer:
+				reusing.add(c)
 			case c.Waits:
 				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
 			default:
 				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
+			}
+		}
+		if r.reusesServers(rev) {
+			if u := reusing.divide(shared); u != nil {
+				waiting = append(waiting, u)
 			}
 		}
 		if ruled || len(shared.cases) > 0 {
@@ -182,7 +190,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 // isBusy reports whether the run counts as busy until the unit is done. Waiting
 // cases do not count, nor do exclusive ones, which start after the idle time.
 func (u *unit) isBusy() bool {
-	return !u.exclusive && !slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return c.Waits && !c.SharesConversation })
+	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.Waits || c.SharesConversation }))
 }
 
 // unused returns the probe's conversations that no unit continues.

@@ -32,6 +32,7 @@ type opener struct {
 	during    *suite.Case  // the case that runs in the shared conversation; nil before the first
 	retrying  []*candidate // the candidates to reproduce; see whenReproduced
 	isRenewed bool         // the shared conversation was dropped and has to be replaced
+	reusable  *reusable    // servers for further cases; nil if each case has servers of its own
 	clock     *caseClock   // of the case that runs; nil for none
 
 	undialed atomic.Bool // a server could not be started or reached
@@ -50,7 +51,48 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 	return conv, err
 }
 
-func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversation, error) {
+// Continue implements suite.Opener. Only cases that do not share the conversation of the
+// unit reuse servers, and the unit collects those that earlier cases left.
+func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
+	co = o.options(co)
+	if o.reusable == nil || o.during == nil || o.during.SharesConversation || co.Revision != o.revision {
+		return nil
+	}
+	for len(o.reusable.left) > 0 {
+		last := len(o.reusable.left) - 1
+		conv := o.reusable.left[last].Continue(co)
+		o.reusable.left = o.reusable.left[:last]
+		if conv.Fence(ctx) == nil {
+			o.reusable.taken = append(o.reusable.taken, conv)
+			conv.Record.BeginCase(o.during.ID)
+			return conv
+		}
+	}
+	return nil
+}
+
+// reusable holds the conversations of a unit with servers that serve further cases.
+type reusable struct {
+	left  []*client.Conversation // by cases that have ended
+	taken []*client.Conversation // those of the case that runs, or of the unit itself
+}
+
+// collect moves what the last case leaves to what the next can take: servers that run, and
+// whose first request was an ordinary one.
+func (r *reusable) collect() {
+	for _, conv := range r.taken {
+		if conv.Alive() && conv.Server().ProtocolVersion != "" {
+			r.left = append(r.left, conv)
+		}
+	}
+	r.taken = nil
+}
+
+// options adds to the options of a case what the run says about all conversations.
+func (o *opener) options(co client.Options) client.Options {
+	if co.Revision == "" {
+		co.Revision = o.revision
+	}
 	base := o.r.o.clientOptions(co.Revision)
 	if co.Timeout == 0 {
 		co.Timeout = base.Timeout
@@ -68,6 +110,11 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 	}
 	co.SkipQuiet = o.whenReproduced()
 	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
+	return co
+}
+
+func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversation, error) {
+	co = o.options(co)
 	resume := o.clock.pause()
 	conv, err := o.r.dialBy(ctx, o.dialer, co)
 	resume()
@@ -75,11 +122,15 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 		o.undialed.Store(true)
 		return nil, fmt.Errorf("the server could not be started: %w", err)
 	}
-	o.addConversation(conv)
+	o.keep(conv)
 	return conv, nil
 }
 
-func (o *opener) addConversation(conv *client.Conversation) {
+// keep adds a conversation to those of the unit.
+func (o *opener) keep(conv *client.Conversation) {
+	if o.reusable != nil {
+		o.reusable.taken = append(o.reusable.taken, conv)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.convs = append(o.convs, conv)
@@ -123,6 +174,9 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 // belongs to.
 func (o *opener) beginCase(c *suite.Case) {
 	o.during = c
+	if o.reusable != nil {
+		o.reusable.collect()
+	}
 	o.markCase()
 }
 

@@ -20,6 +20,7 @@ type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
 	sharesConversation bool                // starts with the shared conversation, even without cases
+	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
 	ownProcess         bool                // runs on a process of its own, see execution.repeat
@@ -67,11 +68,14 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	dialer, stop := u.dialer(r)
 	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying}
+	if u.reusesServers {
+		o.reusable = &reusable{}
+	}
 	if u.repeats == 0 && !u.ownProcess {
 		r.ends.begin(u, o)
 	}
 	if shared != nil && shared.conv != nil {
-		o.addConversation(shared.conv)
+		o.keep(shared.conv)
 		shared.conv.SetIdle(pass.idle)
 	}
 	if u.sharesConversation {

@@ -47,6 +47,9 @@ type Case struct {
 	// Waits reports whether the case waits for a second, or for seconds on a
 	// server that deviates, so that it is started first.
 	Waits bool
+	// EndsServer reports whether the case ends the servers that it uses, so that in
+	// the stateless era it runs after the cases that go on with each other's.
+	EndsServer bool
 	// Races are the orders of messages that the case plays, each with its
 	// permitted outcomes.
 	Races []Race

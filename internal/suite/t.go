@@ -18,6 +18,10 @@ type Opener interface {
 	// Open starts a fresh server, and returns a conversation in which nothing
 	// was sent yet.
 	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
+	// Continue returns a conversation with a server that earlier cases have used,
+	// or nil if there is none. In the stateless era a request does not depend on
+	// those before it, so that such a server is as good as a fresh one.
+	Continue(ctx context.Context, o client.Options) *client.Conversation
 	// Shared returns the conversation that cases share.
 	Shared(ctx context.Context) (*client.Conversation, error)
 }
@@ -160,8 +164,18 @@ func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages
 	}
 }
 
-// Start returns a conversation with a fresh server after its handshake.
+// Start returns a conversation with a fresh server after its handshake; in the
+// stateless era the first one of a case may be with a server that other cases have
+// used.
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
+	if c := t.Opener.Continue(ctx, o); c != nil {
+		return c
+	}
+	return t.StartFresh(ctx, o)
+}
+
+// StartFresh is Start for a case that needs a server which no other case has used.
+func (t *T) StartFresh(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)
 	if err := c.Handshake(ctx); err != nil {
 		panic(Stop{Outcome: verdict.Blocked, Reason: err.Error()})

@@ -49,9 +49,10 @@ func Cases() []suite.Case {
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.completed-ignored", "cancellation.unknown-ignored", "base.response-once", "base.notification-no-response",
 			},
-			Waits: true,
-			Races: append(describeRaces(quickRaces()), closing),
-			Run:   runQuickRaces,
+			Waits:      true,
+			EndsServer: true,
+			Races:      append(describeRaces(quickRaces()), closing),
+			Run:        runQuickRaces,
 		},
 		{
 			ID:           "cancellation.initialize",

@@ -235,7 +235,7 @@ func without(m map[string]any, name string) map[string]any {
 // declareLess uses a client that has never declared anything, so that nothing can be
 // taken from an earlier request.
 func declareLess(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
+	c := t.StartFresh(ctx, client.Options{Capabilities: map[string]any{}})
 	all := candidates(t)
 	each := func(capabilities map[string]any) {
 		for _, r := range all {

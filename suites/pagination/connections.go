@@ -66,7 +66,7 @@ func entries(ctx context.Context, c *client.Conversation, method, member string)
 // compareConnections calls no tool that exists: over stdio a connection is a process, and
 // what a call changes in it is not seen in another.
 func compareConnections(ctx context.Context, t *suite.T) {
-	a, b := t.Start(ctx, client.Options{}), t.Start(ctx, client.Options{})
+	a, b := t.StartFresh(ctx, client.Options{}), t.StartFresh(ctx, client.Options{})
 	for _, l := range independent {
 		if t.Inventory.Declares(l.capability) {
 			judgeCursor(ctx, t, a, b, l.method)
@@ -134,7 +134,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 			continue
 		}
 		if fresh == nil {
-			fresh = t.Start(ctx, client.Options{})
+			fresh = t.StartFresh(ctx, client.Options{})
 		}
 		elsewhere, _, ok := entries(ctx, fresh, l.method, l.member)
 		if !ok || elsewhere != was {

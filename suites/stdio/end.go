@@ -33,8 +33,9 @@ func closedStdinCase() suite.Case {
 		Title:        "Closes stdin of an idle and of a busy server, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
+		EndsServer:   true,
 		Run: func(ctx context.Context, t *suite.T) {
-			idle := t.Start(ctx, client.Options{Capabilities: nothing})
+			idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails if the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
@@ -196,6 +197,7 @@ func signalCase() suite.Case {
 		Title:        "Sends SIGTERM to one idle server and SIGINT to another, and waits for the exit",
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
+		EndsServer:   true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)

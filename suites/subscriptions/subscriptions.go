@@ -69,6 +69,7 @@ func Cases() []suite.Case {
 			Provokes:     []string{"subscriptions.graceful-close-id", "cancellation.server-only-subscriptions"},
 			Revisions:    []spec.Revision{spec.V20260728},
 			Waits:        true,
+			EndsServer:   true,
 			Run:          terminate,
 		},
 	}
