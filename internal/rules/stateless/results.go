@@ -5,6 +5,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -28,7 +29,10 @@ func resultRules() []rules.Rule {
 			ID:           "rule.server-info",
 			Title:        "each result names the server",
 			Requirements: []string{serverInfo, discoveredInfo},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResult("", judgeServerInfo)}),
+			Start: func() rules.Fold {
+				u := &unnamed{}
+				return rules.Fold{OnMessage: rules.OnResult("", u.judge), AtEnd: u.report}
+			},
 		},
 	}
 }
@@ -91,8 +95,12 @@ func hasExtensions(capabilities jsontext.Value) bool {
 	return len(names) > 0
 }
 
-// judgeServerInfo skips malformed values, which the message shape rule reports.
-func judgeServerInfo(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// unnamed holds the first results that do not name the server: of server/discover, and of
+// other methods. It is one mistake if both do not.
+type unnamed struct{ discovery, other *verdict.Deviation }
+
+// judge skips malformed values, which the message shape rule reports.
+func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
@@ -109,9 +117,12 @@ func judgeServerInfo(s *rules.Session, obs *rules.Observation, out *rules.Report
 	case info == nil:
 		d := shows(requirement, obs)
 		d.Summary, d.Permitted = "The server's result does not name the server.", "_meta with "+spec.MetaServerInfo
-		out.Deviates(d)
+		first := &u.other
 		if requirement == discoveredInfo {
-			out.Elsewhere(serverInfo)
+			first = &u.discovery
+		}
+		if *first == nil {
+			*first = &d
 		}
 	case !name || !version:
 		out.Elsewhere(requirement)
@@ -120,5 +131,15 @@ func judgeServerInfo(s *rules.Session, obs *rules.Observation, out *rules.Report
 		if requirement == discoveredInfo {
 			out.CameUp(discoveredInfo)
 		}
+	}
+}
+
+func (u *unnamed) report(_ *rules.Session, out *rules.Reporter) {
+	switch {
+	case u.discovery != nil:
+		out.Deviates(*u.discovery)
+		out.Elsewhere(serverInfo)
+	case u.other != nil:
+		out.Deviates(*u.other)
 	}
 }
