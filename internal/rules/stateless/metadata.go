@@ -28,7 +28,10 @@ func metadataRules() []rules.Rule {
 			ID:           "rule.metadata-required",
 			Title:        "requests without complete metadata are refused with -32602",
 			Requirements: []string{versionRequired, capabilitiesRequired, metaMissing, metaMalformed, metaStatus, discoverMeta},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeIncomplete)}),
+			Start: func() rules.Fold {
+				served := servedIncomplete{}
+				return rules.Fold{OnMessage: rules.OnResponse("", served.judge), AtEnd: served.report}
+			},
 		},
 		{
 			ID:           "rule.client-info-optional",
@@ -82,7 +85,30 @@ func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
 }
 
-func judgeIncomplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// servedIncomplete holds, by requirement, the first result of a request without complete
+// metadata.
+type servedIncomplete map[string]verdict.Deviation
+
+// report says one thing about a server that looks at no metadata: that it serves requests
+// without any implies the rest.
+func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
+	d, servesAll := served[metaMissing]
+	if servesAll {
+		out.Deviates(d)
+	}
+	for _, requirement := range []string{versionRequired, capabilitiesRequired, discoverMeta, metaMalformed} {
+		d, ok := served[requirement]
+		switch {
+		case !ok:
+		case servesAll && requirement != metaMalformed && d.Weight == served[metaMissing].Weight:
+			out.Elsewhere(requirement)
+		default:
+			out.Deviates(d)
+		}
+	}
+}
+
+func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
 	if !isFirst(s, obs) || !req.WellFormed && !req.Metadata.NoObject || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !slices.Contains(methods, req.Message.Method) {
 		return
@@ -101,7 +127,9 @@ func judgeIncomplete(s *rules.Session, obs *rules.Observation, out *rules.Report
 		if older {
 			d.Weight = verdict.AtMostWarning
 		}
-		out.Deviates(d)
+		if _, ok := served[requirement]; !ok {
+			served[requirement] = d
+		}
 	case code == spec.CodeInvalidParams:
 		out.CameUp(requirement)
 		judgeRefusalStatus(obs, out)
