@@ -101,6 +101,9 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 			d.Requirement, d.Summary = patternsSupported, "The server does not know subscriptions/listen."
 		} else {
 			d.Summary, d.Weight = "The server refuses a subscription.", verdict.AtMostWarning
+			if slices.ContainsFunc(followed.Of(s).all, func(other *subscription) bool { return other.ack != nil }) {
+				d.Weight = verdict.OnlyNote // it accepts others, and may limit how many
+			}
 		}
 		out.Deviates(d)
 		return
