@@ -19,7 +19,7 @@ type closing struct {
 }
 
 // closingAt returns the closing of a search that begins now. The timeout is the
-// one for a response: confirming a missing response takes all of it.
+// one for a response.
 func closingAt(length, timeout time.Duration) closing {
 	if length <= 0 {
 		return closing{}
@@ -30,9 +30,11 @@ func closingAt(length, timeout time.Duration) closing {
 }
 
 // Overtime returns how long a search may continue after its time is over, to
-// finish scripts and to shrink and confirm findings.
+// finish scripts and to shrink and confirm findings. Confirming that a server
+// hangs takes up to three timeouts: for the request itself, for a ping, and for
+// the last wait.
 func Overtime(length, timeout time.Duration) time.Duration {
-	return max(length/10, leastClosing) + timeout + leastClosing/2
+	return max(length/10, leastClosing) + 3*timeout + leastClosing/2
 }
 
 // tries returns how often a finding is retried: only once when the search's
