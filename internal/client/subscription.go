@@ -23,6 +23,16 @@ type Subscription struct {
 // ErrRefused says that the server answered subscriptions/listen with an error.
 var ErrRefused = errors.New("the server answered subscriptions/listen with an error")
 
+// FilterForAll returns a filter that requests every type of notification, and updates of
+// the resources.
+func FilterForAll(uris []string) map[string]any {
+	filter := map[string]any{"toolsListChanged": true, "promptsListChanged": true, "resourcesListChanged": true}
+	if len(uris) > 0 {
+		filter["resourceSubscriptions"] = uris
+	}
+	return filter
+}
+
 // Subscribe sends a subscriptions/listen request with the filter and returns without
 // waiting for the acknowledgement.
 func (c *Conversation) Subscribe(ctx context.Context, filter map[string]any) (*Subscription, error) {

@@ -126,14 +126,7 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	}
 	ctx, cancel := context.WithTimeout(ctx, learnTime)
 	defer cancel()
-	if v.Declares("logging") {
-		c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"}, client.Within(learnCall))
-	}
-	if v.Declares("resources.subscribe") {
-		for _, uri := range v.Resources[:min(learnResources, len(v.Resources))] {
-			c.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(learnCall))
-		}
-	}
+	v.requestNotifications(ctx, c)
 	l := &learner{c: c, updates: map[string][]string{}}
 	for _, t := range tools {
 		if ctx.Err() != nil || !l.call(ctx, t) {
@@ -143,6 +136,28 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	l.changesResource(ctx, v)
 	slices.SortStableFunc(l.found, func(a, b Learned) int { return int(b.takes - a.takes) })
 	return l.found
+}
+
+// requestNotifications requests log messages, updates of the first resources and, where
+// the revision has no notifications without a request, list changes. In 2026-07-28 each
+// call requests its log messages itself.
+func (v *Inventory) requestNotifications(ctx context.Context, c *client.Conversation) {
+	var uris []string
+	if v.Declares("resources.subscribe") {
+		uris = v.Resources[:min(learnResources, len(v.Resources))]
+	}
+	if c.Revision().Era() == spec.Stateless {
+		if s, err := c.Subscribe(ctx, client.FilterForAll(uris)); err == nil {
+			_, _ = s.AwaitAcknowledgement(ctx) // without it, the calls show less
+		}
+		return
+	}
+	if v.Declares("logging") {
+		c.Do(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"}, client.Within(learnCall))
+	}
+	for _, uri := range uris {
+		c.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(learnCall))
+	}
 }
 
 // A learner observes what calls do.
@@ -226,7 +241,11 @@ type sight struct {
 func (l *learner) seen(ctx context.Context, t Tool, arguments map[string]any) sight {
 	from := l.c.Record.Len()
 	token := "mcp-conform-learn-" + wire.StringID(t.Name).Raw()
-	r := l.c.Do(ctx, spec.MethodToolsCall, Known{Tool: t.Name, Arguments: arguments}.WithToken(token), client.Within(learnCall))
+	params := Known{Tool: t.Name, Arguments: arguments}.WithToken(token)
+	if l.c.Revision().Era() == spec.Stateless {
+		params["_meta"].(map[string]any)[spec.MetaLogLevel] = "debug"
+	}
+	r := l.c.Do(ctx, spec.MethodToolsCall, params, client.Within(learnCall))
 	s := sight{alive: l.c.Alive() && l.c.Fence(ctx) == nil}
 	if r.Succeeded() && !Fails.ShownBy(r.Message) {
 		s.took = r.Event.At - r.Sent.At

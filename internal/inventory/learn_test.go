@@ -133,3 +133,69 @@ func TestLearnsNothing(t *testing.T) {
 		})
 	}
 }
+
+// statelessServer serves three tools in 2026-07-28: a changes the tools, b logs if the request asks
+// for it, and c updates a resource. It sends changes to the subscription that requests them.
+func statelessServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+	send := func(text string, args ...any) { _, _ = fmt.Fprintf(out, text+"\n", args...) }
+	var listening wire.ID
+	tell := func(method, more string) {
+		send(`{"jsonrpc":"2.0","method":%q,"params":{%s"_meta":{%q:%s}}}`, method, more, spec.MetaSubscriptionID, listening.Raw())
+	}
+	const cached = `,"resultType":"complete","ttlMs":0,"cacheScope":"public"`
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		m := wire.Parse([]byte(lines.Text())).Messages[0]
+		if m.Kind != wire.Request {
+			continue
+		}
+		result := ""
+		switch name, _ := wire.Text(wire.At(m.Params(), "/name")); m.Method {
+		case spec.MethodDiscover:
+			result = `"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true},"logging":{},"resources":{"subscribe":true}}`
+		case spec.MethodToolsList:
+			result = `"tools":[{"name":"a","inputSchema":{"type":"object"}},{"name":"b","inputSchema":{"type":"object"}},{"name":"c","inputSchema":{"type":"object"}}]`
+		case spec.MethodResourcesList:
+			result = `"resources":[{"uri":"a://1","name":"1"}]`
+		case spec.MethodResourcesTemplates:
+			result = `"resourceTemplates":[]`
+		case spec.MethodListen:
+			listening = m.ID
+			filter := wire.At(m.Params(), "/notifications")
+			tell(spec.MethodAcknowledged, `"notifications":`+string(filter)+",")
+			continue
+		case spec.MethodToolsCall:
+			result = `"content":[]`
+			switch {
+			case name == "a":
+				tell(spec.MethodToolsChanged, "")
+			case name == "b" && wire.At(m.Params(), spec.MetaPointer(spec.MetaLogLevel)) != nil:
+				send(`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"x"}}`)
+			case name == "c":
+				tell(spec.MethodResourcesUpdated, `"uri":"a://1",`)
+			}
+		}
+		send(`{"jsonrpc":"2.0","id":%s,"result":{%s%s}}`, m.ID.Raw(), result, cached)
+	}
+	return 0
+}
+
+// TestLearnStateless checks that in 2026-07-28, too, calls show which tools log and which change
+// something, though the server sends neither unless it is requested.
+func TestLearnStateless(t *testing.T) {
+	c, err := client.Open(t.Context(), stdio.InProcess("stateless", statelessServer), client.Options{Revision: spec.V20260728})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if err := c.Handshake(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	v := Take(t.Context(), c, Config{Policy: CallAll})
+	got := map[Role]string{}
+	for _, l := range v.Learn(t.Context(), c) {
+		got[l.Role] += l.Tool + l.Resource
+	}
+	if diff := cmp.Diff(map[Role]string{ChangesTools: "a", Logging: "b", ChangesResource: "ca://1"}, got); diff != "" {
+		t.Errorf("roles (-want +got):\n%s", diff)
+	}
+}
