@@ -33,6 +33,7 @@ var layers = []struct {
 	{"internal/wire", nil},
 	{"internal/uri", nil},
 	{"internal/redact", nil},
+	{"internal/oauth", nil},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
@@ -79,7 +80,7 @@ var layers = []struct {
 
 	// The engine is handed its cases and never reaches for them.
 	{"internal/engine", []string{
-		"internal/client", "internal/discount", "internal/inventory", "internal/rules", "internal/spec", "internal/suite",
+		"internal/client", "internal/discount", "internal/inventory", "internal/oauth", "internal/rules", "internal/spec", "internal/suite",
 		"internal/transcript", "internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/fuzz", []string{
@@ -91,8 +92,8 @@ var layers = []struct {
 	}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
-		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/spec", "internal/suite", "internal/transcript",
-		"internal/uri", "internal/verdict", "internal/wire",
+		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/oauth", "internal/spec", "internal/suite",
+		"internal/transcript", "internal/uri", "internal/verdict", "internal/wire",
 	}},
 	// What the tests of the suites share; no suite itself may import it.
 	{"internal/suitetest", []string{anything}},

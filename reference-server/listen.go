@@ -64,7 +64,7 @@ func Listen(ctx context.Context, address string, over spec.Transport, o Options)
 	mux := http.NewServeMux()
 	mux.Handle(s.URL.Path, h)
 	mux.Handle(s.URL.Path+"/", h)
-	s.server = &http.Server{Handler: mux, ReadHeaderTimeout: readHeaderTimeout}
+	s.server = &http.Server{Handler: o.protect(s.URL.Path, mux), ReadHeaderTimeout: readHeaderTimeout}
 	go func() {
 		if err := s.server.Serve(seamListener{l, o.Seams.Input}); !errors.Is(err, http.ErrServerClosed) {
 			s.failed <- err

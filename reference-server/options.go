@@ -48,6 +48,9 @@ type Options struct {
 	// Hosts are the permitted values of the Host header, without port. When empty,
 	// a connection over loopback permits the loopback names, any other all names.
 	Hosts []string
+	// Token makes the HTTP server a protected resource, which serves only requests with
+	// this bearer token.
+	Token string
 }
 
 func (o Options) withDefaults() Options {

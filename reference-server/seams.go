@@ -43,6 +43,8 @@ type Seams struct {
 	// RequestTimeout returns how long to wait for the client's response to a
 	// request; zero or less means without limit.
 	RequestTimeout func(method string) time.Duration
+	// Protection changes how a protected server refuses requests, see Options.Token.
+	Protection ProtectionSeams
 }
 
 // A Process gives a fault access to a server on stdio.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/suites/authorization"
 	"github.com/mcp-conform/mcp-conform/suites/base"
 	"github.com/mcp-conform/mcp-conform/suites/caching"
 	"github.com/mcp-conform/mcp-conform/suites/cancellation"
@@ -46,6 +47,7 @@ func Cases() []suite.Case {
 		stdio.Cases(),
 		streamablehttp.Cases(),
 		sse.Cases(),
+		authorization.Cases(),
 		resources.Cases(),
 		pagination.Cases(),
 		tools.Cases(),

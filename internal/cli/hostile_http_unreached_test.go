@@ -95,7 +95,8 @@ func refusing() []hostileServer {
 		{"html said to be json", answers("200 OK", json, "<!doctype html><title>Welcome</title>"), 3, []string{`web page`}, 0},
 		{"json, no message", answers("200 OK", json, `{"status":"ok"}`), 3, []string{`a message that is not the response: \{"status":"ok"\}`, `answer it with a JSON-RPC response`}, 0},
 		{"401", answers("401 Unauthorized", "", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`}, 0},
-		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Bearer resource_metadata="https://example.com`}, 0},
+		{"401 with a challenge", answers("401 Unauthorized", "WWW-Authenticate: Bearer resource_metadata=\"https://example.com/.well-known/oauth-protected-resource\"\r\n", ""), 4, []string{`the server requires a token`, `--bearer-env NAME`}, 0},
+		{"401 with a basic challenge", answers("401 Unauthorized", "WWW-Authenticate: Basic realm=\"x\"\r\n", ""), 3, []string{`401 Unauthorized`, `--bearer-env NAME`, `Basic realm="x"`}, 0},
 		{"401 though there is a token", func(t *testing.T, r *hostileRun) string {
 			r.flags = append(r.flags, "--header", "Authorization: Bearer abcdefgh")
 			return answers("401 Unauthorized", "", "")(t, r)

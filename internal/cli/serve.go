@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -42,6 +43,7 @@ other's requestState of revision 2026-07-28.`,
 	c.Flags().BoolVar(&o.NoSessions, "no-sessions", false, "with --http: serve without sessions, respond with JSON, and offer nothing that needs a session")
 	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: accept web pages of this origin, such as https://example.com")
 	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: accept only this host name")
+	c.Flags().StringVar(&f.bearerEnv, "bearer-env", "", "with --http: serve only requests with the token in this variable, as a protected resource")
 	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
 	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
 	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "most tool calls and completions a second for each client")
@@ -51,6 +53,7 @@ other's requestState of revision 2026-07-28.`,
 // serveFlags are the flags of mcp-conform serve.
 type serveFlags struct {
 	fault, http, sse string
+	bearerEnv        string // the variable with the token of a protected server
 	revisions        []string
 	options          refserver.Options
 }
@@ -70,6 +73,8 @@ func (f *serveFlags) check() error {
 		return usagef("give one of them", "both --http and --sse are given")
 	case f.http == "" && o.JSONOnly:
 		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
+	case f.http == "" && f.bearerEnv != "":
+		return usagef("add --http, or leave it out", "--bearer-env is for Streamable HTTP")
 	case f.http == "" && o.NoSessions:
 		return usagef("add --http, or leave it out", "--no-sessions is for Streamable HTTP")
 	case f.http == "" && f.sse == "" && len(o.Origins)+len(o.Hosts) > 0:
@@ -99,6 +104,14 @@ func (a *app) serve(f *serveFlags) error {
 			return usagef("mcp-conform serve --fault list shows all", "there is no fault %q", f.fault)
 		}
 		o.Seams = fault.Seams()
+		if fault.Protected {
+			o.Token = faults.Token
+		}
+	}
+	if f.bearerEnv != "" {
+		if o.Token = strings.TrimSpace(os.Getenv(f.bearerEnv)); o.Token == "" {
+			return usagef("set it to the token that the server accepts", "--bearer-env names %q, and that variable is not set, or empty", f.bearerEnv)
+		}
 	}
 	switch {
 	case f.http != "":

@@ -51,7 +51,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 			wanted[p.caseIndex] = true
 		}
 		for _, c := range r.casesToRun(rev, wanted, ruled) {
-			if r.blocked(rev) != "" || r.missing(c, rev) != "" {
+			if r.isBlocked(c, rev) != "" || r.missing(c, rev) != "" {
 				continue
 			}
 			r.tally.add(c.Area())

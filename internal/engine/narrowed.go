@@ -20,7 +20,7 @@ func (r *execution) narrowed(p *verdict.Report) string {
 	all := 0
 	for _, rev := range r.revisions {
 		for i := range r.o.Cases {
-			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.transport()) && r.blocked(rev) == "" && r.missing(c, rev) == "" {
+			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.transport()) && r.isBlocked(c, rev) == "" && r.missing(c, rev) == "" {
 				all++
 			}
 		}

@@ -25,6 +25,9 @@ type offer struct {
 	// handshakeFails is why no handshake succeeded in any revision. The rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
+	// protected reports whether the server requires a token that the run does not
+	// have. Then handshakeFails is set, and cases that need no conversation run.
+	protected bool
 	// unresponsive is, by revision, why no request is served after the
 	// handshake. The rules then judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string

@@ -39,6 +39,9 @@ type probed struct {
 	// failed reports whether the server accepted initialize and did not serve
 	// it; the rules judge that.
 	failed bool
+	// protected reports whether the server requires a token that the run does not
+	// have; the cases that need none judge that.
+	protected bool
 }
 
 func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) }
@@ -84,7 +87,7 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 		pass.leave()
 		return err
 	}
-	if first.hasWrongID() || first.misdirected || first.failed {
+	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
 	}
 	results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
@@ -108,7 +111,8 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 	case first.isUnanswered() && !first.hasWrongID():
 		first.misdirected = r.announcesUnusableEndpoint(first)
 		first.failed = r.failsInitialize(first)
-		if first.misdirected || first.failed {
+		first.protected = first.asksForToken()
+		if first.misdirected || first.failed || first.protected {
 			return first, nil
 		}
 		return first, r.explainUnreachable(ctx, first)
@@ -259,7 +263,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected || p.protected })
 		asked := results[0].revision
 		if refused && asked.Era() == spec.Handshake && r.isStateless(ctx) {
 			return ErrStatelessOnly
@@ -274,6 +278,9 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 			return &NothingJudgedError{why}
 		}
 		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].reason()
+		if r.protected = results[0].protected; r.protected {
+			r.handshakeFails = needsToken
+		}
 		r.revisions = []spec.Revision{results[0].revision}
 		r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == results[0].revision })
 		r.inventories = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}

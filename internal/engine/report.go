@@ -71,7 +71,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	p.Verdicts = r.opinions().Verdicts()
 	p.Add(r.findings()...)
 	p.Group(r.groupSightings())
-	if r.handshakeFails != "" {
+	if r.handshakeFails != "" && !r.protected {
 		p.Block()
 	}
 	for i := range p.Verdicts {
@@ -146,7 +146,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 	out := &verdict.Opinions{}
 	for _, p := range r.casePairs {
 		place := r.place(p.requirement.ID, p.revision)
-		if reason := r.blocked(p.revision); reason != "" {
+		if reason := r.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
 		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})

@@ -66,10 +66,14 @@ func (d *overHTTP) Dial(ctx context.Context, rec *transcript.Transcript) (transp
 }
 
 func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcript) (transport.Link, error) {
-	if d.over == spec.SSE {
-		return sse.NewDialer(u, exchange.Reach{}).Dial(ctx, rec)
+	reach := exchange.Reach{}
+	if d.fault.Protected {
+		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + faults.Token}}
 	}
-	return streamablehttp.NewDialer(u, exchange.Reach{}).Dial(ctx, rec)
+	if d.over == spec.SSE {
+		return sse.NewDialer(u, reach).Dial(ctx, rec)
+	}
+	return streamablehttp.NewDialer(u, reach).Dial(ctx, rec)
 }
 
 func (d *overHTTP) server() (*refserver.HTTPServer, error) {

@@ -358,6 +358,9 @@ func (c counted) Dial(ctx context.Context, rec *transcript.Transcript) (transpor
 
 func serverOptions(f faults.Fault) refserver.Options {
 	o := refserver.Options{JSONOnly: f.JSONOnly}
+	if f.Protected {
+		o.Token = faults.Token
+	}
 	if f.StatelessOnly {
 		o.Revisions = []spec.Revision{spec.V20260728}
 	}

@@ -7,9 +7,10 @@ import (
 
 // The areas that other code refers to by name.
 const (
-	AreaLifecycle    = "lifecycle"
-	AreaVersioning   = "versioning"
-	AreaCancellation = "cancellation"
+	AreaLifecycle     = "lifecycle"
+	AreaVersioning    = "versioning"
+	AreaCancellation  = "cancellation"
+	AreaAuthorization = "authorization"
 )
 
 // areas are the parts of the specification, in the order of reports.
@@ -18,7 +19,7 @@ var areas = []string{
 	"ping", "progress", AreaCancellation, "pagination",
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",
-	"stdio", "streamable-http", "sse", "authorization", "security", "deprecated",
+	"stdio", "streamable-http", "sse", AreaAuthorization, "security", "deprecated",
 }
 
 // Areas returns the areas that requirements, suites, rules, faults, coverage and
@@ -26,7 +27,7 @@ var areas = []string{
 func Areas() []string { return areas }
 
 // planned are the areas of handshake revisions whose checks are not written yet.
-var planned = []string{"authorization", "security"}
+var planned = []string{"security"}
 
 // Planned reports whether the checks of an area are not written yet; its
 // requirements then need no not_judged.

@@ -50,6 +50,9 @@ type Case struct {
 	// EndsServer reports whether the case ends the servers that it uses, so that in
 	// the stateless era it runs after the cases that go on with each other's.
 	EndsServer bool
+	// Unauthenticated reports whether the case needs no conversation, so that it also
+	// runs on a server of which the run has no token.
+	Unauthenticated bool
 	// Races are the orders of messages that the case plays, each with its
 	// permitted outcomes.
 	Races []Race

@@ -5,6 +5,8 @@ package transport
 
 import (
 	"context"
+	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -101,6 +103,19 @@ type Web interface {
 	// Begin sends a request without adding headers of the session, and does not wait. A relative
 	// target is resolved against the URL for POST; an empty target is that URL.
 	Begin(r Request, target string) (Exchange, error)
+	// Access returns how to reach the server outside of the link.
+	Access() Access
+}
+
+// Access is how to reach a server for requests that do not belong to the conversation, such as
+// one for a metadata document. They are not recorded.
+type Access struct {
+	URL *url.URL // the MCP endpoint; over HTTP+SSE that of the stream
+	// Client uses the TLS configuration and the proxies of the link, but sends none of its
+	// headers, keeps no cookies and follows no redirect.
+	Client *http.Client
+	// Fields are the headers that the user wants on every request, such as Authorization.
+	Fields []transcript.Field
 }
 
 // Request is one HTTP request, without its target.

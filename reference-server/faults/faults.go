@@ -42,6 +42,8 @@ type Fault struct {
 	// AllInterfaces makes the HTTP server listen on all network interfaces, not
 	// only on loopback.
 	AllInterfaces bool
+	// Protected makes the HTTP server a protected resource, see Token.
+	Protected bool
 	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.
 	Unreachable bool
@@ -103,7 +105,8 @@ var tables = map[string][]func() []Fault{
 		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
-	"sse": {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
+	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, legalProtection},
+	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 
 // All returns every fault and legal variation, ordered by area. Callers must not
@@ -118,6 +121,10 @@ var all = sync.OnceValue(func() []Fault {
 				f.Area = area
 				if f.Transports == nil && area == string(spec.StreamableHTTP) {
 					f = f.overTransports(spec.StreamableHTTP)
+				}
+				if area == spec.AreaAuthorization {
+					f = f.overTransports(spec.StreamableHTTP)
+					f.Protected = true
 				}
 				if area == string(spec.SSE) {
 					f = f.inRevisions(spec.V20241105).overTransports(spec.SSE)

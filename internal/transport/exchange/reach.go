@@ -10,13 +10,17 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
 // Reach describes how to reach a server.
@@ -36,6 +40,43 @@ type Reach struct {
 }
 
 const defaultConnect = 10 * time.Second
+
+// Access returns how to reach u outside of a link. The client does not connect to addresses of the
+// network that it runs in because a server outside of that network names them.
+func (r *Reach) Access(u *url.URL) transport.Access {
+	dialer := &net.Dialer{Timeout: defaultConnect}
+	inside := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
+		if at, err := netip.ParseAddrPort(address); err != nil || !isInside(at.Addr()) || leadsInside(ctx, u.Hostname()) {
+			return nil
+		}
+		return fmt.Errorf("%s is an address of this network, and %s is not in it", address, u.Hostname())
+	}}
+	return transport.Access{URL: u, Fields: r.Fields, Client: &http.Client{
+		Transport: &http.Transport{
+			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
+			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxy(q.URL) },
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if proxy, err := r.proxy(u); err == nil && proxy == nil {
+					return inside.DialContext(ctx, network, address)
+				}
+				return dialer.DialContext(ctx, network, address)
+			},
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+// isInside reports whether an address belongs to this machine or to a private network.
+func isInside(a netip.Addr) bool {
+	a = a.Unmap()
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
+}
+
+// leadsInside reports whether the name of a host leads to such an address.
+func leadsInside(ctx context.Context, host string) bool {
+	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+	return err == nil && slices.ContainsFunc(all, isInside)
+}
 
 // dial opens a connection to the server, through the proxy if there is one, and with TLS for https.
 func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {

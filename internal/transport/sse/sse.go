@@ -186,6 +186,9 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
 }
 
+// Access implements transport.Web.
+func (l *Link) Access() transport.Access { return l.client.Reach.Access(l.url) }
+
 // Endpoint waits for the endpoint event, and returns the URL for messages.
 func (l *Link) Endpoint(ctx context.Context) (*url.URL, error) {
 	select {

@@ -62,6 +62,9 @@ func (l *Link) Begin(r transport.Request, target string) (transport.Exchange, er
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: u}), nil
 }
 
+// Access implements transport.Web.
+func (l *Link) Access() transport.Access { return l.client.Reach.Access(l.URL()) }
+
 // Send posts each frame in a request of its own, in order. It returns when requests are written and
 // when the server has accepted notifications and responses, so that later messages cannot overtake
 // them.

@@ -1,0 +1,40 @@
+package engine
+
+import (
+	"net/http"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// needsToken is why a case is blocked on a server of which the run has no token.
+const needsToken = "the server requires a token, and mcp-conform was given none; --bearer-env NAME passes one on"
+
+// asksForToken reports whether the server refused the opening request, which had no Authorization
+// header, with status 401 and a Bearer challenge. Then it can still be judged how the server
+// protects itself. A server without such a challenge may have an authentication of its own.
+func (p *probed) asksForToken() bool {
+	if p.conv == nil || p.conv.Web() == nil {
+		return false
+	}
+	for _, x := range transcript.ExchangesOf(p.conv.Record.From(0)).All() {
+		if x.Method() != http.MethodPost || x.Status() != http.StatusUnauthorized || x.RequestHead().Has("Authorization") {
+			continue
+		}
+		all, _ := oauth.ParseChallenges(x.ResponseHead().Values("WWW-Authenticate"))
+		if _, ok := oauth.Bearer(all); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// isBlocked returns why the case can't run in the revision, or "".
+func (r *offer) isBlocked(c *suite.Case, rev spec.Revision) string {
+	if r.protected && c.Unauthenticated {
+		return ""
+	}
+	return r.blocked(rev)
+}

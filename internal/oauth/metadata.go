@@ -1,0 +1,75 @@
+package oauth
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// The well-known names of the metadata documents.
+const (
+	resourceName = "/.well-known/oauth-protected-resource"
+	serverName   = "/.well-known/oauth-authorization-server"
+	openIDName   = "/.well-known/openid-configuration"
+)
+
+// ResourceMetadataURLs returns where the metadata of a protected resource may be, in the order in
+// which clients try them: with the path of the resource, and at the root (RFC 9728, section 3.1;
+// MCP 2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
+func ResourceMetadataURLs(resource *url.URL) []*url.URL {
+	root := wellKnown(resource, resourceName)
+	path := strings.TrimSuffix(resource.EscapedPath(), "/")
+	if path == "" {
+		return []*url.URL{root}
+	}
+	return []*url.URL{wellKnown(resource, resourceName+path), root}
+}
+
+// ServerMetadataURLs returns where the metadata of an authorization server may be, in the order in
+// which clients try them (MCP 2025-11-25, basic/authorization#authorization-server-metadata-discovery).
+func ServerMetadataURLs(issuer *url.URL) []*url.URL {
+	path := strings.TrimSuffix(issuer.EscapedPath(), "/")
+	if path == "" {
+		return []*url.URL{wellKnown(issuer, serverName), wellKnown(issuer, openIDName)}
+	}
+	return []*url.URL{wellKnown(issuer, serverName+path), wellKnown(issuer, openIDName+path), wellKnown(issuer, path+openIDName)}
+}
+
+// RootServerMetadataURL returns where revision 2025-03-26 has the metadata of the authorization
+// server: at the root of the MCP server's host, whatever the path of its endpoint.
+func RootServerMetadataURL(endpoint *url.URL) *url.URL { return wellKnown(endpoint, serverName) }
+
+func wellKnown(base *url.URL, path string) *url.URL {
+	u := &url.URL{Scheme: base.Scheme, Host: base.Host}
+	return u.JoinPath(path)
+}
+
+// IsOpenID reports whether a metadata document is that of OpenID Connect discovery.
+func IsOpenID(u *url.URL) bool { return strings.Contains(u.Path, openIDName) }
+
+// IsLoopback reports whether the host of a URL is this machine.
+func IsLoopback(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost") || ip != nil && ip.IsLoopback()
+}
+
+// IsSecure reports whether the URL has the scheme https, or leads to this machine, where http is
+// tolerated (OAuth 2.1, section 1.5).
+func IsSecure(u *url.URL) bool {
+	return strings.EqualFold(u.Scheme, "https") || strings.EqualFold(u.Scheme, "http") && IsLoopback(u)
+}
+
+// MayFetch reports whether a document at u may be fetched because a server at from names it. A
+// server elsewhere must not lead the client into its own network.
+func MayFetch(from, u *url.URL) bool {
+	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
+		return false
+	}
+	return isInside(from) || !isInside(u)
+}
+
+// isInside reports whether the host of a URL is this machine or an address of a private network.
+func isInside(u *url.URL) bool {
+	ip := net.ParseIP(u.Hostname())
+	return IsLoopback(u) || ip != nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified())
+}

@@ -1,0 +1,277 @@
+package faults
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// Token is the token that servers with a fault of this area accept. It has the form of a JWT, with
+// nothing in it.
+const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
+
+// refusing changes the refusals of a protected server.
+func refusing(change func(r *http.Request, f *refserver.Refusal)) refserver.Seams {
+	return refserver.Seams{Protection: refserver.ProtectionSeams{Refuse: change}}
+}
+
+// refusingWithout changes the refusals of requests without a token.
+func refusingWithout(change func(f *refserver.Refusal)) refserver.Seams {
+	return refusing(func(r *http.Request, f *refserver.Refusal) {
+		if r.Header.Get("Authorization") == "" {
+			change(f)
+		}
+	})
+}
+
+// challenging replaces text in the challenges.
+func challenging(old, with string) refserver.Seams {
+	return refusing(func(_ *http.Request, f *refserver.Refusal) {
+		for i := range f.Challenges {
+			f.Challenges[i] = strings.ReplaceAll(f.Challenges[i], old, with)
+		}
+	})
+}
+
+// accepting serves some requests that have no valid token.
+func accepting(also func(r *http.Request) bool) refserver.Seams {
+	return refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || also(r) }}}
+}
+
+// documenting changes the metadata document of the resource.
+func documenting(change func(d *refserver.Document)) refserver.Seams {
+	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
+		change(all[refserver.ResourceMetadataPath+"/mcp"])
+	}}}
+}
+
+// documentingServer changes the metadata document of the authorization server.
+func documentingServer(change func(members map[string]any)) refserver.Seams {
+	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
+		change(all[refserver.ServerMetadataPath].Members)
+	}}}
+}
+
+// moving moves the documents from paths that begin with from, or removes them if to is "".
+func moving(from, to string) func(all map[string]*refserver.Document) {
+	return func(all map[string]*refserver.Document) {
+		for path, d := range all {
+			if rest, ok := strings.CutPrefix(path, from); ok && path != to+rest {
+				delete(all, path)
+				if to != "" {
+					all[to+rest] = d
+				}
+			}
+		}
+	}
+}
+
+func documents(change func(all map[string]*refserver.Document)) refserver.Seams {
+	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: change}}
+}
+
+func bearer(r *http.Request) string {
+	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+}
+
+func refusalFaults() []Fault {
+	status := func(n int) refserver.Seams { return refusingWithout(func(f *refserver.Refusal) { f.Status = n }) }
+	return []Fault{
+		newFault("authorization.no-token.401/403", "a request without a token gets 403", status(http.StatusForbidden)),
+		newFault("authorization.no-token.401/400", "a request without a token gets 400", status(http.StatusBadRequest)),
+		newFault("authorization.no-token.401/redirect", "a request without a token is redirected to a login page", refusingWithout(func(f *refserver.Refusal) {
+			f.Status = http.StatusFound
+			f.Header.Set("Location", "/login")
+		})),
+		newFault("authorization.no-token.401-on-get/stream", "a GET without a token opens the event stream", refserver.Seams{
+			HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+				if r.Method == http.MethodGet && r.Header.Get("Authorization") == "" {
+					w.Header().Set("Content-Type", streamType)
+					w.WriteHeader(http.StatusOK)
+					return
+				}
+				next.ServeHTTP(w, r)
+			},
+			Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || r.Method == http.MethodGet }},
+		}),
+		newFault("authorization.token.checked-before-processing/result", "the refusal carries the result", refusingWithout(func(f *refserver.Refusal) {
+			f.Body = `{"jsonrpc":"2.0","id":1,"result":{}}`
+		})),
+		newFault("authorization.token.checked-before-processing/session", "the refusal opens a session", refusingWithout(func(f *refserver.Refusal) {
+			f.Header.Set(sessionHeader, "a-session")
+		})).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.www-authenticate.present/missing", "the refusal has no challenge", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Challenges = nil })),
+		newFault("authorization.www-authenticate.syntax/quote", "a quoted string in the challenge does not end", challenging(`scope="mcp"`, `scope="mcp`)),
+		newFault("authorization.www-authenticate.syntax/commas", "the parameters of the challenge are separated by spaces", challenging(", ", " ")),
+		newFault("authorization.www-authenticate.syntax/basic", "the challenge is Basic", challenging("Bearer ", "Basic ")),
+		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/missing", "the challenge does not name the metadata", refusing(func(_ *http.Request, f *refserver.Refusal) {
+			f.Challenges = []string{`Bearer scope="mcp"`}
+		})),
+		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", challenging(`resource_metadata="http://`, `resource_metadata="//`)),
+		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", challenging(`, scope="mcp"`, "")),
+		newFault("authorization.www-authenticate.scope/commas", "the scopes are an invalid list", challenging(`scope="mcp"`, `scope="mcp  admin"`)),
+		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the scopes in the challenges take turns", func() refserver.Seams {
+			n := 0
+			return refusing(func(_ *http.Request, f *refserver.Refusal) {
+				if n++; n%3 == 0 { // a GET is refused between two POSTs
+					f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="mcp admin"`, 1)
+				}
+			})
+		}),
+		newFault("authorization.www-authenticate.no-error-without-token/invalid", "a request without a token has an invalid token", refusingWithout(func(f *refserver.Refusal) {
+			f.Challenges[0] += `, error="invalid_token"`
+		})),
+		newFault("authorization.www-authenticate.no-offline-access/asked", "the challenge asks for offline_access", challenging(`scope="mcp"`, `scope="mcp offline_access"`)),
+	}
+}
+
+func wrongTokenFaults() []Fault {
+	wrong := func(change func(f *refserver.Refusal)) refserver.Seams {
+		return refusing(func(r *http.Request, f *refserver.Refusal) {
+			if bearer(r) != "" && f.Status == http.StatusUnauthorized {
+				change(f)
+			}
+		})
+	}
+	return []Fault{
+		newFault("authorization.token.garbage-401/any", "any token is accepted", accepting(func(r *http.Request) bool {
+			return len(bearer(r)) > len("Bearer") && len(r.Header.Values("Authorization")) == 1
+		})),
+		newFault("authorization.token.garbage-401/none", "a token without a signature is accepted", accepting(func(r *http.Request) bool { return strings.HasSuffix(bearer(r), ".") })),
+		newFault("authorization.token.garbage-401/signature", "the signature of a token is not checked", accepting(func(r *http.Request) bool {
+			return strings.HasPrefix(bearer(r), Token[:strings.LastIndexByte(Token, '.')])
+		})),
+		newFault("authorization.token.garbage-401/500", "a wrong token gets 500", wrong(func(f *refserver.Refusal) { f.Status = http.StatusInternalServerError })),
+		newFault("authorization.token.garbage-401/403", "a wrong token gets 403", wrong(func(f *refserver.Refusal) { f.Status = http.StatusForbidden })),
+		newFault("authorization.token.other-issuer-refused/any", "a signed token of any issuer is accepted", accepting(func(r *http.Request) bool {
+			return strings.Count(bearer(r), ".") == 2 && !strings.HasSuffix(bearer(r), ".")
+		})),
+		newFault("authorization.malformed-request.400/served", "two Authorization headers are no obstacle", accepting(func(r *http.Request) bool { return len(r.Header.Values("Authorization")) > 1 })),
+		newFault("authorization.malformed-request.400/500", "a malformed Authorization header gets 500", refusing(func(_ *http.Request, f *refserver.Refusal) {
+			if f.Status == http.StatusBadRequest {
+				f.Status = http.StatusInternalServerError
+			}
+		})),
+		newFault("authorization.www-authenticate.invalid-token-error/missing", "the challenge after a wrong token reports no error", challenging(`error="invalid_token"`, `hint="none"`)),
+	}
+}
+
+func resourceMetadataFaults() []Fault {
+	member := func(name string, value any) refserver.Seams {
+		return documenting(func(d *refserver.Document) {
+			if d.Members[name] = value; value == nil {
+				delete(d.Members, name)
+			}
+		})
+	}
+	needsToken := documenting(func(d *refserver.Document) { d.Status = http.StatusUnauthorized })
+	return []Fault{
+		newFault("authorization.prm.discoverable-2025-11-25/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
+		newFault("authorization.prm.served/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
+		newFault("authorization.prm.public/token", "the metadata document needs a token", needsToken),
+		newFault("authorization.prm.json/text", "the metadata document is text", documenting(func(d *refserver.Document) { d.Type = "text/plain" })),
+		newFault("authorization.www-authenticate.resource-metadata-resolves/elsewhere", "the challenge names a URL without a document", challenging(`/mcp", scope`, `/other", scope`)),
+		newFault("authorization.prm.authorization-servers/missing", "the metadata names no authorization server", member("authorization_servers", nil)),
+		newFault("authorization.prm.authorization-servers/empty", "the list of authorization servers is empty", member("authorization_servers", []any{})),
+		newFault("authorization.prm.authorization-servers/text", "the authorization server is not in a list", member("authorization_servers", "https://auth.example")),
+		newFault("authorization.prm.authorization-server-urls/name", "an authorization server is named without scheme", member("authorization_servers", []any{"auth.example"})),
+		newFault("authorization.https/issuer", "an authorization server elsewhere has http", member("authorization_servers", []any{"http://auth.example"})),
+		newFault("authorization.prm.resource/other", "the resource is another one", member("resource", "https://other.example/mcp")),
+		newFault("authorization.prm.resource-canonical/missing", "the metadata has no resource", member("resource", nil)),
+		newFault("authorization.prm.resource-canonical/fragment", "the resource has a fragment", documenting(func(d *refserver.Document) { d.Members["resource"] = d.Members["resource"].(string) + "#x" })),
+		newFault("authorization.prm.resource-no-trailing-slash/slash", "the resource is the host with a slash", documenting(func(d *refserver.Document) {
+			d.Members["resource"] = strings.TrimSuffix(d.Members["resource"].(string), "mcp")
+		})),
+		newFault("authorization.prm.no-query-method/query", "the metadata advertises tokens in the query", member("bearer_methods_supported", []any{"header", "query"})),
+		newFault("authorization.prm.no-offline-access/listed", "the metadata lists offline_access", member("scopes_supported", []any{"mcp", "offline_access"})),
+	}
+}
+
+func serverMetadataFaults() []Fault {
+	server := func(name string, value any) refserver.Seams {
+		return documentingServer(func(members map[string]any) {
+			if members[name] = value; value == nil {
+				delete(members, name)
+			}
+		})
+	}
+	return []Fault{
+		newFault("authorization.as.metadata-2025-06-18/issuer", "the metadata of the authorization server names another issuer", server("issuer", "https://other.example")),
+		newFault("authorization.as.metadata-2025-11-25/nowhere", "the authorization server has no metadata", documents(moving(refserver.ServerMetadataPath, ""))),
+		newFault("authorization.as.pkce-advertised-2025-11-25/missing", "the authorization server lists no PKCE methods", server("code_challenge_methods_supported", nil)),
+		newFault("authorization.as.https-2025-06-18/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
+		newFault("authorization.as.dynamic-registration-2025-06-18/missing", "clients can't register", server("registration_endpoint", nil)),
+		newFault("authorization.as.client-id-metadata-2025-11-25/missing", "client id metadata documents are not accepted", server("client_id_metadata_document_supported", nil)),
+		newFault("authorization.as.iss-parameter-2026-07-28/missing", "authorization responses have no iss", server("authorization_response_iss_parameter_supported", nil)),
+		newFault("authorization.as.metadata-2025-03-26/nowhere", "there is no metadata of the authorization server", documents(moving(refserver.ServerMetadataPath, ""))),
+		newFault("authorization.as.metadata-at-origin-2025-03-26/path", "the metadata of the authorization server is below the path", documents(moving(refserver.ServerMetadataPath, refserver.ServerMetadataPath+"/mcp"))),
+		newFault("authorization.as.https-2025-03-26/token", "the token endpoint has no https", server("token_endpoint", "http://auth.example/token")),
+		newFault("authorization.as.dynamic-registration-2025-03-26/missing", "clients can't register", server("registration_endpoint", nil)),
+	}
+}
+
+func protectedSessionFaults() []Fault {
+	inSession := func(r *http.Request) bool { return r.Header.Get(sessionHeader) != "" }
+	return []Fault{
+		newFault("authorization.every-request/session", "the token is checked only when a session opens", accepting(inSession)).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/any", "in a session any token is accepted", accepting(func(r *http.Request) bool { return inSession(r) && bearer(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/calls", "only server/discover needs a valid token", accepting(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
+		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
+		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", accepting(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
+		newFault("authorization.token.bearer-header-accepted/case", "the scheme must be written Bearer", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Accept: func(r *http.Request, valid bool) bool {
+				return valid && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
+			},
+		}}),
+	}
+}
+
+func legalProtection() []Fault {
+	return []Fault{
+		newVariation("protected", "all requests need a token", refserver.Seams{}),
+		newVariation("protected-schemes", "the refusals offer other schemes beside Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
+			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)
+		})),
+		newVariation("protected-root", "the metadata is at the root, and the challenge names it", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Documents: func(all map[string]*refserver.Document) {
+				all[refserver.ResourceMetadataPath] = all[refserver.ResourceMetadataPath+"/mcp"]
+				delete(all, refserver.ResourceMetadataPath+"/mcp")
+			},
+			Refuse: func(_ *http.Request, f *refserver.Refusal) {
+				f.Challenges[0] = strings.Replace(f.Challenges[0], refserver.ResourceMetadataPath+"/mcp", refserver.ResourceMetadataPath, 1)
+			},
+		}}),
+		newVariation("protected-own-path", "the challenge names a document at a path of the server's own", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Documents: func(all map[string]*refserver.Document) {
+				all["/meta/resource.json"] = all[refserver.ResourceMetadataPath+"/mcp"]
+				delete(all, refserver.ResourceMetadataPath+"/mcp")
+			},
+			Refuse: func(_ *http.Request, f *refserver.Refusal) {
+				f.Challenges[0] = strings.Replace(f.Challenges[0], refserver.ResourceMetadataPath+"/mcp", "/meta/resource.json", 1)
+			},
+		}}),
+		newVariation("protected-servers", "the resource has several authorization servers, and members of its own", documenting(func(d *refserver.Document) {
+			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), d.Members["authorization_servers"].([]any)[0])
+			d.Members["resource_name"], d.Members["x_own"] = "Reference", map[string]any{"a": 1}
+			delete(d.Members, "bearer_methods_supported")
+			delete(d.Members, "scopes_supported")
+		})),
+		newVariation("protected-plain", "refusals have no body, and a JSON type with a charset", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Refuse: func(_ *http.Request, f *refserver.Refusal) { f.Body = ""; f.Header.Del("Content-Type") },
+			Documents: func(all map[string]*refserver.Document) {
+				all[refserver.ResourceMetadataPath+"/mcp"].Type = "application/json; charset=utf-8"
+			},
+		}}),
+		newVariation("protected-own-way", "the server has an authentication of its own, without challenge and metadata", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Refuse: func(_ *http.Request, f *refserver.Refusal) {
+				f.Challenges, f.Status = []string{"Bearer"}, http.StatusUnauthorized
+			},
+			Documents: func(all map[string]*refserver.Document) { clear(all) },
+		}}),
+		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
+		newVariation("protected-malformed-401", "malformed Authorization headers get 401", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Status = http.StatusUnauthorized })),
+		newVariation("protected-sessions", "only requests of a session need a token", accepting(func(r *http.Request) bool { return r.Header.Get(sessionHeader) == "" })).inRevisions(spec.V20251125),
+	}
+}

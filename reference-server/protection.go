@@ -1,0 +1,135 @@
+package refserver
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A ProtectionSeams lets a fault change how the HTTP server protects itself. A nil seam changes
+// nothing.
+type ProtectionSeams struct {
+	// Accept decides whether a request is served; valid is what the server decides.
+	Accept func(r *http.Request, valid bool) bool
+	// Refuse may change a refusal before it is sent.
+	Refuse func(r *http.Request, f *Refusal)
+	// Documents may change the metadata documents, which are listed by path.
+	Documents func(documents map[string]*Document)
+}
+
+// A Refusal is the response to a request that lacks a valid token.
+type Refusal struct {
+	Status     int
+	Header     http.Header
+	Challenges []string // values of WWW-Authenticate
+	Body       string
+}
+
+// A Document is a metadata document.
+type Document struct {
+	Status  int
+	Type    string
+	Members map[string]any
+}
+
+// The paths of the metadata documents (RFC 9728 and RFC 8414).
+const (
+	ResourceMetadataPath = "/.well-known/oauth-protected-resource"
+	ServerMetadataPath   = "/.well-known/oauth-authorization-server"
+)
+
+// scope is the scope that a token needs.
+const scope = "mcp"
+
+// protect makes a handler a protected resource (basic/authorization): requests need the token of
+// the options, refusals carry a challenge, and metadata documents say where tokens come from.
+func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
+	if o.Token == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if doc := o.documents(r.Host, endpoint)[r.URL.Path]; doc != nil {
+			w.Header().Set("Content-Type", doc.Type)
+			w.WriteHeader(doc.Status)
+			_, _ = w.Write(wire.JSON(doc.Members))
+			return
+		}
+		f := o.refusal(r, endpoint)
+		valid := f == nil
+		if accept := o.Seams.Protection.Accept; accept != nil {
+			valid = accept(r, valid)
+		}
+		if valid || !strings.HasPrefix(r.URL.Path, endpoint) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		if f == nil {
+			f = o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+		}
+		if o.Seams.Protection.Refuse != nil {
+			o.Seams.Protection.Refuse(r, f)
+		}
+		maps.Copy(w.Header(), f.Header)
+		for _, c := range f.Challenges {
+			w.Header().Add("WWW-Authenticate", c)
+		}
+		w.WriteHeader(f.Status)
+		_, _ = w.Write([]byte(f.Body))
+	})
+}
+
+// refusal returns the response to a request without a valid token, nil to one with it.
+func (o *Options) refusal(r *http.Request, endpoint string) *Refusal {
+	given := r.Header.Values("Authorization")
+	if len(given) == 0 {
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
+	}
+	scheme, token, _ := strings.Cut(given[0], " ")
+	switch {
+	case len(given) > 1 || token == "":
+		return o.refuse(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed")
+	case !strings.EqualFold(scheme, "Bearer"):
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
+	case token != o.Token:
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+	}
+	return nil
+}
+
+// refuse returns a refusal with a challenge.
+func (o *Options) refuse(host, endpoint string, status int, code, description string) *Refusal {
+	challenge := fmt.Sprintf(`Bearer resource_metadata="http://%s%s%s", scope="%s"`, host, ResourceMetadataPath, endpoint, scope)
+	if code != "" {
+		challenge += fmt.Sprintf(`, error="%s", error_description="%s"`, code, description)
+	}
+	return &Refusal{
+		Status: status, Challenges: []string{challenge}, Header: http.Header{"Content-Type": {jsonType}},
+		Body: string(errorFrame(spec.V20251125, wire.ID{}, &Error{Code: spec.CodeInvalidRequest, Message: "a bearer token is needed"})),
+	}
+}
+
+// documents returns the metadata documents: that of the resource, and that of an authorization
+// server that has none of its endpoints.
+func (o *Options) documents(host, endpoint string) map[string]*Document {
+	origin := "http://" + host
+	documents := map[string]*Document{
+		ResourceMetadataPath + endpoint: {http.StatusOK, jsonType, map[string]any{
+			"resource": origin + endpoint, "authorization_servers": []any{origin},
+			"scopes_supported": []any{scope}, "bearer_methods_supported": []any{"header"},
+		}},
+		ServerMetadataPath: {http.StatusOK, jsonType, map[string]any{
+			"issuer": origin, "authorization_endpoint": origin + "/authorize", "token_endpoint": origin + "/token",
+			"registration_endpoint": origin + "/register", "response_types_supported": []any{"code"},
+			"code_challenge_methods_supported": []any{"S256"}, "scopes_supported": []any{scope},
+			"client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
+		}},
+	}
+	if o.Seams.Protection.Documents != nil {
+		o.Seams.Protection.Documents(documents)
+	}
+	return documents
+}

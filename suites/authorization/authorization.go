@@ -1,0 +1,111 @@
+// Package authorization judges how a server protects itself (basic/authorization): how it refuses
+// requests without a token and with wrong ones, what its challenges and its metadata documents
+// say, and whether it checks the token of every request. Most of it needs no token.
+//
+// The requests are sent outside of the conversation, see door.
+package authorization
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// The requirements.
+const (
+	noToken         = "authorization.no-token.401"
+	noTokenGet      = "authorization.no-token.401-on-get"
+	noTokenDelete   = "authorization.no-token.401-on-delete"
+	everyRequest    = "authorization.every-request"
+	bearerAccepted  = "authorization.token.bearer-header-accepted"
+	garbage         = "authorization.token.garbage-401"
+	otherIssuer     = "authorization.token.other-issuer-refused"
+	queryUnused     = "authorization.token.query-not-used"
+	checkedFirst    = "authorization.token.checked-before-processing"
+	malformed       = "authorization.malformed-request.400"
+	hasChallenge    = "authorization.www-authenticate.present"
+	challengeSyntax = "authorization.www-authenticate.syntax"
+	namesMetadata   = "authorization.www-authenticate.resource-metadata-2025-06-18"
+	resolves        = "authorization.www-authenticate.resource-metadata-resolves"
+	challengeScope  = "authorization.www-authenticate.scope"
+	scopeConsistent = "authorization.www-authenticate.scope-consistent"
+	invalidToken    = "authorization.www-authenticate.invalid-token-error"
+	noErrorCode     = "authorization.www-authenticate.no-error-without-token"
+	noOffline       = "authorization.www-authenticate.no-offline-access"
+
+	discoverable      = "authorization.prm.discoverable-2025-11-25"
+	served            = "authorization.prm.served"
+	public            = "authorization.prm.public"
+	isJSON            = "authorization.prm.json"
+	namesServers      = "authorization.prm.authorization-servers"
+	serverURLs        = "authorization.prm.authorization-server-urls"
+	resource          = "authorization.prm.resource"
+	canonical         = "authorization.prm.resource-canonical"
+	noSlash           = "authorization.prm.resource-no-trailing-slash"
+	noQueryMethod     = "authorization.prm.no-query-method"
+	noOfflineScope    = "authorization.prm.no-offline-access"
+	secureConnections = "authorization.https"
+
+	rootMetadata     = "authorization.as.metadata-2025-03-26"
+	rootOnly         = "authorization.as.metadata-at-origin-2025-03-26"
+	rootHTTPS        = "authorization.as.https-2025-03-26"
+	rootRegistration = "authorization.as.dynamic-registration-2025-03-26"
+	serverMetadata06 = "authorization.as.metadata-2025-06-18"
+	serverMetadata11 = "authorization.as.metadata-2025-11-25"
+	serverPKCE       = "authorization.as.pkce-advertised-2025-11-25"
+	serverHTTPS      = "authorization.as.https-2025-06-18"
+	registration     = "authorization.as.dynamic-registration-2025-06-18"
+	clientDocuments  = "authorization.as.client-id-metadata-2025-11-25"
+	issParameter     = "authorization.as.iss-parameter-2026-07-28"
+)
+
+// Cases returns the cases of this area.
+func Cases() []suite.Case {
+	return []suite.Case{
+		{
+			ID:    "authorization.without-token",
+			Title: "Sends requests without a token, and reads the challenge of the refusals",
+			Requirements: []string{
+				noToken, noTokenGet, checkedFirst, hasChallenge, challengeSyntax, namesMetadata, challengeScope, scopeConsistent, noErrorCode, noOffline,
+			},
+			Unauthenticated: true,
+			Run:             comeWithoutToken,
+		},
+		{
+			ID:              "authorization.wrong-tokens",
+			Title:           "Sends tokens that nobody issued, and malformed Authorization headers",
+			Requirements:    []string{garbage, otherIssuer, malformed, invalidToken},
+			Unauthenticated: true,
+			Run:             comeWithWrongTokens,
+		},
+		{
+			ID:    "authorization.resource-metadata",
+			Title: "Looks for the metadata document of the protected resource, and reads it",
+			Requirements: []string{
+				discoverable, served, public, isJSON, resolves, namesServers, serverURLs, resource, canonical, noSlash, noQueryMethod, noOfflineScope, secureConnections,
+			},
+			Unauthenticated: true,
+			Run:             readResourceMetadata,
+		},
+		{
+			ID:              "authorization.server-metadata",
+			Title:           "Reads the metadata documents of the authorization servers that the resource names",
+			Requirements:    []string{serverMetadata06, serverMetadata11, serverPKCE, serverHTTPS, registration, clientDocuments, issParameter},
+			Unauthenticated: true,
+			Run:             readServerMetadata,
+		},
+		{
+			ID:              "authorization.server-metadata-at-root",
+			Title:           "Reads the metadata document of the authorization server at the root of the host",
+			Requirements:    []string{rootMetadata, rootOnly, rootHTTPS, rootRegistration},
+			Revisions:       []spec.Revision{spec.V20250326},
+			Unauthenticated: true,
+			Run:             readRootMetadata,
+		},
+		{
+			ID:           "authorization.session-requests",
+			Title:        "Opens a session with the token, and sends requests of the session without it",
+			Requirements: []string{everyRequest, noTokenDelete, queryUnused, bearerAccepted},
+			Run:          useSessionWithoutToken,
+		},
+	}
+}

@@ -1,0 +1,188 @@
+package authorization
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A door is the server as seen from outside.
+type door struct {
+	*suite.Outside
+	t         *suite.T
+	documents map[string]*suite.OutsideAnswer // metadata documents by URL
+	// begun is the answer to the first request without a token.
+	begun *suite.OutsideAnswer
+}
+
+// approach opens a conversation in which nothing is sent. It ends the case if the server is not
+// reached over HTTP.
+func approach(ctx context.Context, t *suite.T) *door {
+	c := t.Open(ctx, client.Options{})
+	return doorOf(t, c)
+}
+
+func doorOf(t *suite.T, c *client.Conversation) *door {
+	return &door{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideAnswer{}}
+}
+
+// protected is approach for cases that judge a server that refuses a request without a token with
+// status 401. It ends the case at others.
+func protected(ctx context.Context, t *suite.T) *door {
+	d := approach(ctx, t)
+	d.mustBeProtected(ctx)
+	return d
+}
+
+func (d *door) mustBeProtected(ctx context.Context) {
+	switch d.begun = d.open(ctx, "without a token", nil); {
+	case d.begun.Status/100 == 2:
+		d.t.Skip("the server serves requests without a token")
+	case d.begun.Status != http.StatusUnauthorized:
+		d.t.GiveUp(fmt.Sprintf("the server answers a request without a token with status %d, so it is not known to be protected", d.begun.Status))
+	}
+}
+
+// opening returns the first request of an ordinary client.
+func (d *door) opening() []byte {
+	if d.t.Revision.Era() == spec.Stateless {
+		return d.C.Request(d.C.NewID(), spec.MethodDiscover, nil)
+	}
+	return d.C.Request(d.C.NewID(), spec.MethodInitialize, d.C.InitializeParams())
+}
+
+// open sends the first request of an ordinary client with these Authorization headers, outside of
+// any session.
+func (d *door) open(ctx context.Context, how string, authorization []string) *suite.OutsideAnswer {
+	body := d.opening()
+	h := d.fields(http.MethodPost, body, authorization)
+	h.Del("Mcp-Session-Id")
+	if d.t.Revision.Era() == spec.Handshake {
+		h.Del("MCP-Protocol-Version")
+	}
+	return d.Send(ctx, "POST of "+d.t.Revision.OpeningMethod()+" "+how, http.MethodPost, d.URL, h, body)
+}
+
+// post sends a message to the endpoint, with a query if one is given.
+func (d *door) post(ctx context.Context, how string, authorization []string, body []byte, query string) *suite.OutsideAnswer {
+	method := ""
+	if m := wire.Parse(body).Messages; len(m) == 1 {
+		method = " of " + m[0].Method
+	}
+	u := *d.URL
+	if query != "" {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query, "&")
+	}
+	return d.Send(ctx, "POST"+method+" "+how, http.MethodPost, &u, d.fields(http.MethodPost, body, authorization), body)
+}
+
+// fields returns the headers of a request to the endpoint: those of the session, those that the
+// user gave except Authorization, and the given Authorization headers.
+func (d *door) fields(method string, body []byte, authorization []string) http.Header {
+	h := http.Header{}
+	for _, f := range slices.Concat(d.Fields, d.C.Web().Headers(method, body)) {
+		if !strings.EqualFold(f.Name, "Authorization") {
+			h.Set(f.Name, f.Value)
+		}
+	}
+	for _, value := range authorization {
+		h.Add("Authorization", value)
+	}
+	return h
+}
+
+// token returns the Authorization header that the user gave, and whether it is a bearer token.
+func (d *door) token() (header string, bearer bool) {
+	for _, f := range d.Fields {
+		if strings.EqualFold(f.Name, "Authorization") {
+			scheme, token, _ := strings.Cut(f.Value, " ")
+			return f.Value, strings.EqualFold(scheme, "Bearer") && token != ""
+		}
+	}
+	return "", false
+}
+
+// fetch gets a metadata document, without any of the user's headers. It follows no redirect to
+// another host. It gets each document once.
+func (d *door) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
+	if a := d.documents[u.String()]; a != nil {
+		return a
+	}
+	h := http.Header{"Accept": {"application/json"}}
+	if d.t.Revision.Era() == spec.Handshake {
+		h.Set("MCP-Protocol-Version", string(d.t.Revision))
+	}
+	a := d.Send(ctx, "GET of "+u.Redacted(), http.MethodGet, u, h, nil)
+	for hops := 0; hops < 3 && a.Status/100 == 3; hops++ {
+		to, err := u.Parse(a.Header.Get("Location"))
+		if err != nil || to.Host != u.Host {
+			break
+		}
+		u = to
+		a = d.Send(ctx, "GET of "+u.Redacted(), http.MethodGet, u, h, nil)
+	}
+	d.documents[u.String()] = a
+	return a
+}
+
+// challengeIn returns the Bearer challenge, if there is a well-formed one.
+func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
+	all, err := oauth.ParseChallenges(challengeLines(a))
+	if err != nil {
+		return oauth.Challenge{}, false
+	}
+	return oauth.Bearer(all)
+}
+
+// deviates reports a deviation that the answers show. If the server shows no sign that it follows
+// the authorization of MCP, it may have one of its own (basic: parties MAY negotiate their own
+// authentication), and then nothing in this area binds it: the deviation is a note.
+func (d *door) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+	d.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
+}
+
+// letsIn is deviates for a request that must not be served. That is worth a warning whatever the
+// authentication is.
+func (d *door) letsIn(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+	d.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
+}
+
+func (d *door) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideAnswer) {
+	for _, a := range shownBy {
+		v.At = append(v.At, a.At)
+		if v.Seen == "" {
+			v.Seen = a.About + ": " + a.Describe()
+		}
+	}
+	if !d.followsMCP(ctx) {
+		v.Weight = max(v.Weight, otherwise)
+	}
+	d.t.Deviates(d.C, v)
+}
+
+// followsMCP reports whether the server names metadata in its challenge, or has the metadata
+// document of a protected resource; in 2025-03-26, that of an authorization server.
+func (d *door) followsMCP(ctx context.Context) bool {
+	if c, ok := challengeIn(d.begun); ok && c.Param("resource_metadata") != "" {
+		return true
+	}
+	if !d.t.Revision.AtLeast(spec.V20250618) {
+		return isDocument(d.fetch(ctx, oauth.RootServerMetadataURL(d.URL)))
+	}
+	return slices.ContainsFunc(oauth.ResourceMetadataURLs(d.URL), func(u *url.URL) bool { return isDocument(d.fetch(ctx, u)) })
+}
+
+// isDocument reports whether the answer is a JSON object with status 200.
+func isDocument(a *suite.OutsideAnswer) bool { return a.Status == http.StatusOK && a.Members() != nil }
+
+func challengeLines(a *suite.OutsideAnswer) []string { return a.Header.Values("WWW-Authenticate") }

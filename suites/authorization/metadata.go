@@ -1,0 +1,366 @@
+package authorization
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A document is a metadata document that was found.
+type document struct {
+	*suite.OutsideAnswer
+	url   *url.URL
+	named bool // the challenge names it; otherwise it is at a well-known path
+}
+
+// resourceMetadata returns the metadata document of the resource, as clients look for it; nil if
+// there is none. tried are the answers of the places without one.
+func (d *door) resourceMetadata(ctx context.Context) (found *document, tried []*suite.OutsideAnswer) {
+	if c, ok := challengeIn(d.begun); ok {
+		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(d.URL, u) {
+			a := d.fetch(ctx, u)
+			if isDocument(a) {
+				return &document{a, u, true}, tried
+			}
+			tried = append(tried, a)
+		}
+	}
+	for _, u := range oauth.ResourceMetadataURLs(d.URL) {
+		a := d.fetch(ctx, u)
+		if isDocument(a) {
+			return &document{a, u, false}, tried
+		}
+		tried = append(tried, a)
+	}
+	return nil, tried
+}
+
+func readResourceMetadata(ctx context.Context, t *suite.T) {
+	d := protected(ctx, t)
+	d.judgeNamed(ctx)
+	doc, tried := d.resourceMetadata(ctx)
+	if doc == nil {
+		d.judgeMissing(ctx, tried)
+		return
+	}
+	for _, kept := range []string{discoverable, served, public} {
+		t.Kept(kept)
+	}
+	if media, _, err := mime.ParseMediaType(doc.Header.Get("Content-Type")); err != nil || media != "application/json" {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: isJSON, Summary: "The server's metadata document has another media type than JSON.", Permitted: "Content-Type: application/json",
+		}, doc.OutsideAnswer)
+	} else {
+		t.Kept(isJSON)
+	}
+	d.judgeResource(ctx, doc)
+	d.judgeServers(ctx, doc)
+	d.judgeList(ctx, doc, noQueryMethod, "bearer_methods_supported", "query", "The server's metadata says that it accepts tokens in the query.")
+	d.judgeList(ctx, doc, noOfflineScope, "scopes_supported", "offline_access", "The server's metadata lists the scope offline_access.")
+}
+
+// judgeNamed judges whether the URL that the challenge names leads to a document.
+func (d *door) judgeNamed(ctx context.Context) {
+	c, _ := challengeIn(d.begun)
+	named := c.Param("resource_metadata")
+	if named == "" {
+		return
+	}
+	u, err := url.Parse(named)
+	if err == nil && !oauth.MayFetch(d.URL, u) {
+		d.t.NotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
+		return
+	}
+	if err == nil && isDocument(d.fetch(ctx, u)) {
+		d.t.Kept(resolves)
+		return
+	}
+	v := verdict.Deviation{Requirement: resolves, Summary: "The URL in the server's challenge does not lead to the metadata document.", Permitted: "200 with a JSON object"}
+	if err != nil {
+		v.Seen = "no URL: " + wire.Excerpt(named, 200)
+		d.deviates(ctx, v, d.begun)
+		return
+	}
+	a := d.fetch(ctx, u)
+	if a.Status == 0 {
+		d.t.NotObserved(resolves, unreachable(a))
+		return
+	}
+	d.deviates(ctx, v, a, d.begun)
+}
+
+// unreachable returns the reason why nothing is said of a document on a host that is not the server's
+// and does not respond: it may be out of reach only from here.
+func unreachable(a *suite.OutsideAnswer) string { return a.About + " got no response" }
+
+// judgeMissing judges that no metadata document was found.
+func (d *door) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
+	for _, a := range tried {
+		if a.Status == 0 {
+			d.t.GiveUp(unreachable(a))
+		}
+	}
+	for _, a := range tried {
+		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
+			d.deviates(ctx, verdict.Deviation{
+				Requirement: public, Summary: "The server's metadata document needs a token.", Permitted: "200 without a token: a client reads the document before it has one",
+			}, a)
+			return
+		}
+	}
+	v := verdict.Deviation{
+		Summary: "The server has no metadata document.", Permitted: "a document at the URL in the challenge, or at a well-known path",
+		Seen: "none at " + wire.Excerpt(strings.Join(abouts(tried), ", "), 400),
+	}
+	for _, v.Requirement = range []string{served, discoverable} {
+		d.deviates(ctx, v, tried...)
+		v.At = nil
+	}
+}
+
+func abouts(all []*suite.OutsideAnswer) []string {
+	out := make([]string, len(all))
+	for i, a := range all {
+		out[i] = strings.TrimPrefix(a.About, "GET of ")
+	}
+	return out
+}
+
+// judgeResource judges the identifier of the resource: that for which the document was found, or a
+// prefix of it.
+func (d *door) judgeResource(ctx context.Context, doc *document) {
+	named, ok := wire.Text(doc.Members()["resource"])
+	u, err := url.Parse(named)
+	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "such as " + d.URL.Redacted()}
+	if !ok || err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(named, "#") {
+		v.Seen = "resource is " + excerptOf(doc.Members()["resource"])
+		d.deviates(ctx, v, doc.OutsideAnswer)
+		return
+	}
+	d.t.Kept(canonical)
+	if u.Path == "/" {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: noSlash, Summary: "The server's resource identifier ends with a slash.", Permitted: strings.TrimSuffix(named, "/"), Seen: named,
+		}, doc.OutsideAnswer)
+	} else {
+		d.t.Kept(noSlash)
+	}
+	v = verdict.Deviation{Requirement: resource, Permitted: "the URL of the server: " + d.URL.Redacted(), Seen: "resource is " + wire.Excerpt(named, 200)}
+	switch {
+	case sameResource(u, d.URL):
+		d.t.Kept(resource)
+	case strings.EqualFold(u.Scheme, d.URL.Scheme) && strings.EqualFold(u.Host, d.URL.Host) && isPrefix(u.Path, d.URL.Path):
+		// A server may protect all that is below the identifier.
+		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
+		d.deviates(ctx, v, doc.OutsideAnswer)
+	default:
+		v.Summary = "The server's resource identifier is that of another resource."
+		d.deviates(ctx, v, doc.OutsideAnswer)
+	}
+}
+
+// sameResource reports whether two URLs identify the same resource, but for the case of scheme and
+// host, a slash at the end, and the query.
+func sameResource(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Host, b.Host) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
+}
+
+func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimSuffix(path, "/")+"/") }
+
+// judgeServers judges the authorization servers that the document names.
+func (d *door) judgeServers(ctx context.Context, doc *document) {
+	named := doc.Members()["authorization_servers"]
+	all := texts(named)
+	if named.Kind() != '[' || len(all) == 0 || len(all) != len(wire.Elements(named)) {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: namesServers, Summary: "The server's metadata names no authorization server.", Permitted: "authorization_servers with at least one issuer URL",
+			Seen: "authorization_servers is " + excerptOf(named),
+		}, doc.OutsideAnswer)
+		return
+	}
+	d.t.Kept(namesServers)
+	for _, text := range all {
+		u, err := url.Parse(text)
+		v := verdict.Deviation{Permitted: "an https URL without query and fragment; http only on this machine", Seen: wire.Excerpt(text, 200)}
+		switch {
+		case err != nil || u.Scheme == "" || u.Host == "" || strings.ContainsAny(text, "?#"):
+			v.Requirement, v.Summary = serverURLs, "The server names an authorization server that is not an issuer URL."
+		case !oauth.IsSecure(u):
+			v.Requirement, v.Summary = secureConnections, "The server names an authorization server without https."
+		default:
+			d.t.Kept(serverURLs)
+			d.t.Kept(secureConnections)
+			continue
+		}
+		d.deviates(ctx, v, doc.OutsideAnswer)
+	}
+}
+
+// judgeList judges that a list of the document, if it has one, lacks a value.
+func (d *door) judgeList(ctx context.Context, doc *document, requirement, member, value, summary string) {
+	if !slices.Contains(texts(doc.Members()[member]), value) {
+		d.t.Kept(requirement)
+		return
+	}
+	d.deviates(ctx, verdict.Deviation{
+		Requirement: requirement, Summary: summary, Permitted: member + " without " + value, Seen: member + " is " + excerptOf(doc.Members()[member]),
+	}, doc.OutsideAnswer)
+}
+
+// texts returns the strings in a JSON array.
+func texts(list jsontext.Value) []string {
+	var out []string
+	for _, v := range wire.Elements(list) {
+		if text, ok := wire.Text(v); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+func excerptOf(v jsontext.Value) string {
+	if v == nil {
+		return "absent"
+	}
+	return wire.Excerpt(string(v), 200)
+}
+
+// maxServers limits the authorization servers that are asked.
+const maxServers = 3
+
+func readServerMetadata(ctx context.Context, t *suite.T) {
+	d := protected(ctx, t)
+	doc, _ := d.resourceMetadata(ctx)
+	if doc == nil {
+		t.GiveUp("the server has no metadata document that names its authorization servers")
+	}
+	all := texts(doc.Members()["authorization_servers"])
+	for _, text := range all[:min(len(all), maxServers)] {
+		if issuer, err := url.Parse(text); err == nil && issuer.Host != "" {
+			d.judgeServer(ctx, text, issuer)
+		}
+	}
+}
+
+// judgeServer judges the metadata of one authorization server. It is not the server under test, so
+// that nothing about it breaks a requirement.
+func (d *door) judgeServer(ctx context.Context, named string, issuer *url.URL) {
+	if !oauth.MayFetch(d.URL, issuer) {
+		d.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
+	}
+	places := oauth.ServerMetadataURLs(issuer)
+	if !d.t.Revision.AtLeast(spec.V20251125) {
+		places = slices.DeleteFunc(places, oauth.IsOpenID)
+	}
+	var tried []*suite.OutsideAnswer
+	for _, u := range places {
+		a := d.fetch(ctx, u)
+		tried = append(tried, a)
+		if isDocument(a) {
+			d.judgeServerDocument(ctx, named, &document{a, u, false})
+			return
+		}
+		if a.Status == 0 {
+			d.t.GiveUp(unreachable(a))
+		}
+	}
+	v := verdict.Deviation{
+		Summary: "The authorization server has no metadata document.", Permitted: "a document at a well-known path of the issuer",
+		Seen: "none at " + wire.Excerpt(strings.Join(abouts(tried), ", "), 400), Weight: verdict.AtMostWarning,
+	}
+	for _, v.Requirement = range []string{serverMetadata06, serverMetadata11} {
+		d.deviates(ctx, v, tried...)
+		v.At = nil
+	}
+}
+
+func (d *door) judgeServerDocument(ctx context.Context, named string, doc *document) {
+	members := doc.Members()
+	say := func(requirement string, kept bool, summary, permitted, seen string) {
+		if kept {
+			d.t.Kept(requirement)
+			return
+		}
+		d.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc.OutsideAnswer)
+	}
+	issuer, _ := wire.Text(members["issuer"])
+	same := strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(named, "/")
+	for _, requirement := range []string{serverMetadata06, serverMetadata11} {
+		say(requirement, same, "The authorization server's metadata names another issuer.", "issuer "+wire.Excerpt(named, 200), "issuer is "+excerptOf(members["issuer"]))
+	}
+	insecure := insecureEndpoints(members)
+	say(serverHTTPS, len(insecure) == 0, "The authorization server has endpoints without https.", "https; http only on this machine", strings.Join(insecure, ", "))
+	methods := members["code_challenge_methods_supported"]
+	say(serverPKCE, len(texts(methods)) > 0, "The authorization server does not list its PKCE methods, so that clients refuse it.", `code_challenge_methods_supported, such as ["S256"]`, "code_challenge_methods_supported is "+excerptOf(methods))
+	say(registration, members["registration_endpoint"] != nil, "The authorization server offers no dynamic client registration.", "registration_endpoint", "registration_endpoint is absent")
+	isTrue := func(name string) bool { return string(members[name]) == "true" }
+	say(clientDocuments, isTrue("client_id_metadata_document_supported"), "The authorization server does not accept client id metadata documents.",
+		"client_id_metadata_document_supported: true", "client_id_metadata_document_supported is "+excerptOf(members["client_id_metadata_document_supported"]))
+	say(issParameter, isTrue("authorization_response_iss_parameter_supported"), "The authorization server does not put iss into its authorization responses.",
+		"authorization_response_iss_parameter_supported: true", "authorization_response_iss_parameter_supported is "+excerptOf(members["authorization_response_iss_parameter_supported"]))
+}
+
+// insecureEndpoints returns the endpoints in the metadata of an authorization server that are not
+// secure, sorted.
+func insecureEndpoints(members map[string]jsontext.Value) []string {
+	var out []string
+	for name, v := range members {
+		text, ok := wire.Text(v)
+		if !ok || !strings.HasSuffix(name, "_endpoint") && name != "jwks_uri" {
+			continue
+		}
+		if u, err := url.Parse(text); err != nil || !oauth.IsSecure(u) {
+			out = append(out, name+" "+wire.Excerpt(text, 100))
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// readRootMetadata judges what 2025-03-26 demands, where the MCP server is its own authorization
+// server or stands for one.
+func readRootMetadata(ctx context.Context, t *suite.T) {
+	d := protected(ctx, t)
+	u := oauth.RootServerMetadataURL(d.URL)
+	root := d.fetch(ctx, u)
+	if !isDocument(root) {
+		below := d.fetch(ctx, u.JoinPath(d.URL.Path))
+		if isDocument(below) {
+			d.deviates(ctx, verdict.Deviation{
+				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(),
+			}, below, root)
+			return
+		}
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: rootMetadata, Summary: "The server has no metadata document of its authorization server.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
+		}, root)
+		return
+	}
+	t.Kept(rootMetadata)
+	t.Kept(rootOnly)
+	if insecure := insecureEndpoints(root.Members()); len(insecure) > 0 {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: rootHTTPS, Summary: "The server has authorization endpoints without https.", Permitted: "https; http only on this machine", Seen: strings.Join(insecure, ", "),
+		}, root)
+	} else {
+		t.Kept(rootHTTPS)
+	}
+	if root.Members()["registration_endpoint"] == nil {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: rootRegistration, Summary: "The server offers no dynamic client registration.", Permitted: "registration_endpoint in the metadata",
+		}, root)
+	} else {
+		t.Kept(rootRegistration)
+	}
+}

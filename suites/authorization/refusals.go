@@ -1,0 +1,266 @@
+package authorization
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func comeWithoutToken(ctx context.Context, t *suite.T) {
+	d := approach(ctx, t)
+	first := d.open(ctx, "without a token", nil)
+	d.begun = first
+	switch {
+	case first.IsServed():
+		t.Skip("the server serves requests without a token")
+	case first.Status != http.StatusUnauthorized:
+		d.judgeOtherStatus(ctx, first)
+		return
+	}
+	t.Kept(noToken)
+	d.judgeLeak(ctx, first)
+	get := d.Send(ctx, "GET of the event stream without a token", http.MethodGet, d.URL, d.fields(http.MethodGet, nil, nil), nil)
+	d.judgeGet(ctx, get)
+	if len(challengeLines(first)) == 0 {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
+			Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
+		}, first)
+		return
+	}
+	t.Kept(hasChallenge)
+	d.judgeChallenge(ctx, first)
+}
+
+// judgeOtherStatus judges a refusal with another status than 401. It is one for the lack of a
+// token only if the same request with the token is served.
+func (d *door) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
+	token, _ := d.token()
+	if token == "" || !d.open(ctx, "with the token", []string{token}).IsServed() {
+		d.t.GiveUp("the server refuses a request without a token, and it is not known that it would serve one with a token")
+	}
+	d.deviates(ctx, verdict.Deviation{
+		Requirement: noToken, Summary: "The server does not refuse a request without a token with status 401.", Permitted: "401 Unauthorized",
+	}, first)
+}
+
+// judgeLeak judges whether a refusal carries anything that only an authorized client may have.
+func (d *door) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
+	v := verdict.Deviation{Requirement: checkedFirst, Permitted: "nothing but the refusal"}
+	switch {
+	case a.Members()["result"] != nil:
+		v.Summary = "The server's refusal carries the result of the request."
+	case a.Header.Get("Mcp-Session-Id") != "":
+		v.Summary, v.Weight = "The server opens a session for a request that it refuses.", verdict.AtMostWarning
+	default:
+		d.t.Kept(checkedFirst)
+		return
+	}
+	d.deviates(ctx, v, a)
+}
+
+// judgeGet judges the answer to a GET without a token. Another refusal may come first, for
+// instance because the session is missing, or because the server has no GET.
+func (d *door) judgeGet(ctx context.Context, a *suite.OutsideAnswer) {
+	switch {
+	case a.Status == http.StatusUnauthorized:
+		d.t.Kept(noTokenGet)
+	case a.IsServed() && strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream):
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: noTokenGet, Summary: "The server opens an event stream for a client without a token.", Permitted: "401 Unauthorized",
+		}, a)
+	default:
+		d.t.NotObserved(noTokenGet, "the server refuses the GET for another reason: "+a.Describe())
+	}
+}
+
+// judgeChallenge judges the challenge of the refusal of a request without a token.
+func (d *door) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
+	all, err := oauth.ParseChallenges(challengeLines(a))
+	bearer, has := oauth.Bearer(all)
+	syntax := verdict.Deviation{Requirement: challengeSyntax, Permitted: "a challenge as RFC 9110 defines it: Bearer name=\"value\", name=\"value\""}
+	switch {
+	case err != nil:
+		syntax.Summary, syntax.Seen = "The server's WWW-Authenticate header is malformed.", err.Error()+": "+wire.Excerpt(strings.Join(challengeLines(a), ", "), 300)
+		d.deviates(ctx, syntax, a)
+		return
+	case !has:
+		syntax.Summary, syntax.Permitted = "The server's WWW-Authenticate header has no Bearer challenge.", "a challenge with the scheme Bearer, perhaps beside others"
+		d.deviates(ctx, syntax, a)
+		return
+	}
+	d.t.Kept(challengeSyntax)
+	d.judgeMetadataParameter(ctx, bearer, a)
+	if bearer.Param("error") != "" {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: noErrorCode, Summary: "The server reports an error in the token of a request that has none.",
+			Permitted: "a challenge without the parameter error",
+		}, a)
+	} else {
+		d.t.Kept(noErrorCode)
+	}
+	d.judgeScope(ctx, bearer, a)
+}
+
+// judgeMetadataParameter judges the URL of the metadata document in the challenge.
+func (d *door) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+	named := bearer.Param("resource_metadata")
+	if u, err := d.URL.Parse(named); named != "" && err == nil && u.String() == named {
+		d.t.Kept(namesMetadata)
+		return
+	}
+	d.deviates(ctx, verdict.Deviation{
+		Requirement: namesMetadata, Summary: "The server's challenge does not name the metadata document.",
+		Permitted: "the parameter resource_metadata with an absolute URL",
+	}, a)
+}
+
+// judgeScope judges the scopes in the challenge, and those of a second refusal.
+func (d *door) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+	scope, has := bearer.Params["scope"]
+	if !has || !oauth.IsScopes(scope) {
+		v := verdict.Deviation{Requirement: challengeScope, Summary: "The server's challenge does not name the scopes that a token needs.", Permitted: "the parameter scope, with scopes separated by spaces"}
+		d.deviates(ctx, v, a)
+	} else {
+		d.t.Kept(challengeScope)
+	}
+	if slices.Contains(strings.Fields(scope), "offline_access") {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: noOffline, Summary: "The server's challenge asks for the scope offline_access.", Permitted: "the scopes that the request needs; clients add offline_access themselves",
+		}, a)
+	} else {
+		d.t.Kept(noOffline)
+	}
+	again := d.open(ctx, "without a token, once more", nil)
+	second, _ := challengeIn(again)
+	one, two := strings.Fields(scope), strings.Fields(second.Param("scope"))
+	slices.Sort(one)
+	slices.Sort(two)
+	if again.Status != http.StatusUnauthorized {
+		return
+	}
+	if !slices.Equal(one, two) {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: scopeConsistent, Summary: "The server's challenges to equal requests name different scopes.", Permitted: "the same scopes each time",
+		}, again, a)
+		return
+	}
+	d.t.Kept(scopeConsistent)
+}
+
+// A wrongToken is an Authorization header that must not be accepted.
+type wrongToken struct {
+	how         string
+	requirement string
+	header      []string
+}
+
+// wrongTokens returns bearer tokens that nobody issued.
+func (d *door) wrongTokens() []wrongToken {
+	claims := map[string]any{
+		"iss": "https://issuer.invalid", "sub": "mcp-conform", "aud": d.URL.String(), "scope": "openid mcp admin",
+		"iat": time.Now().Add(-time.Minute).Unix(), "exp": time.Now().Add(time.Hour).Unix(),
+	}
+	out := []wrongToken{
+		{"with random text as a token", garbage, []string{"Bearer " + rand.Text()}},
+		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + token(map[string]any{"alg": "none", "typ": "JWT"}, claims, nil)}},
+		{"with a JWT that mcp-conform has signed", otherIssuer, []string{"Bearer " + token(map[string]any{"alg": "HS256", "typ": "JWT"}, claims, []byte(rand.Text()))}},
+	}
+	if given, ok := d.token(); ok {
+		if parts := strings.Split(given, "."); len(parts) == 3 && len(parts[2]) > 8 {
+			forged := strings.Repeat("A", len(parts[2])-2) + "-_"
+			out = append(out, wrongToken{"with the given token and another signature", garbage, []string{parts[0] + "." + parts[1] + "." + forged}})
+		}
+	}
+	return out
+}
+
+// token returns a JWT (RFC 7519) that is signed with the key; without one it has no signature.
+func token(header, claims map[string]any, key []byte) string {
+	part := func(v any) string { return base64.RawURLEncoding.EncodeToString(wire.JSON(v)) }
+	text := part(header) + "." + part(claims)
+	if key == nil {
+		return text + "."
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+func comeWithWrongTokens(ctx context.Context, t *suite.T) {
+	d := protected(ctx, t)
+	refused := false
+	for _, w := range d.wrongTokens() {
+		a := d.open(ctx, w.how, w.header)
+		d.judgeWrongToken(ctx, w, a)
+		if a.Status == http.StatusUnauthorized && !refused {
+			refused = true
+			d.judgeInvalidToken(ctx, a)
+		}
+	}
+	d.judgeMalformed(ctx, d.open(ctx, "with an Authorization header without a token", []string{"Bearer"}))
+	d.judgeMalformed(ctx, d.open(ctx, "with an Authorization header without a scheme", []string{rand.Text()}))
+	d.judgeMalformed(ctx, d.open(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
+}
+
+// judgeWrongToken judges the answer to a token that nobody issued. Random text may also count as a
+// malformed request, which has another status.
+func (d *door) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideAnswer) {
+	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
+	switch {
+	case a.Status == http.StatusUnauthorized:
+		d.t.Kept(w.requirement)
+		return
+	case a.IsServed():
+		v.Summary = "The server serves a request with a token that nobody issued."
+		d.letsIn(ctx, v, a)
+		return
+	case a.Status == http.StatusBadRequest:
+		v.Requirement, v.Summary, v.Weight = garbage, "The server does not refuse a wrong token with status 401.", verdict.AtMostWarning
+	default:
+		v.Requirement, v.Summary = garbage, "The server does not refuse a wrong token with status 401."
+	}
+	d.deviates(ctx, v, a)
+}
+
+// judgeInvalidToken judges the challenge after a wrong token.
+func (d *door) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) {
+	c, ok := challengeIn(a)
+	if ok && c.Param("error") == "invalid_token" {
+		d.t.Kept(invalidToken)
+		return
+	}
+	d.deviates(ctx, verdict.Deviation{
+		Requirement: invalidToken, Summary: "The server's challenge does not say that the token is invalid.", Permitted: `error="invalid_token"`,
+	}, a)
+}
+
+// judgeMalformed judges the answer to a malformed Authorization header. The text does not define
+// what is malformed, so that 401 is right as well.
+func (d *door) judgeMalformed(ctx context.Context, a *suite.OutsideAnswer) {
+	v := verdict.Deviation{Requirement: malformed, Permitted: "400 Bad Request, or 401 Unauthorized"}
+	switch {
+	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnauthorized:
+		d.t.Kept(malformed)
+		return
+	case a.IsServed():
+		v.Summary = "The server serves a request whose Authorization header is malformed."
+		d.letsIn(ctx, v, a)
+		return
+	default:
+		v.Summary, v.Weight = "The server answers a malformed Authorization header with another status than 400 and 401.", verdict.AtMostWarning
+	}
+	d.deviates(ctx, v, a)
+}
