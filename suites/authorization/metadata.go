@@ -160,7 +160,7 @@ func (d *door) judgeResource(ctx context.Context, doc *document) {
 	switch {
 	case sameResource(u, d.URL):
 		d.t.Kept(resource)
-	case strings.EqualFold(u.Scheme, d.URL.Scheme) && strings.EqualFold(u.Host, d.URL.Host) && isPrefix(u.Path, d.URL.Path):
+	case sameHost(u, d.URL) && isPrefix(u.Path, d.URL.Path):
 		// A server may protect all that is below the identifier.
 		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
 		d.deviates(ctx, v, doc.OutsideAnswer)
@@ -173,7 +173,13 @@ func (d *door) judgeResource(ctx context.Context, doc *document) {
 // sameResource reports whether two URLs identify the same resource, but for the case of scheme and
 // host, a slash at the end, and the query.
 func sameResource(a, b *url.URL) bool {
-	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Host, b.Host) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
+	return sameHost(a, b) && strings.TrimSuffix(a.Path, "/") == strings.TrimSuffix(b.Path, "/")
+}
+
+// sameHost reports whether two URLs lead to the same server. On this machine it has several names.
+func sameHost(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) &&
+		(strings.EqualFold(a.Host, b.Host) || oauth.IsLoopback(a) && oauth.IsLoopback(b) && a.Port() == b.Port())
 }
 
 func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimSuffix(path, "/")+"/") }
