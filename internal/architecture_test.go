@@ -34,6 +34,8 @@ var layers = []struct {
 	{"internal/uri", nil},
 	{"internal/redact", nil},
 	{"internal/oauth", nil},
+	// Tokens for the server under test, which the judge issues.
+	{"internal/issuer", nil},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
@@ -61,7 +63,7 @@ var layers = []struct {
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
-		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/spec", "internal/transcript",
+		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/issuer", "internal/spec", "internal/transcript",
 		"internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/rules", []string{
@@ -80,7 +82,7 @@ var layers = []struct {
 
 	// The engine is handed its cases and never reaches for them.
 	{"internal/engine", []string{
-		"internal/client", "internal/discount", "internal/inventory", "internal/oauth", "internal/rules", "internal/spec", "internal/suite",
+		"internal/client", "internal/discount", "internal/inventory", "internal/issuer", "internal/oauth", "internal/rules", "internal/spec", "internal/suite",
 		"internal/transcript", "internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/fuzz", []string{
@@ -92,7 +94,7 @@ var layers = []struct {
 	}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
-		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/oauth", "internal/spec", "internal/suite",
+		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/suite",
 		"internal/transcript", "internal/uri", "internal/verdict", "internal/wire",
 	}},
 	// What the tests of the suites share; no suite itself may import it.

@@ -51,6 +51,9 @@ type Options struct {
 	// Token makes the HTTP server a protected resource, which serves only requests with
 	// this bearer token.
 	Token string
+	// AuthServer is the issuer URL of an authorization server. With it, the HTTP server is a
+	// protected resource, which serves requests with a token that was issued for it.
+	AuthServer string
 }
 
 func (o Options) withDefaults() Options {

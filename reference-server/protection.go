@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -19,6 +20,8 @@ type ProtectionSeams struct {
 	Refuse func(r *http.Request, f *Refusal)
 	// Documents may change the metadata documents, which are listed by path.
 	Documents func(documents map[string]*Document)
+	// Verify may leave out parts of the verification of issued tokens.
+	Verify func(v *Verification)
 }
 
 // A Refusal is the response to a request that lacks a valid token.
@@ -48,9 +51,10 @@ const scope = "mcp"
 // protect makes a handler a protected resource (basic/authorization): requests need the token of
 // the options, refusals carry a challenge, and metadata documents say where tokens come from.
 func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
-	if o.Token == "" {
+	if o.Token == "" && o.AuthServer == "" {
 		return next
 	}
+	keys := &keySet{issuer: o.AuthServer}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if doc := o.documents(r.Host, endpoint)[r.URL.Path]; doc != nil {
 			w.Header().Set("Content-Type", doc.Type)
@@ -58,7 +62,7 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 			_, _ = w.Write(wire.JSON(doc.Members))
 			return
 		}
-		f := o.refusal(r, endpoint)
+		f := o.refusal(r, endpoint, keys)
 		valid := f == nil
 		if accept := o.Seams.Protection.Accept; accept != nil {
 			valid = accept(r, valid)
@@ -83,7 +87,7 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 }
 
 // refusal returns the response to a request without a valid token, nil to one with it.
-func (o *Options) refusal(r *http.Request, endpoint string) *Refusal {
+func (o *Options) refusal(r *http.Request, endpoint string, keys *keySet) *Refusal {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
 		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
@@ -94,6 +98,17 @@ func (o *Options) refusal(r *http.Request, endpoint string) *Refusal {
 		return o.refuse(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed")
 	case !strings.EqualFold(scheme, "Bearer"):
 		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
+	case o.AuthServer != "":
+		v := &Verification{Signature: true, Issuer: true, Audience: true, Expiry: true, NotBefore: true, Scope: true}
+		if o.Seams.Protection.Verify != nil {
+			o.Seams.Protection.Verify(v)
+		}
+		switch err := v.verify(r.Context(), keys, token, "http://"+r.Host+endpoint); {
+		case errors.Is(err, errInvalid):
+			return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+		case errors.Is(err, errScope):
+			return o.refuse(r.Host, endpoint, http.StatusForbidden, "insufficient_scope", "the token lacks a scope")
+		}
 	case token != o.Token:
 		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
 	}
@@ -116,9 +131,13 @@ func (o *Options) refuse(host, endpoint string, status int, code, description st
 // server that has none of its endpoints.
 func (o *Options) documents(host, endpoint string) map[string]*Document {
 	origin := "http://" + host
+	issuer := origin
+	if o.AuthServer != "" {
+		issuer = o.AuthServer
+	}
 	documents := map[string]*Document{
 		ResourceMetadataPath + endpoint: {http.StatusOK, jsonType, map[string]any{
-			"resource": origin + endpoint, "authorization_servers": []any{origin},
+			"resource": origin + endpoint, "authorization_servers": []any{issuer},
 			"scopes_supported": []any{scope}, "bearer_methods_supported": []any{"header"},
 		}},
 		ServerMetadataPath: {http.StatusOK, jsonType, map[string]any{

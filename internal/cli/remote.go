@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -26,8 +27,10 @@ import (
 
 // remoteFlags are the flags for servers that are reached by a URL.
 type remoteFlags struct {
-	caFile   string
-	insecure bool
+	caFile     string
+	insecure   bool
+	authServer bool
+	issuer     *issuer.Issuer // that of --auth-server, nil without it
 }
 
 // remote returns the dialer for a server that is reached by its URL, and a
@@ -65,15 +68,18 @@ func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 }
 
 // again returns the flags for a replay command.
-func (f remoteFlags) again() []string {
+func (f *remoteFlags) again() []string {
+	var words []string
 	switch {
 	case f.insecure:
-		return []string{"--insecure"}
+		words = []string{"--insecure"}
 	case f.caFile != "":
-		return []string{"--ca-file", f.caFile}
-	default:
-		return nil
+		words = []string{"--ca-file", f.caFile}
 	}
+	if f.authServer {
+		words = append(words, "--auth-server")
+	}
+	return words
 }
 
 // tls returns the TLS configuration, or nil for the default.

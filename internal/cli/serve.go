@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -44,6 +45,7 @@ other's requestState of revision 2026-07-28.`,
 	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: accept web pages of this origin, such as https://example.com")
 	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: accept only this host name")
 	c.Flags().StringVar(&f.bearerEnv, "bearer-env", "", "with --http: serve only requests with the token in this variable, as a protected resource")
+	c.Flags().BoolVar(&f.authServer, "trust-auth-server", false, "with --http: serve only requests with a token of the authorization server in MCP_CONFORM_AUTH_SERVER_URL")
 	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
 	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
 	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "most tool calls and completions a second for each client")
@@ -54,6 +56,7 @@ other's requestState of revision 2026-07-28.`,
 type serveFlags struct {
 	fault, http, sse string
 	bearerEnv        string // the variable with the token of a protected server
+	authServer       bool   // trust the authorization server in issuer.URLVariable
 	revisions        []string
 	options          refserver.Options
 }
@@ -73,6 +76,10 @@ func (f *serveFlags) check() error {
 		return usagef("give one of them", "both --http and --sse are given")
 	case f.http == "" && o.JSONOnly:
 		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
+	case f.http == "" && f.authServer:
+		return usagef("add --http, or leave it out", "--trust-auth-server is for Streamable HTTP")
+	case f.authServer && f.bearerEnv != "":
+		return usagef("give one of them", "both --trust-auth-server and --bearer-env are given")
 	case f.http == "" && f.bearerEnv != "":
 		return usagef("add --http, or leave it out", "--bearer-env is for Streamable HTTP")
 	case f.http == "" && o.NoSessions:
@@ -104,8 +111,19 @@ func (a *app) serve(f *serveFlags) error {
 			return usagef("mcp-conform serve --fault list shows all", "there is no fault %q", f.fault)
 		}
 		o.Seams = fault.Seams()
+		if fault.Issued {
+			o.AuthServer = os.Getenv(issuer.URLVariable)
+			if o.AuthServer == "" {
+				return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "this fault is one of a server that trusts the authorization server in %s, and that variable is not set", issuer.URLVariable)
+			}
+		}
 		if fault.Protected {
 			o.Token = faults.Token
+		}
+	}
+	if f.authServer {
+		if o.AuthServer = os.Getenv(issuer.URLVariable); o.AuthServer == "" {
+			return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "--trust-auth-server is given, and %s is not set", issuer.URLVariable)
 		}
 	}
 	if f.bearerEnv != "" {

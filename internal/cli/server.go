@@ -55,6 +55,7 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
 	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust in addition to the system's")
 	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
+	fs.BoolVar(&f.remote.authServer, "auth-server", false, "with --start: run an authorization server for the server to trust; its URL is in MCP_CONFORM_AUTH_SERVER_URL")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
@@ -92,6 +93,15 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	o.Target = t.Display()
 	if f.reference {
 		o.Target = "the reference server"
+	}
+	if f.remote.authServer {
+		if t.Start == nil {
+			return o, nil, usagef("add --start COMMAND, or leave it out and give a token with --bearer-env", "--auth-server is for a server that the run starts, because it has to trust that authorization server")
+		}
+		if err := a.startIssuer(&f.remote); err != nil {
+			return o, nil, err
+		}
+		o.Issuer = f.remote.issuer
 	}
 	f.named, f.over = o.Target, spec.Stdio
 	if t.URL != "" {
@@ -140,6 +150,10 @@ func (f *serverFlags) end() {
 	if f.stop != nil {
 		f.stop()
 		f.stop = nil
+	}
+	if f.remote.issuer != nil {
+		f.remote.issuer.Close()
+		f.remote.issuer = nil
 	}
 }
 

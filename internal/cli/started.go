@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -28,6 +29,9 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
 			argv, dir, env := t.Start.Command(port)
+			if f.issuer != nil {
+				env = append(slices.Clone(env), issuer.URLVariable+"="+f.issuer.URL)
+			}
 			return stdio.Command{Argv: argv, Dir: dir, Env: env}
 		},
 		URL:    func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },
@@ -50,6 +54,7 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 		}
 	}
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
+		reach := f.reachAt(a.ctx, u, reach)
 		if over == spec.SSE {
 			return sse.NewDialer(u, reach)
 		}

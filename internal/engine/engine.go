@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -48,6 +49,8 @@ type Options struct {
 	Answered bool
 	Seed     uint64
 	Progress Progress
+	// Issuer is the authorization server that the server was told to trust, or nil.
+	Issuer *issuer.Issuer
 
 	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string

@@ -20,6 +20,8 @@ type httpServer struct {
 	server
 	over spec.Transport
 	path string
+	// reach returns how to reach the server at u; nil if that takes nothing special.
+	reach func(u *url.URL) exchange.Reach
 }
 
 // dialer returns a dialer that starts the server. Closing the dialer stops it.
@@ -41,10 +43,14 @@ func (s httpServer) dialer(t *testing.T) *started.Dialer {
 		Ported: true, Ready: 60 * time.Second,
 	})
 	return starter.Dialer(nil, s.over, func(u *url.URL) transport.Dialer {
-		if s.over == spec.SSE {
-			return sse.NewDialer(u, exchange.Reach{})
+		reach := exchange.Reach{}
+		if s.reach != nil {
+			reach = s.reach(u)
 		}
-		return streamablehttp.NewDialer(u, exchange.Reach{})
+		if s.over == spec.SSE {
+			return sse.NewDialer(u, reach)
+		}
+		return streamablehttp.NewDialer(u, reach)
 	})
 }
 

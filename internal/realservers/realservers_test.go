@@ -70,16 +70,20 @@ func (s server) command(t *testing.T) stdio.Command {
 	return c
 }
 
-// judge judges the server that d reaches. c records how long cases waited.
-func (s server) judge(t *testing.T, d transport.Dialer, c *cost) (*verdict.Report, error) {
+// judge judges the server that d reaches, with changed options. c records how long cases waited.
+func (s server) judge(t *testing.T, d transport.Dialer, c *cost, change ...func(o *engine.Options)) (*verdict.Report, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	return engine.Run(ctx, engine.Options{
+	o := engine.Options{
 		Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Target: "the server",
 		Revisions: s.revisions, Policy: inventory.Config{Policy: s.tools},
 		StartTimeout: 60 * time.Second, Timeout: 30 * time.Second, Record: c.record,
-	})
+	}
+	for _, change := range change {
+		change(&o)
+	}
+	return engine.Run(ctx, o)
 }
 
 // raced reports whether the verdict on a requirement depends on a race in the

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -27,6 +28,8 @@ type overHTTP struct {
 	lasting bool
 	starts  *atomic.Int64
 
+	issuer *issuer.Issuer // nil unless the server trusts one
+
 	mu  sync.Mutex
 	one *refserver.HTTPServer
 }
@@ -40,7 +43,7 @@ type sharing struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.
 func (d sharing) Fresh() (fresh transport.Dialer, stop func()) {
-	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts}
+	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, issuer: d.issuer}
 	return sharing{f}, f.end
 }
 
@@ -69,6 +72,9 @@ func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcr
 	reach := exchange.Reach{}
 	if d.fault.Protected {
 		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + faults.Token}}
+	}
+	if d.issuer != nil {
+		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + d.issuer.Token(issuer.Valid, u.String(), "mcp")}}
 	}
 	if d.over == spec.SSE {
 		return sse.NewDialer(u, reach).Dial(ctx, rec)
@@ -107,7 +113,11 @@ func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	if d.fault.AllInterfaces {
 		address = ":0"
 	}
-	return refserver.Listen(d.ctx, address, d.over, serverOptions(d.fault))
+	o := serverOptions(d.fault)
+	if d.issuer != nil {
+		o.AuthServer = d.issuer.URL
+	}
+	return refserver.Listen(d.ctx, address, d.over, o)
 }
 
 // serverLink is a link with a server. Closing the link stops the server, unless

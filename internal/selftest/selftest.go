@@ -18,6 +18,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -299,10 +300,27 @@ func (o *Options) try(ctx context.Context, j job) (res Result) {
 func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verdict.Report, late bool, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, rowTime, errRowTime)
 	defer cancel()
-	d, end := o.dialer(ctx, j)
-	defer end()
-	p, err = engine.Run(ctx, o.options(j, d, s))
+	p, err = o.run(ctx, j, s, func(*engine.Options) {})
 	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
+}
+
+// run runs the checks of a row with changed options. A server that trusts an authorization server
+// gets one of its own.
+func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
+	var trusted *issuer.Issuer
+	if j.fault.Issued {
+		var err error
+		if trusted, err = issuer.Start(ctx); err != nil {
+			return nil, err
+		}
+		defer trusted.Close()
+	}
+	d, end := o.dialer(ctx, j, trusted)
+	defer end()
+	e := o.options(j, d, s)
+	e.Issuer = trusted
+	change(&e)
+	return engine.Run(ctx, e)
 }
 
 func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.Options {
@@ -319,23 +337,23 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 
 // dialer returns the dialer for the server of a row, and a function that stops
 // the server.
-func (o *Options) dialer(ctx context.Context, j job) (d transport.Dialer, end func()) {
+func (o *Options) dialer(ctx context.Context, j job, trusted *issuer.Issuer) (d transport.Dialer, end func()) {
 	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
 		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
-	return dialer(ctx, j.fault, j.at.Transport, o.starts)
+	return dialer(ctx, j.fault, j.at.Transport, o.starts, trusted)
 }
 
 // Dialer returns a dialer for servers in this process with a fault, and a
 // function that stops them. It can't provide a fault that needs a process of
 // its own over stdio.
 func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
-	return dialer(ctx, f, over, new(atomic.Int64))
+	return dialer(ctx, f, over, new(atomic.Int64), nil)
 }
 
-func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64) (d transport.Dialer, end func()) {
+func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, trusted *issuer.Issuer) (d transport.Dialer, end func()) {
 	if over != spec.Stdio {
-		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts}
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, issuer: trusted}
 		if h.lasting {
 			return sharing{h}, h.end
 		}

@@ -23,11 +23,7 @@ func Show(ctx context.Context, f faults.Fault, at Place) *verdict.Finding {
 	}
 	o := Options{starts: new(atomic.Int64)}
 	j := job{fault: f, at: at}
-	d, end := o.dialer(ctx, j)
-	defer end()
-	options := o.options(j, d, engine.Selection{Focus: []string{f.Requirement}})
-	options.Timeout, options.StartTimeout = showTime, showTime
-	p, err := engine.Run(ctx, options)
+	p, err := o.run(ctx, j, engine.Selection{Focus: []string{f.Requirement}}, func(e *engine.Options) { e.Timeout, e.StartTimeout = showTime, showTime })
 	if err != nil {
 		return nil
 	}

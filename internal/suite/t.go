@@ -8,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -34,6 +35,9 @@ type Env struct {
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener
+	// Issuer issues tokens, right and wrong ones, that the server under test was told to
+	// trust; nil without one.
+	Issuer *issuer.Issuer
 	// Idle is closed when only cases that wait are still running, see
 	// Case.Waits. It is nil if the engine does not track this.
 	Idle <-chan struct{}

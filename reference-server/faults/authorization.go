@@ -54,6 +54,12 @@ func documentingServer(change func(members map[string]any)) refserver.Seams {
 	}}}
 }
 
+// issued lets a variation trust the authorization server of the run.
+func issued(f Fault) Fault {
+	f.Issued = true
+	return f
+}
+
 // moving moves the documents from paths that begin with from, or removes them if to is "".
 func moving(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
@@ -228,6 +234,41 @@ func protectedSessionFaults() []Fault {
 	}
 }
 
+// issuedTokenFaults are mistakes in the verification of tokens that an authorization server issued.
+func issuedTokenFaults() []Fault {
+	without := func(id, title string, leave func(v *refserver.Verification)) Fault {
+		f := newFault("authorization."+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}})
+		f.Issued = true
+		return f
+	}
+	scopes := func(id, title string, change func(f *refserver.Refusal)) Fault {
+		f := newFault("authorization.insufficient-scope."+id, title, refusing(func(_ *http.Request, f *refserver.Refusal) {
+			if f.Status == http.StatusForbidden {
+				change(f)
+			}
+		}))
+		f.Issued = true
+		return f
+	}
+	replace := func(old, with string) func(f *refserver.Refusal) {
+		return func(f *refserver.Refusal) { f.Challenges[0] = strings.Replace(f.Challenges[0], old, with, 1) }
+	}
+	return []Fault{
+		without("token.expired-401/served", "expired tokens are accepted", func(v *refserver.Verification) { v.Expiry = false }),
+		without("token.audience-checked/other", "tokens for another resource are accepted", func(v *refserver.Verification) { v.Audience = false }),
+		without("token.other-issuer-refused/named", "the issuer in a token is not checked", func(v *refserver.Verification) { v.Issuer = false }),
+		without("token.garbage-401/unverified", "the signature of a token is not verified", func(v *refserver.Verification) { v.Signature = false }),
+		without("token.garbage-401/alg-none", "tokens with alg none are accepted", func(v *refserver.Verification) { v.Unsigned = true }),
+		without("token.garbage-401/public-secret", "the public key is taken for a shared secret", func(v *refserver.Verification) { v.PublicSecret = true }),
+		without("token.garbage-401/early", "tokens are accepted before they are valid", func(v *refserver.Verification) { v.NotBefore = false }),
+		scopes("403/401", "a token without the scope gets 401", func(f *refserver.Refusal) { f.Status = http.StatusUnauthorized }),
+		scopes("challenge/missing", "the refusal for a missing scope has no challenge", func(f *refserver.Refusal) { f.Challenges = nil }),
+		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
+		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
+		scopes("resource-metadata/missing", "the challenge does not name the metadata", replace("resource_metadata=", "resource=")),
+	}
+}
+
 func legalProtection() []Fault {
 	return []Fault{
 		newVariation("protected", "all requests need a token", refserver.Seams{}),
@@ -271,6 +312,10 @@ func legalProtection() []Fault {
 			Documents: func(all map[string]*refserver.Document) { clear(all) },
 		}}),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
+		issued(newVariation("protected-issued", "tokens are issued by an authorization server", refserver.Seams{})),
+		issued(newVariation("protected-any-scope", "no scope is needed", refserver.Seams{Protection: refserver.ProtectionSeams{
+			Verify: func(v *refserver.Verification) { v.Scope = false },
+		}})),
 		newVariation("protected-malformed-401", "malformed Authorization headers get 401", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Status = http.StatusUnauthorized })),
 		newVariation("protected-sessions", "only requests of a session need a token", accepting(func(r *http.Request) bool { return r.Header.Get(sessionHeader) == "" })).inRevisions(spec.V20251125),
 	}

@@ -44,6 +44,9 @@ type Fault struct {
 	AllInterfaces bool
 	// Protected makes the HTTP server a protected resource, see Token.
 	Protected bool
+	// Issued makes the HTTP server a protected resource that trusts the authorization
+	// server of the run.
+	Issued bool
 	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.
 	Unreachable bool
@@ -105,7 +108,7 @@ var tables = map[string][]func() []Fault{
 		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
-	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, legalProtection},
+	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 
@@ -124,7 +127,7 @@ var all = sync.OnceValue(func() []Fault {
 				}
 				if area == spec.AreaAuthorization {
 					f = f.overTransports(spec.StreamableHTTP)
-					f.Protected = true
+					f.Protected = !f.Issued
 				}
 				if area == string(spec.SSE) {
 					f = f.inRevisions(spec.V20241105).overTransports(spec.SSE)

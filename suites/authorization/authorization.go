@@ -19,6 +19,12 @@ const (
 	bearerAccepted  = "authorization.token.bearer-header-accepted"
 	garbage         = "authorization.token.garbage-401"
 	otherIssuer     = "authorization.token.other-issuer-refused"
+	expired         = "authorization.token.expired-401"
+	audience        = "authorization.token.audience-checked"
+	scopeStatus     = "authorization.insufficient-scope.403"
+	scopeChallenge  = "authorization.insufficient-scope.challenge"
+	scopeNamed      = "authorization.insufficient-scope.scope-param"
+	scopeMetadata   = "authorization.insufficient-scope.resource-metadata"
 	queryUnused     = "authorization.token.query-not-used"
 	checkedFirst    = "authorization.token.checked-before-processing"
 	malformed       = "authorization.malformed-request.400"
@@ -100,6 +106,13 @@ func Cases() []suite.Case {
 			Revisions:       []spec.Revision{spec.V20250326},
 			Unauthenticated: true,
 			Run:             readRootMetadata,
+		},
+		{
+			ID:              "authorization.issued-tokens",
+			Title:           "Sends tokens of an authorization server that the server trusts: expired, for another resource, signed by another key, without scope",
+			Requirements:    []string{expired, audience, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata},
+			Unauthenticated: true,
+			Run:             useIssuedTokens,
 		},
 		{
 			ID:           "authorization.session-requests",

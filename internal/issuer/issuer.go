@@ -1,0 +1,276 @@
+// Package issuer is a small authorization server for tests: it consents to everything, and issues
+// right tokens and wrong ones (RFC 6749, RFC 7519, RFC 7591, RFC 7636, RFC 7662, RFC 8414). It
+// protects nothing and must not be reachable from other machines.
+package issuer
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/json"
+	"encoding/pem"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"github.com/go-jose/go-jose/v4/jwt"
+)
+
+// URLVariable is the environment variable in which a server under test finds the issuer.
+const URLVariable = "MCP_CONFORM_AUTH_SERVER_URL"
+
+// An Issuer is a running authorization server.
+type Issuer struct {
+	// URL is the issuer identifier.
+	URL string
+
+	server *http.Server
+	mu     sync.Mutex
+	codes  map[string]grant // by authorization code
+}
+
+// A grant is what a code stands for.
+type grant struct{ resource, scope, challenge string }
+
+// keys are generated once, because that takes a while: the key that the issuer publishes, and one
+// that nobody knows.
+var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
+	var out [2]*rsa.PrivateKey
+	for i := range out {
+		key, err := rsa.GenerateKey(rand.Reader, 2048)
+		if err != nil {
+			panic(err) // there is no randomness
+		}
+		out[i] = key
+	}
+	return out
+})
+
+const (
+	keyID   = "mcp-conform-1"
+	noKeyID = "mcp-conform-unknown"
+)
+
+// Start starts an issuer on a free port of the loopback interface.
+func Start(ctx context.Context) (*Issuer, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	i := &Issuer{URL: "http://" + l.Addr().String(), codes: map[string]grant{}}
+	mux := http.NewServeMux()
+	for _, path := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
+		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, i.metadata()) })
+	}
+	mux.HandleFunc("GET /jwks", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, keySet()) })
+	mux.HandleFunc("GET /authorize", i.authorize)
+	mux.HandleFunc("POST /token", i.token)
+	mux.HandleFunc("POST /introspect", i.introspect)
+	mux.HandleFunc("POST /register", register)
+	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = i.server.Serve(l) }() // ends with Close
+	return i, nil
+}
+
+// Close stops the issuer.
+func (i *Issuer) Close() { _ = i.server.Close() }
+
+func reply(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v)
+}
+
+func refuse(w http.ResponseWriter, code string) {
+	reply(w, http.StatusBadRequest, map[string]any{"error": code})
+}
+
+func (i *Issuer) metadata() map[string]any {
+	return map[string]any{
+		"issuer": i.URL, "jwks_uri": i.URL + "/jwks", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
+		"registration_endpoint": i.URL + "/register", "introspection_endpoint": i.URL + "/introspect",
+		"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "client_credentials"},
+		"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_post", "client_secret_basic"},
+		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
+		"client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
+	}
+}
+
+func keySet() jose.JSONWebKeySet {
+	return jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: keys()[0].Public(), KeyID: keyID, Algorithm: "RS256", Use: "sig"}}}
+}
+
+// authorize consents, and redirects with a code.
+func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	back, err := url.Parse(q.Get("redirect_uri"))
+	if err != nil || back.Scheme == "" || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
+		refuse(w, "invalid_request")
+		return
+	}
+	code := rand.Text()
+	i.mu.Lock()
+	i.codes[code] = grant{q.Get("resource"), q.Get("scope"), q.Get("code_challenge")}
+	i.mu.Unlock()
+	answer := back.Query()
+	answer.Set("code", code)
+	answer.Set("iss", i.URL)
+	if state := q.Get("state"); state != "" {
+		answer.Set("state", state)
+	}
+	back.RawQuery = answer.Encode()
+	http.Redirect(w, r, back.String(), http.StatusFound)
+}
+
+// token issues a token for a code, or for the credentials of any client.
+func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
+	if r.ParseForm() != nil {
+		refuse(w, "invalid_request")
+		return
+	}
+	g := grant{resource: r.PostForm.Get("resource"), scope: r.PostForm.Get("scope")}
+	switch r.PostForm.Get("grant_type") {
+	case "client_credentials":
+	case "authorization_code":
+		i.mu.Lock()
+		granted, ok := i.codes[r.PostForm.Get("code")]
+		delete(i.codes, r.PostForm.Get("code"))
+		i.mu.Unlock()
+		sum := sha256.Sum256([]byte(r.PostForm.Get("code_verifier")))
+		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != granted.challenge {
+			refuse(w, "invalid_grant")
+			return
+		}
+		g = granted
+	default:
+		refuse(w, "unsupported_grant_type")
+		return
+	}
+	reply(w, http.StatusOK, map[string]any{
+		"access_token": i.Token(Valid, g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
+	})
+}
+
+// introspect reports whether a token is one of the issuer's and has not expired.
+func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
+	inactive := map[string]any{"active": false}
+	t, err := jwt.ParseSigned(r.PostFormValue("token"), []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil {
+		reply(w, http.StatusOK, inactive)
+		return
+	}
+	claims := map[string]any{}
+	var standard jwt.Claims
+	if t.Claims(keys()[0].Public(), &claims, &standard) != nil || standard.ValidateWithLeeway(jwt.Expected{Issuer: i.URL, Time: time.Now()}, 0) != nil {
+		reply(w, http.StatusOK, inactive)
+		return
+	}
+	claims["active"], claims["token_type"] = true, "Bearer"
+	reply(w, http.StatusOK, claims)
+}
+
+// register gives every client an id.
+func register(w http.ResponseWriter, r *http.Request) {
+	client := map[string]any{}
+	if json.NewDecoder(http.MaxBytesReader(w, r.Body, 1<<20)).Decode(&client) != nil {
+		refuse(w, "invalid_client_metadata")
+		return
+	}
+	client["client_id"], client["client_id_issued_at"] = rand.Text(), time.Now().Unix()
+	reply(w, http.StatusCreated, client)
+}
+
+// A Kind is what is right or wrong with a token.
+type Kind string
+
+// The kinds.
+const (
+	Valid         Kind = "valid"
+	Expired       Kind = "expired"
+	NotYetValid   Kind = "not-yet-valid"
+	OtherResource Kind = "other-resource" // its audience is another server
+	NoResource    Kind = "no-resource"    // it has no audience
+	UnknownKey    Kind = "unknown-key"    // signed by a key with an unknown id
+	OtherKey      Kind = "other-key"      // signed by an unknown key, with the id of the right one
+	Unsigned      Kind = "unsigned"       // alg none
+	PublicSecret  Kind = "public-secret"  // HS256 with the public key as the secret
+	OtherIssuer   Kind = "other-issuer"   // issued in the name of another issuer
+	NoScope       Kind = "no-scope"
+)
+
+// lifetime is how long a valid token lasts: longer than a run.
+const lifetime = 12 * time.Hour
+
+// otherResource is the audience of tokens for another server.
+const otherResource = "https://other-server.invalid/mcp"
+
+// Token issues a token for a resource, with scopes separated by spaces.
+func (i *Issuer) Token(kind Kind, resource, scope string) string {
+	now := time.Now()
+	claims := map[string]any{
+		"iss": i.URL, "sub": "mcp-conform", "client_id": "mcp-conform", "aud": resource, "scope": scope, "jti": rand.Text(),
+		"iat": now.Add(-time.Minute).Unix(), "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(lifetime).Unix(),
+	}
+	signer := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: keys()[0], KeyID: keyID}}
+	switch kind {
+	case Expired:
+		claims["iat"], claims["nbf"], claims["exp"] = now.Add(-2*lifetime).Unix(), now.Add(-2*lifetime).Unix(), now.Add(-lifetime).Unix()
+	case NotYetValid:
+		claims["nbf"], claims["exp"] = now.Add(lifetime).Unix(), now.Add(2*lifetime).Unix()
+	case OtherResource:
+		claims["aud"] = otherResource
+	case NoResource:
+		delete(claims, "aud")
+	case UnknownKey:
+		signer.Key = jose.JSONWebKey{Key: keys()[1], KeyID: noKeyID}
+	case OtherKey:
+		signer.Key = jose.JSONWebKey{Key: keys()[1], KeyID: keyID}
+	case PublicSecret:
+		signer = jose.SigningKey{Algorithm: jose.HS256, Key: jose.JSONWebKey{Key: publicPEM(), KeyID: keyID}}
+	case OtherIssuer:
+		claims["iss"] = "https://other-issuer.invalid"
+	case NoScope:
+		delete(claims, "scope")
+	case Unsigned:
+		return part(map[string]any{"alg": "none", "typ": "JWT"}) + "." + part(claims) + "."
+	case Valid:
+	}
+	s, err := jose.NewSigner(signer, (&jose.SignerOptions{}).WithType("JWT"))
+	if err != nil {
+		panic(err) // the key is of the right type
+	}
+	text, err := jwt.Signed(s).Claims(claims).Serialize()
+	if err != nil {
+		panic(err) // the claims can be marshalled
+	}
+	return text
+}
+
+func part(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // maps of strings and numbers can be marshalled
+	}
+	return base64.RawURLEncoding.EncodeToString(b)
+}
+
+// publicPEM returns the public key as text, as servers keep it.
+func publicPEM() []byte {
+	der, err := x509.MarshalPKIXPublicKey(keys()[0].Public())
+	if err != nil {
+		panic(err) // it is an RSA key
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
+}
+
+// Kinds returns all kinds, the valid one first.
+func Kinds() []Kind {
+	return []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope}
+}
