@@ -36,6 +36,7 @@ var layers = []struct {
 	{"internal/oauth", nil},
 	// Tokens for the server under test, which the judge issues.
 	{"internal/issuer", nil},
+	{"internal/login", []string{"internal/oauth"}},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},

@@ -31,6 +31,9 @@ type remoteFlags struct {
 	insecure   bool
 	authServer bool
 	issuer     *issuer.Issuer // that of --auth-server, nil without it
+
+	clientID        string
+	clientSecretEnv string // the variable with the client's secret
 }
 
 // remote returns the dialer for a server that is reached by its URL, and a
@@ -49,6 +52,9 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 		if over, why, err = choose(a.ctx, u, reach, timeout); err != nil {
 			return nil, "", err
 		}
+	}
+	if reach, err = a.reachAt(&f, u, reach); err != nil {
+		return nil, "", err
 	}
 	if over == spec.SSE {
 		return sse.NewDialer(u, reach), why, nil
@@ -78,6 +84,9 @@ func (f *remoteFlags) again() []string {
 	}
 	if f.authServer {
 		words = append(words, "--auth-server")
+	}
+	if f.clientID != "" {
+		words = append(words, "--client-id", f.clientID, "--client-secret-env", f.clientSecretEnv)
 	}
 	return words
 }

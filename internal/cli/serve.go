@@ -19,7 +19,7 @@ import (
 func (a *app) serveCommand() *cobra.Command {
 	f := &serveFlags{}
 	c := &cobra.Command{
-		Use:   "serve [--http HOST:PORT | --sse HOST:PORT] [--fault ID | --fault list]",
+		Use:   "serve [--http HOST:PORT | --sse HOST:PORT | --auth HOST:PORT] [--fault ID | --fault list]",
 		Short: "Run the reference server, with faults on demand",
 		Long: `Run the reference server on stdio, over Streamable HTTP at /mcp, or over HTTP+SSE
 at /sse. Port 0 selects a free port; the URL is written to stderr.
@@ -45,6 +45,7 @@ other's requestState of revision 2026-07-28.`,
 	c.Flags().StringSliceVar(&o.Origins, "allow-origin", nil, "with --http or --sse: accept web pages of this origin, such as https://example.com")
 	c.Flags().StringSliceVar(&o.Hosts, "allow-host", nil, "with --http or --sse: accept only this host name")
 	c.Flags().StringVar(&f.bearerEnv, "bearer-env", "", "with --http: serve only requests with the token in this variable, as a protected resource")
+	c.Flags().StringVar(&f.auth, "auth", "", "serve an authorization server for tests at this address, and no MCP")
 	c.Flags().BoolVar(&f.authServer, "trust-auth-server", false, "with --http: serve only requests with a token of the authorization server in MCP_CONFORM_AUTH_SERVER_URL")
 	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
 	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
@@ -55,6 +56,7 @@ other's requestState of revision 2026-07-28.`,
 // serveFlags are the flags of mcp-conform serve.
 type serveFlags struct {
 	fault, http, sse string
+	auth             string // the address of an authorization server
 	bearerEnv        string // the variable with the token of a protected server
 	authServer       bool   // trust the authorization server in issuer.URLVariable
 	revisions        []string
@@ -76,6 +78,8 @@ func (f *serveFlags) check() error {
 		return usagef("give one of them", "both --http and --sse are given")
 	case f.http == "" && o.JSONOnly:
 		return usagef("add --http, or leave it out", "--json-only is for Streamable HTTP")
+	case f.auth != "" && (f.http != "" || f.sse != "" || f.fault != ""):
+		return usagef("start the MCP server by another command", "--auth is given with a flag for an MCP server")
 	case f.http == "" && f.authServer:
 		return usagef("add --http, or leave it out", "--trust-auth-server is for Streamable HTTP")
 	case f.authServer && f.bearerEnv != "":
@@ -102,6 +106,9 @@ func (a *app) listFaults() error {
 func (a *app) serve(f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.auth != "" {
+		return a.serveIssuer(f.auth)
 	}
 	o := f.options
 	o.StateKey = os.Getenv("MCP_CONFORM_STATE_KEY")

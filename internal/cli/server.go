@@ -56,6 +56,8 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust in addition to the system's")
 	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
 	fs.BoolVar(&f.remote.authServer, "auth-server", false, "with --start: run an authorization server for the server to trust; its URL is in MCP_CONFORM_AUTH_SERVER_URL")
+	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that gets its own tokens from the server's authorization server (client credentials)")
+	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
@@ -93,6 +95,9 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	o.Target = t.Display()
 	if f.reference {
 		o.Target = "the reference server"
+	}
+	if err := f.remote.checkCredentials(t); err != nil {
+		return o, nil, err
 	}
 	if f.remote.authServer {
 		if t.Start == nil {

@@ -53,8 +53,16 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 			return nil, "", nil, err
 		}
 	}
+	first, err := a.reachAt(&f, server.URL(), reach)
+	if err != nil {
+		server.Stop()
+		return nil, "", nil, err
+	}
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
-		reach := f.reachAt(a.ctx, u, reach)
+		reach, err := a.reachAt(&f, u, reach)
+		if err != nil {
+			reach = first // the same server at another port
+		}
 		if over == spec.SSE {
 			return sse.NewDialer(u, reach)
 		}

@@ -12,8 +12,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"fmt"
 	"net"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"sync"
 	"time"
@@ -58,10 +60,17 @@ const (
 )
 
 // Start starts an issuer on a free port of the loopback interface.
-func Start(ctx context.Context) (*Issuer, error) {
-	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+func Start(ctx context.Context) (*Issuer, error) { return StartAt(ctx, "127.0.0.1:0") }
+
+// StartAt starts an issuer at an address of the loopback interface.
+func StartAt(ctx context.Context, address string) (*Issuer, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
+	}
+	if at, err := netip.ParseAddrPort(l.Addr().String()); err != nil || !at.Addr().IsLoopback() {
+		_ = l.Close()
+		return nil, fmt.Errorf("%s can be reached from other machines", l.Addr())
 	}
 	i := &Issuer{URL: "http://" + l.Addr().String(), codes: map[string]grant{}}
 	mux := http.NewServeMux()

@@ -27,6 +27,9 @@ import (
 type Reach struct {
 	// Fields are headers to send with every request, such as Authorization.
 	Fields []transcript.Field
+	// Token returns the current bearer token, for a client whose tokens expire; nil if there is
+	// none. Fields with an Authorization header take precedence.
+	Token func() string
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
 	// Proxy returns the proxy for a URL, or nil. A nil function means no proxies.
@@ -51,7 +54,7 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 		}
 		return fmt.Errorf("%s is an address of this network, and %s is not in it", address, u.Hostname())
 	}}
-	return transport.Access{URL: u, Fields: r.Fields, Client: &http.Client{
+	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
 		Transport: &http.Transport{
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
 			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxy(q.URL) },
@@ -211,9 +214,18 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
+// configured returns the headers to send with every request, the current token included.
+func (r *Reach) configured() []transcript.Field {
+	isAuthorization := func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") }
+	if r.Token == nil || slices.ContainsFunc(r.Fields, isAuthorization) {
+		return r.Fields
+	}
+	return append(slices.Clone(r.Fields), transcript.Field{Name: "Authorization", Value: "Bearer " + r.Token()})
+}
+
 // head returns the request line and the headers.
 func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
-	const ours = 4 // maximum number of headers that are added here, including that for a proxy
+	const ours = 5 // maximum number of headers that are added here, including those for a proxy and a token
 	fields = make([]transcript.Field, 0, len(q.Fields)+len(r.Fields)+ours)
 	target := q.URL.RequestURI()
 	if proxy, _ := r.proxy(q.URL); proxy != nil && q.URL.Scheme == "http" {
@@ -230,7 +242,7 @@ func (r *Reach) head(q Request) (line string, fields []transcript.Field) {
 		fields = append(fields, transcript.Field{Name: "Host", Value: q.URL.Host})
 	}
 	fields = append(fields, q.Fields...)
-	for _, f := range r.Fields {
+	for _, f := range r.configured() {
 		if !has(f.Name) {
 			fields = append(fields, f)
 		}

@@ -1,0 +1,152 @@
+package login
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A world is a protected server and its authorization server, on one host.
+type world struct {
+	challenge string         // of the protected server, with ORIGIN for its origin
+	resource  map[string]any // its metadata document
+	metadata  map[string]any // that of the authorization server
+	status    int            // of the answer to a token request
+	token     map[string]any
+
+	asked *http.Request // the last token request
+}
+
+const secret = "the-secret-of-the-client"
+
+// standing returns a world in which everything is right.
+func standing() *world {
+	return &world{
+		resource: map[string]any{"resource": "ORIGIN/mcp", "authorization_servers": []string{"ORIGIN"}, "scopes_supported": []string{"a", "b"}},
+		metadata: map[string]any{"issuer": "ORIGIN", "token_endpoint": "ORIGIN/token"},
+		status:   http.StatusOK, token: map[string]any{"access_token": "granted", "token_type": "Bearer", "expires_in": 3600},
+	}
+}
+
+func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
+	t.Helper()
+	var s *httptest.Server
+	write := func(out http.ResponseWriter, status int, v any) {
+		text, _ := json.Marshal(v) //nolint:errchkjson // maps of strings
+		out.Header().Set("Content-Type", "application/json")
+		out.WriteHeader(status)
+		_, _ = out.Write([]byte(strings.ReplaceAll(string(text), "ORIGIN", s.URL)))
+	}
+	s = httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/mcp":
+			if w.challenge != "" {
+				out.Header().Set("WWW-Authenticate", strings.ReplaceAll(w.challenge, "ORIGIN", s.URL))
+			}
+			out.WriteHeader(http.StatusUnauthorized)
+		case (r.URL.Path == "/.well-known/oauth-protected-resource/mcp" || r.URL.Path == "/own") && w.resource != nil:
+			write(out, http.StatusOK, w.resource)
+		case r.URL.Path == "/.well-known/oauth-authorization-server" && w.metadata != nil:
+			write(out, http.StatusOK, w.metadata)
+		case r.URL.Path == "/token":
+			_ = r.ParseForm()
+			w.asked = r
+			write(out, w.status, w.token)
+		default:
+			http.NotFound(out, r)
+		}
+	}))
+	t.Cleanup(s.Close)
+	u, err := url.Parse(s.URL + "/mcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, u
+}
+
+func (w *world) login(t *testing.T) (token string, err error) {
+	t.Helper()
+	client, u := w.serve(t)
+	s, err := Discover(t.Context(), client, u)
+	if err != nil {
+		return "", err
+	}
+	_, granted, err := s.ClientCredentials(t.Context(), "me", secret)
+	if err != nil {
+		return "", err
+	}
+	return granted.AccessToken, nil
+}
+
+func TestClientCredentials(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(w *world)
+		scope  string
+		inBody bool // the secret is in the body
+	}{
+		{"well-known path", func(*world) {}, "a b", false},
+		{"the challenge names document and scope", func(w *world) { w.challenge = `Bearer scope="c", resource_metadata="ORIGIN/own"` }, "c", false},
+		{"no scopes", func(w *world) { delete(w.resource, "scopes_supported") }, "", false},
+		{"the secret belongs into the body", func(w *world) {
+			w.metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
+		}, "a b", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := standing()
+			c.change(w)
+			token, err := w.login(t)
+			if err != nil || token != "granted" {
+				t.Fatalf("%q, %v", token, err)
+			}
+			_, password, basic := w.asked.BasicAuth()
+			if basic == c.inBody || (password == secret) == c.inBody || (w.asked.PostForm.Get("client_secret") == secret) != c.inBody {
+				t.Errorf("Authorization %t, body %v", basic, w.asked.PostForm)
+			}
+			if got := w.asked.PostForm; got.Get("grant_type") != "client_credentials" || got.Get("scope") != c.scope || !strings.HasSuffix(got.Get("resource"), "/mcp") {
+				t.Errorf("asked for %v", got)
+			}
+		})
+	}
+}
+
+func TestRefusedLogins(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(w *world)
+		want   string
+	}{
+		{"no document of the resource", func(w *world) { w.resource = nil }, "no metadata document that says where its tokens come from"},
+		{"no authorization server", func(w *world) { w.resource["authorization_servers"] = []string{} }, "names no authorization server"},
+		{"an authorization server that is no URL", func(w *world) { w.resource["authorization_servers"] = []string{"auth"} }, `"auth", which is no URL`},
+		{"no document of the authorization server", func(w *world) { w.metadata = nil }, "404 Not Found"},
+		{"another issuer", func(w *world) { w.metadata["issuer"] = "https://other.example" }, "is that of https://other.example"},
+		{"a token endpoint without https", func(w *world) { w.metadata["token_endpoint"] = "http://auth.example/token" }, "no https URL"},
+		{"no token endpoint", func(w *world) { delete(w.metadata, "token_endpoint") }, "no https URL"},
+		{"a refusal", func(w *world) {
+			w.status, w.token = http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": "who?"}
+		}, "issues no token: invalid_client who?"},
+		{"the secret in an answer", func(w *world) {
+			w.status, w.token = http.StatusInternalServerError, map[string]any{"a": secret}
+		}, "issues no token"},
+		{"an answer without a token", func(w *world) { w.token = map[string]any{} }, "issues no token"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := standing()
+			c.change(w)
+			_, err := w.login(t)
+			var why *Error
+			if !errors.As(err, &why) || !strings.Contains(err.Error(), c.want) || why.Advice == "" {
+				t.Errorf("%v", err)
+			}
+			if err != nil && strings.Contains(err.Error(), secret) {
+				t.Errorf("the secret is in the error: %v", err)
+			}
+		})
+	}
+}
