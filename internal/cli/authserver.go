@@ -74,8 +74,8 @@ func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchang
 		token := f.issuer.Token(issuer.Valid, resource, scope)
 		reach.Token = func() string { return token }
 	case f.clientID != "":
-		secret, set := os.LookupEnv(f.clientSecretEnv)
-		if !set || strings.TrimSpace(secret) == "" {
+		secret := strings.TrimSpace(a.variable(f.clientSecretEnv))
+		if secret == "" {
 			return reach, usagef("set it to the client's secret", "--client-secret-env names %q, and that variable is not set, or empty", f.clientSecretEnv)
 		}
 		a.secrets.Add(secret)

@@ -119,7 +119,7 @@ func (a *app) serve(f *serveFlags) error {
 		}
 		o.Seams = fault.Seams()
 		if fault.Issued {
-			o.AuthServer = os.Getenv(issuer.URLVariable)
+			o.AuthServer = a.variable(issuer.URLVariable)
 			if o.AuthServer == "" {
 				return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "this fault is one of a server that trusts the authorization server in %s, and that variable is not set", issuer.URLVariable)
 			}
@@ -129,12 +129,12 @@ func (a *app) serve(f *serveFlags) error {
 		}
 	}
 	if f.authServer {
-		if o.AuthServer = os.Getenv(issuer.URLVariable); o.AuthServer == "" {
+		if o.AuthServer = a.variable(issuer.URLVariable); o.AuthServer == "" {
 			return usagef("set it to the issuer URL, or start the server by mcp-conform run --auth-server --start", "--trust-auth-server is given, and %s is not set", issuer.URLVariable)
 		}
 	}
 	if f.bearerEnv != "" {
-		if o.Token = strings.TrimSpace(os.Getenv(f.bearerEnv)); o.Token == "" {
+		if o.Token = strings.TrimSpace(a.variable(f.bearerEnv)); o.Token == "" {
 			return usagef("set it to the token that the server accepts", "--bearer-env names %q, and that variable is not set, or empty", f.bearerEnv)
 		}
 	}
