@@ -343,8 +343,16 @@ func tries(f *verdict.Finding) string {
 func doubtful(o verdict.Outcome) bool { return o == verdict.Flaky || o == verdict.Unconfirmed }
 
 // level returns the level of a requirement. It adds the basis if that is not a
-// keyword, and the reason why a deviation from a MUST is only a warning.
+// keyword, the reason why a deviation from a MUST is only a warning, and the CWE of a
+// requirement about security.
 func level(f *verdict.Finding) string {
+	if f.CWE > 0 {
+		return fmt.Sprintf("%s · CWE-%d", levelAlone(f), f.CWE)
+	}
+	return levelAlone(f)
+}
+
+func levelAlone(f *verdict.Finding) string {
 	text := string(f.Level)
 	warns := f.Outcome == verdict.Warning && (f.Level == spec.Must || f.Level == spec.MustNot)
 	switch {

@@ -200,7 +200,11 @@ func sarifRuleOf(e *entry) sarifRule {
 		severity := map[spec.Grade]string{spec.GradeBroken: "error", spec.GradeWarning: "warning", spec.GradeNote: "note"}[q.Grade(newest)]
 		rule.Configuration.Level = severity
 		rule.Properties["problem.severity"] = strings.Replace(severity, "note", "recommendation", 1)
-		rule.Properties["tags"] = []string{"mcp", q.Area, string(q.Level)}
+		tags := []string{"mcp", q.Area, string(q.Level)}
+		if q.CWE > 0 { // the form that GitHub reads
+			tags = append(tags, "security", fmt.Sprintf("external/cwe/cwe-%03d", q.CWE))
+		}
+		rule.Properties["tags"] = tags
 		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(spec.NewestFirst(q.Revisions), ", "), plainText(q.Observe))
 	}
 	if q := spec.Requirements().Lookup(e.Requirement); q != nil && q.Fix != "" {

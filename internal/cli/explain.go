@@ -123,6 +123,9 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if len(q.Needs) > 0 {
 		a.field("needs", strings.Join(q.Needs, ", "))
 	}
+	if q.CWE > 0 {
+		a.field("security", fmt.Sprintf("CWE-%d, https://cwe.mitre.org/data/definitions/%d.html", q.CWE, q.CWE))
+	}
 	a.field("why", q.Why)
 	a.field("cause", q.Cause)
 	a.field("fix", q.Fix)

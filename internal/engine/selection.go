@@ -66,10 +66,17 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
+// SecurityLabel is the label of requirements about security.
+const SecurityLabel = "security"
+
 // Labels returns the labels of a judge's opinion on a requirement: area, id,
-// judge and the first word of its id, level, revision, transport.
+// judge and the first word of its id, level, revision, transport, and for a requirement
+// about security its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
+	if q.CWE > 0 {
+		labels = append(labels, SecurityLabel, fmt.Sprintf("CWE-%d", q.CWE))
+	}
 	for _, more := range []string{q.Area, spec.AreaOf(judge)} {
 		if more != "" && !slices.Contains(labels, more) {
 			labels = append(labels, more)

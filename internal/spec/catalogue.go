@@ -119,6 +119,10 @@ type Requirement struct {
 	Fix      string              `yaml:"fix"`
 	Snippets map[Language]string `yaml:"snippets"`
 
+	// CWE is the number of the weakness (https://cwe.mitre.org) that a server has which breaks
+	// the requirement; 0 if it is not about security.
+	CWE int `yaml:"cwe"`
+
 	Traits []Trait `yaml:"traits"`
 	// NotJudged is the reason why no case and no rule judges a requirement that is testable
 	// in a handshake revision; empty if one does.

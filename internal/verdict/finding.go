@@ -51,7 +51,7 @@ func NewFinding(k Key, d *Deviation, o Outcome) Finding {
 	q := spec.Requirements().Lookup(k.Requirement)
 	return Finding{
 		Requirement: k.Requirement, Level: q.Level, Basis: q.Basis(k.Revision), Revision: k.Revision, Transport: k.Transport,
-		Judge: k.Judge, Outcome: o, Summary: k.Summary, Permitted: d.Permitted, Seen: d.Seen, Page: q.Page(k.Revision),
+		Judge: k.Judge, Outcome: o, Summary: k.Summary, Permitted: d.Permitted, Seen: d.Seen, Page: q.Page(k.Revision), CWE: q.CWE,
 	}
 }
 

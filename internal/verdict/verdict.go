@@ -82,6 +82,9 @@ type Finding struct {
 	Reproduced  int            `json:"reproduced"`      // how many retries reproduced it
 	Void        int            `json:"void,omitempty"`  // retries in which no fresh server started; not counted in Tries
 	Known       string         `json:"known,omitempty"` // why it is known, from the baseline; may be any text
+	// CWE is the number of the weakness in https://cwe.mitre.org, 0 if the finding is not
+	// about security.
+	CWE int `json:"cwe,omitempty"`
 	// SDK is set if the finding is known behaviour of the server's SDK, else nil.
 	SDK *SDKFinding `json:"sdk,omitempty"`
 	// Play is the command that replays the conversation from a replay file, if
