@@ -44,7 +44,7 @@ type probed struct {
 	protected bool
 }
 
-func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) }
+func (p *probed) isSpoken() bool { return p.chosen == string(p.revision) && !p.protected }
 
 // isUnanswered reports whether there was no response at all.
 func (p *probed) isUnanswered() bool { return p.conv == nil || !p.reply.Answered() }
@@ -105,14 +105,16 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
 	first := r.askOne(ctx, rev, limit, nil)
 	stop()
+	first.protected = first.asksForToken()
 	switch {
+	case first.protected:
+		return first, nil
 	case first.isEcho():
 		return first, &UnreachableError{Reason: EchoReason, Advice: EchoAdvice}
 	case first.isUnanswered() && !first.hasWrongID():
 		first.misdirected = r.announcesUnusableEndpoint(first)
 		first.failed = r.failsInitialize(first)
-		first.protected = first.asksForToken()
-		if first.misdirected || first.failed || first.protected {
+		if first.misdirected || first.failed {
 			return first, nil
 		}
 		return first, r.explainUnreachable(ctx, first)
@@ -263,7 +265,12 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
 	if len(r.revisions) == 0 {
 		defer done()
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected || p.protected })
+		if results[0].protected {
+			r.protected = true
+			r.blockHandshake(results[0].revision, needsToken)
+			return nil
+		}
+		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
 		asked := results[0].revision
 		if refused && asked.Era() == spec.Handshake && r.isStateless(ctx) {
 			return ErrStatelessOnly
@@ -277,13 +284,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		if why := r.otherTransportReason(results); why != "" {
 			return &NothingJudgedError{why}
 		}
-		r.handshakeFails = "the handshake failed: asked for " + string(results[0].revision) + ", " + results[0].reason()
-		if r.protected = results[0].protected; r.protected {
-			r.handshakeFails = needsToken
-		}
-		r.revisions = []spec.Revision{results[0].revision}
-		r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == results[0].revision })
-		r.inventories = map[spec.Revision]*inventory.Inventory{results[0].revision: inventory.Empty()}
+		r.blockHandshake(results[0].revision, "the handshake failed: asked for "+string(results[0].revision)+", "+results[0].reason())
 		return nil
 	}
 	r.inventories = map[spec.Revision]*inventory.Inventory{}
@@ -328,6 +329,14 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		r.learnRoles()
 	}
 	return nil
+}
+
+// blockHandshake judges the attempt in one revision, because no handshake succeeds.
+func (r *prober) blockHandshake(rev spec.Revision, why string) {
+	r.handshakeFails = why
+	r.revisions = []spec.Revision{rev}
+	r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == rev })
+	r.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
 }
 
 // otherTransportReason returns the reason if the server speaks a revision that

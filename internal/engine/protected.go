@@ -2,6 +2,7 @@ package engine
 
 import (
 	"net/http"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -23,9 +24,11 @@ func (p *probed) asksForToken() bool {
 		if x.Method() != http.MethodPost || x.Status() != http.StatusUnauthorized || x.RequestHead().Has("Authorization") {
 			continue
 		}
-		all, _ := oauth.ParseChallenges(x.ResponseHead().Values("WWW-Authenticate"))
-		if _, ok := oauth.Bearer(all); ok {
-			return true
+		for _, line := range x.ResponseHead().Values("WWW-Authenticate") {
+			all, _ := oauth.ParseChallenges([]string{line})
+			if _, ok := oauth.Bearer(all); ok || strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "bearer") {
+				return true // a malformed challenge is judged
+			}
 		}
 	}
 	return false

@@ -3,6 +3,8 @@ package oauth
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -20,14 +22,17 @@ func (c Challenge) IsBearer() bool { return strings.EqualFold(c.Scheme, "Bearer"
 // Param returns a parameter by its lower-case name, "" if it is absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 
-// Bearer returns the first Bearer challenge; false if there is none.
+// Bearer returns the Bearer challenge; false if there is none. Of several it returns one with the
+// parameters of all; of a parameter that occurs in several, the first.
 func Bearer(all []Challenge) (Challenge, bool) {
-	for _, c := range all {
+	merged, found := Challenge{Params: map[string]string{}}, false
+	for _, c := range slices.Backward(all) {
 		if c.IsBearer() {
-			return c, true
+			maps.Copy(merged.Params, c.Params)
+			merged.Scheme, found = c.Scheme, true
 		}
 	}
-	return Challenge{}, false
+	return merged, found
 }
 
 // ParseChallenges parses the values of the WWW-Authenticate lines of a response. With an error it

@@ -3,6 +3,7 @@ package oauth
 import (
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -14,15 +15,33 @@ const (
 )
 
 // ResourceMetadataURLs returns where the metadata of a protected resource may be, in the order in
-// which clients try them: with the path of the resource, and at the root (RFC 9728, section 3.1;
+// which clients try them: with the path and the query of the resource, and at the root (RFC 9728, section 3.1;
 // MCP 2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
 func ResourceMetadataURLs(resource *url.URL) []*url.URL {
-	root := wellKnown(resource, resourceName)
-	path := strings.TrimSuffix(resource.EscapedPath(), "/")
-	if path == "" {
-		return []*url.URL{root}
+	root := &url.URL{Scheme: resource.Scheme, Host: resource.Host, Path: resourceName}
+	var out []*url.URL
+	add := func(u *url.URL) {
+		if !slices.ContainsFunc(out, func(o *url.URL) bool { return o.String() == u.String() }) {
+			out = append(out, u)
+		}
 	}
-	return []*url.URL{wellKnown(resource, resourceName+path), root}
+	if path := resource.EscapedPath(); strings.Trim(path, "/") != "" {
+		add(inserted(resource, path, resource.RawQuery))
+		add(inserted(resource, path, ""))
+		add(inserted(resource, strings.TrimSuffix(path, "/"), ""))
+	}
+	add(root)
+	return out
+}
+
+// inserted returns the well-known URL of a resource with the path and the query.
+func inserted(resource *url.URL, path, query string) *url.URL {
+	u, err := url.Parse(resourceName + path)
+	if err != nil {
+		u = &url.URL{Path: resourceName}
+	}
+	u.Scheme, u.Host, u.RawQuery = resource.Scheme, resource.Host, query
+	return u
 }
 
 // ServerMetadataURLs returns where the metadata of an authorization server may be, in the order in
@@ -49,8 +68,9 @@ func IsOpenID(u *url.URL) bool { return strings.Contains(u.Path, openIDName) }
 
 // IsLoopback reports whether the host of a URL is this machine.
 func IsLoopback(u *url.URL) bool {
-	ip := net.ParseIP(u.Hostname())
-	return u.Hostname() == "localhost" || strings.HasSuffix(u.Hostname(), ".localhost") || ip != nil && ip.IsLoopback()
+	host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
 }
 
 // IsSecure reports whether the URL has the scheme https, or leads to this machine, where http is

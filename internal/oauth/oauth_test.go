@@ -64,6 +64,20 @@ func TestQuotedValues(t *testing.T) {
 	})
 }
 
+// TestBearer checks that parameters may be spread over several challenges.
+func TestBearer(t *testing.T) {
+	all, err := ParseChallenges([]string{`Bearer scope="a", Basic realm="x"`, `bearer scope="b", resource_metadata="u"`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c, ok := Bearer(all); !ok || c.Param("scope") != "a" || c.Param("resource_metadata") != "u" || c.Param("realm") != "" {
+		t.Errorf("%v", c)
+	}
+	if c, ok := Bearer(all[1:2]); ok {
+		t.Errorf("%v", c)
+	}
+}
+
 func FuzzParseChallenges(f *testing.F) {
 	f.Add(`Bearer a="b", c=d, Basic`)
 	f.Fuzz(func(t *testing.T, line string) {
@@ -82,7 +96,8 @@ func TestMetadataURLs(t *testing.T) {
 	}{
 		{"https://x.example/a/mcp", ResourceMetadataURLs, []string{"https://x.example/.well-known/oauth-protected-resource/a/mcp", "https://x.example/.well-known/oauth-protected-resource"}},
 		{"https://x.example:8443/", ResourceMetadataURLs, []string{"https://x.example:8443/.well-known/oauth-protected-resource"}},
-		{"https://x.example/mcp?a=b#c", ResourceMetadataURLs, []string{"https://x.example/.well-known/oauth-protected-resource/mcp", "https://x.example/.well-known/oauth-protected-resource"}},
+		{"https://x.example/mcp?a=b#c", ResourceMetadataURLs, []string{"https://x.example/.well-known/oauth-protected-resource/mcp?a=b", "https://x.example/.well-known/oauth-protected-resource/mcp", "https://x.example/.well-known/oauth-protected-resource"}},
+		{"https://x.example/a%2Fb/", ResourceMetadataURLs, []string{"https://x.example/.well-known/oauth-protected-resource/a%2Fb/", "https://x.example/.well-known/oauth-protected-resource/a%2Fb", "https://x.example/.well-known/oauth-protected-resource"}},
 		{"https://x.example", ServerMetadataURLs, []string{"https://x.example/.well-known/oauth-authorization-server", "https://x.example/.well-known/openid-configuration"}},
 		{"https://x.example/t1", ServerMetadataURLs, []string{"https://x.example/.well-known/oauth-authorization-server/t1", "https://x.example/.well-known/openid-configuration/t1", "https://x.example/t1/.well-known/openid-configuration"}},
 	} {
@@ -111,6 +126,8 @@ func TestMayFetch(t *testing.T) {
 		{"https://mcp.example/mcp", "http://169.254.169.254/latest", false},
 		{"https://mcp.example/mcp", "http://10.0.0.1/x", false},
 		{"https://mcp.example/mcp", "http://[::1]/x", false},
+		{"http://127.0.0.1/mcp", "http://LOCALHOST.:90/x", true},
+		{"https://mcp.example/mcp", "http://LocalHost/x", false},
 		{"https://mcp.example/mcp", "file:///etc/passwd", false},
 		{"https://mcp.example/mcp", "/relative", false},
 	} {

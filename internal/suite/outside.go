@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,6 +39,7 @@ func (t *T) Outside(c *client.Conversation) *Outside {
 const (
 	outsideTime = 5 * time.Second
 	outsideBody = 1 << 20
+	streamTime  = time.Second // for an event stream
 )
 
 // An OutsideAnswer is the response to a request outside of a conversation.
@@ -62,6 +65,9 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	response, err := o.Client.Do(r)
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()
+		if a.Header = response.Header; a.IsStream() {
+			defer time.AfterFunc(streamTime, cancel).Stop() // a stream need not end
+		}
 		a.read(method, response)
 	}
 	if ctx.Err() != nil {
@@ -72,17 +78,25 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 		text += ": " + err.Error()
 	}
 	a.At = o.C.Record.Remark(about + " → " + text).Seq
-	if err != nil && u.Host == o.URL.Host {
+	switch {
+	case err != nil && u.Host == o.URL.Host:
 		o.t.GiveUp(about + " got " + text)
+	case transcript.InterceptedStatus(a.Status):
+		o.t.GiveUp(fmt.Sprintf("%s got status %d, as from a rate limit or a proxy", about, a.Status))
 	}
 	return a
 }
 
 func (a *OutsideAnswer) read(method string, r *http.Response) {
-	a.Status, a.Header = r.StatusCode, r.Header
-	if method != http.MethodGet || !strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream) {
-		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, outsideBody))
+	a.Status = r.StatusCode
+	if method != http.MethodGet || !a.IsStream() {
+		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, outsideBody)) // of a stream what came in time
 	}
+}
+
+// IsStream reports whether the response is an event stream.
+func (a *OutsideAnswer) IsStream() bool {
+	return strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream)
 }
 
 // Describe describes the response in one line.
@@ -103,15 +117,62 @@ func (a *OutsideAnswer) Describe() string {
 	return text
 }
 
-// IsServed reports whether the request was served.
-func (a *OutsideAnswer) IsServed() bool { return a.Status/100 == 2 }
+// IsServed reports whether the request was served: it succeeded, and the response is no JSON-RPC
+// error.
+func (a *OutsideAnswer) IsServed() bool {
+	return a.Status/100 == 2 && !a.carries("error")
+}
+
+// Outcome describes what became of the request, so that two answers to equal requests can be
+// compared: the status, and of a JSON-RPC response whether it has a result, or its error.
+func (a *OutsideAnswer) Outcome() string {
+	text := strconv.Itoa(a.Status)
+	for _, members := range a.responses() {
+		switch {
+		case members["result"] != nil:
+			text += " result"
+		case members["error"] != nil:
+			text += fmt.Sprintf(" error %s %s", wire.At(members["error"], "/code"), wire.At(members["error"], "/message"))
+		}
+	}
+	return text
+}
+
+// CarriesResult reports whether the body, or an event in it, is a JSON-RPC response with a result.
+func (a *OutsideAnswer) CarriesResult() bool { return a.carries("result") }
+
+// carries reports whether the body, or an event in it, is a JSON-RPC response that has the member,
+// an object.
+func (a *OutsideAnswer) carries(member string) bool {
+	return slices.ContainsFunc(a.responses(), func(members map[string]jsontext.Value) bool { return members[member].Kind() == '{' })
+}
+
+// responses returns the members of the JSON-RPC messages in the body, or in the events in it.
+func (a *OutsideAnswer) responses() []map[string]jsontext.Value {
+	var out []map[string]jsontext.Value
+	bodies := [][]byte{a.Body}
+	for line := range bytes.Lines(a.Body) {
+		if data, ok := bytes.CutPrefix(line, []byte("data:")); ok && a.IsStream() {
+			bodies = append(bodies, data)
+		}
+	}
+	for _, body := range bodies {
+		members := membersOf(body)
+		if version, _ := wire.Text(members["jsonrpc"]); version == "2.0" {
+			out = append(out, members)
+		}
+	}
+	return out
+}
 
 // Members returns the members of a JSON object, nil if the body is none.
-func (a *OutsideAnswer) Members() map[string]jsontext.Value {
-	body := jsontext.Value(bytes.TrimSpace(a.Body))
-	if !body.IsValid() {
+func (a *OutsideAnswer) Members() map[string]jsontext.Value { return membersOf(a.Body) }
+
+func membersOf(body []byte) map[string]jsontext.Value {
+	value := jsontext.Value(bytes.TrimSpace(body))
+	if !value.IsValid() {
 		return nil
 	}
-	_, members := wire.Members(body)
+	_, members := wire.Members(value)
 	return members
 }

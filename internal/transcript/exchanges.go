@@ -1,6 +1,10 @@
 package transcript
 
-import "github.com/mcp-conform/mcp-conform/internal/wire"
+import (
+	"net/http"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
 
 // EventStream is the media type of a stream of server-sent events.
 const EventStream = "text/event-stream"
@@ -115,9 +119,14 @@ func (x *Exchange) Succeeded() bool { return x.Status() >= 200 && x.Status() < 3
 func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 
 // Intercepted reports whether the status may come from a proxy, gateway or rate limiter, so that
-// the server may never have seen the request.
+// the server may never have seen the request, or asks for a token that the request does not have.
 func (x *Exchange) Intercepted() bool {
-	switch x.Status() {
+	return InterceptedStatus(x.Status()) || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
+}
+
+// InterceptedStatus reports whether a status may come from a proxy, gateway or rate limiter.
+func InterceptedStatus(status int) bool {
+	switch status {
 	case 407, 429, 502, 503, 504:
 		return true
 	}

@@ -1,6 +1,9 @@
 package faults
 
 import (
+	"bytes"
+	"encoding/base64"
+	"io"
 	"net/http"
 	"strings"
 
@@ -146,6 +149,15 @@ func wrongTokenFaults() []Fault {
 			return len(bearer(r)) > len("Bearer") && len(r.Header.Values("Authorization")) == 1
 		})),
 		newFault("authorization.token.garbage-401/none", "a token without a signature is accepted", accepting(func(r *http.Request) bool { return strings.HasSuffix(bearer(r), ".") })),
+		newFault("authorization.token.garbage-401/prefix", "only the beginning of a token is compared", accepting(func(r *http.Request) bool { return strings.HasPrefix(bearer(r), Token[:len(Token)-8]) })),
+		newFault("authorization.token.garbage-401/own-issuer", "a signed token in the name of the server's issuer is accepted", accepting(func(r *http.Request) bool {
+			parts := strings.Split(bearer(r), ".")
+			if len(parts) != 3 || parts[2] == "" {
+				return false
+			}
+			claims, err := base64.RawURLEncoding.DecodeString(parts[1])
+			return err == nil && bytes.Contains(claims, []byte("http://"+r.Host+`"`))
+		})),
 		newFault("authorization.token.garbage-401/signature", "the signature of a token is not checked", accepting(func(r *http.Request) bool {
 			return strings.HasPrefix(bearer(r), Token[:strings.LastIndexByte(Token, '.')])
 		})),
@@ -218,12 +230,27 @@ func serverMetadataFaults() []Fault {
 	}
 }
 
+// calls reports whether the body of a request calls a tool.
+func calls(r *http.Request) bool {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	return err == nil && bytes.Contains(body, []byte(`"tools/call"`))
+}
+
 func protectedSessionFaults() []Fault {
 	inSession := func(r *http.Request) bool { return r.Header.Get(sessionHeader) != "" }
 	return []Fault{
 		newFault("authorization.every-request/session", "the token is checked only when a session opens", accepting(inSession)).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/any", "in a session any token is accepted", accepting(func(r *http.Request) bool { return inSession(r) && bearer(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/calls", "only server/discover needs a valid token", accepting(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
+		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", accepting(func(r *http.Request) bool { return inSession(r) && calls(r) })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/stream", "the event stream of a session opens without a token", accepting(func(r *http.Request) bool { return inSession(r) && r.Method == http.MethodGet })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.token.checked-before-processing/wrong-token", "the refusal of a wrong token carries a result", refusing(func(r *http.Request, f *refserver.Refusal) {
+			if bearer(r) != "" {
+				f.Body = `{"jsonrpc":"2.0","id":1,"result":{}}`
+			}
+		})),
+		newFault("authorization.no-token.401-on-delete/any", "a session can be ended with any token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete && bearer(r) != "" })),
 		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
 		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", accepting(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
 		newFault("authorization.token.bearer-header-accepted/case", "the scheme must be written Bearer", refserver.Seams{Protection: refserver.ProtectionSeams{
@@ -311,6 +338,15 @@ func legalProtection() []Fault {
 			},
 			Documents: func(all map[string]*refserver.Document) { clear(all) },
 		}}),
+		newVariation("protected-two-challenges", "two Bearer challenges share the parameters", refusing(func(_ *http.Request, f *refserver.Refusal) {
+			first, rest, _ := strings.Cut(f.Challenges[0], ", ")
+			f.Challenges = []string{"Bearer " + rest, first}
+		})),
+		newVariation("protected-lists", "lists are open, calls need a token", accepting(func(r *http.Request) bool {
+			body, err := io.ReadAll(r.Body)
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			return err == nil && r.Header.Get(sessionHeader) != "" && bytes.Contains(body, []byte(`/list"`))
+		})).inRevisions(spec.V20251125),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
 		issued(newVariation("protected-issued", "tokens are issued by an authorization server", refserver.Seams{})),
 		issued(newVariation("protected-any-scope", "no scope is needed", refserver.Seams{Protection: refserver.ProtectionSeams{

@@ -79,7 +79,7 @@ func Cases() []suite.Case {
 		{
 			ID:              "authorization.wrong-tokens",
 			Title:           "Sends tokens that nobody issued, and malformed Authorization headers",
-			Requirements:    []string{garbage, otherIssuer, malformed, invalidToken},
+			Requirements:    []string{garbage, otherIssuer, malformed, invalidToken, hasChallenge, checkedFirst},
 			Unauthenticated: true,
 			Run:             comeWithWrongTokens,
 		},
@@ -117,7 +117,7 @@ func Cases() []suite.Case {
 		{
 			ID:           "authorization.session-requests",
 			Title:        "Opens a session with the token, and sends requests of the session without it",
-			Requirements: []string{everyRequest, noTokenDelete, queryUnused, bearerAccepted},
+			Requirements: []string{everyRequest, noTokenDelete, queryUnused, bearerAccepted, checkedFirst},
 			Run:          useSessionWithoutToken,
 		},
 	}

@@ -46,7 +46,7 @@ func protected(ctx context.Context, t *suite.T) *door {
 
 func (d *door) mustBeProtected(ctx context.Context) {
 	switch d.begun = d.open(ctx, "without a token", nil); {
-	case d.begun.Status/100 == 2:
+	case d.begun.IsServed():
 		d.t.Skip("the server serves requests without a token")
 	case d.begun.Status != http.StatusUnauthorized:
 		d.t.GiveUp(fmt.Sprintf("the server answers a request without a token with status %d, so it is not known to be protected", d.begun.Status))
@@ -112,8 +112,8 @@ func (d *door) token() (header string, bearer bool) {
 	return "", false
 }
 
-// fetch gets a metadata document, without any of the user's headers. It follows no redirect to
-// another host. It gets each document once.
+// fetch gets a metadata document, without any of the user's headers. It follows redirects as far as
+// a document may be fetched. It gets each document once.
 func (d *door) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
 	if a := d.documents[u.String()]; a != nil {
 		return a
@@ -122,18 +122,27 @@ func (d *door) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
 	if d.t.Revision.Era() == spec.Handshake {
 		h.Set("MCP-Protocol-Version", string(d.t.Revision))
 	}
-	a := d.Send(ctx, "GET of "+u.Redacted(), http.MethodGet, u, h, nil)
-	for hops := 0; hops < 3 && a.Status/100 == 3; hops++ {
-		to, err := u.Parse(a.Header.Get("Location"))
-		if err != nil || to.Host != u.Host {
+	at, about := u, "GET of "+u.Redacted()
+	a := d.Send(ctx, about, http.MethodGet, at, h, nil)
+	for hops := 0; hops < maxHops && a.Status/100 == 3; hops++ {
+		to, err := at.Parse(a.Header.Get("Location"))
+		if err != nil || !oauth.MayFetch(d.URL, to) {
 			break
 		}
-		u = to
-		a = d.Send(ctx, "GET of "+u.Redacted(), http.MethodGet, u, h, nil)
+		at = to
+		a = d.Send(ctx, about+", redirected to "+at.Redacted(), http.MethodGet, at, h, nil)
 	}
+	a.About = about
 	d.documents[u.String()] = a
 	return a
 }
+
+// maxHops limits the redirects that are followed.
+const maxHops = 10
+
+// isOutOfReach reports whether nothing can be said of a document, because its host did not respond,
+// or redirects were not followed.
+func isOutOfReach(a *suite.OutsideAnswer) bool { return a.Status == 0 || a.Status/100 == 3 }
 
 // challengeIn returns the Bearer challenge, if there is a well-formed one.
 func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
@@ -164,25 +173,48 @@ func (d *door) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwis
 			v.Seen = a.About + ": " + a.Describe()
 		}
 	}
-	if !d.followsMCP(ctx) {
-		v.Weight = max(v.Weight, otherwise)
-	}
+	v.Weight = max(v.Weight, d.most(ctx, otherwise))
 	d.t.Deviates(d.C, v)
 }
 
-// followsMCP reports whether the server names metadata in its challenge, or has the metadata
-// document of a protected resource; in 2025-03-26, that of an authorization server.
-func (d *door) followsMCP(ctx context.Context) bool {
+// most returns how much a deviation may weigh. It has its full weight if the server names metadata
+// in its challenge, or has the metadata document of a protected resource. In 2025-03-26 a server
+// has neither, and that of an authorization server at the root of the host may be another's.
+// Without all that the server shows no sign that it follows the authorization of MCP.
+func (d *door) most(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(d.begun); ok && c.Param("resource_metadata") != "" {
-		return true
+		return verdict.Full
 	}
-	if !d.t.Revision.AtLeast(spec.V20250618) {
-		return isDocument(d.fetch(ctx, oauth.RootServerMetadataURL(d.URL)))
+	if slices.ContainsFunc(oauth.ResourceMetadataURLs(d.URL), func(u *url.URL) bool { return d.describes(d.fetch(ctx, u), u) }) {
+		return verdict.Full
 	}
-	return slices.ContainsFunc(oauth.ResourceMetadataURLs(d.URL), func(u *url.URL) bool { return isDocument(d.fetch(ctx, u)) })
+	if !d.t.Revision.AtLeast(spec.V20250618) && isServerDocument(d.fetch(ctx, oauth.RootServerMetadataURL(d.URL))) {
+		return verdict.AtMostWarning
+	}
+	return otherwise
 }
 
-// isDocument reports whether the answer is a JSON object with status 200.
-func isDocument(a *suite.OutsideAnswer) bool { return a.Status == http.StatusOK && a.Members() != nil }
+// describes reports whether the answer is the metadata document of a protected resource, found at u.
+// One at the root counts only if its resource is above the endpoint: it may be about another server
+// of the host.
+func (d *door) describes(a *suite.OutsideAnswer, u *url.URL) bool {
+	members := a.Members()
+	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {
+		return false
+	}
+	root := &url.URL{Scheme: d.URL.Scheme, Host: d.URL.Host}
+	if places := oauth.ResourceMetadataURLs(root); u.String() != places[0].String() {
+		return true
+	}
+	named, _ := wire.Text(members["resource"])
+	about, err := url.Parse(named)
+	return err == nil && (isPrefix(about.Path, d.URL.Path) || strings.TrimSuffix(about.Path, "/") == strings.TrimSuffix(d.URL.Path, "/"))
+}
+
+// isServerDocument reports whether the answer is the metadata document of an authorization server.
+func isServerDocument(a *suite.OutsideAnswer) bool {
+	members := a.Members()
+	return a.Status == http.StatusOK && (members["issuer"] != nil || members["token_endpoint"] != nil || members["authorization_endpoint"] != nil)
+}
 
 func challengeLines(a *suite.OutsideAnswer) []string { return a.Header.Values("WWW-Authenticate") }

@@ -30,7 +30,7 @@ func (d *door) resourceMetadata(ctx context.Context) (found *document, tried []*
 	if c, ok := challengeIn(d.begun); ok {
 		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(d.URL, u) {
 			a := d.fetch(ctx, u)
-			if isDocument(a) {
+			if d.describes(a, u) {
 				return &document{a, u, true}, tried
 			}
 			tried = append(tried, a)
@@ -38,7 +38,7 @@ func (d *door) resourceMetadata(ctx context.Context) (found *document, tried []*
 	}
 	for _, u := range oauth.ResourceMetadataURLs(d.URL) {
 		a := d.fetch(ctx, u)
-		if isDocument(a) {
+		if d.describes(a, u) {
 			return &document{a, u, false}, tried
 		}
 		tried = append(tried, a)
@@ -82,7 +82,7 @@ func (d *door) judgeNamed(ctx context.Context) {
 		d.t.NotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
 		return
 	}
-	if err == nil && isDocument(d.fetch(ctx, u)) {
+	if err == nil && d.fetch(ctx, u).Status == http.StatusOK && d.fetch(ctx, u).Members() != nil {
 		d.t.Kept(resolves)
 		return
 	}
@@ -93,7 +93,7 @@ func (d *door) judgeNamed(ctx context.Context) {
 		return
 	}
 	a := d.fetch(ctx, u)
-	if a.Status == 0 {
+	if isOutOfReach(a) {
 		d.t.NotObserved(resolves, unreachable(a))
 		return
 	}
@@ -102,12 +102,12 @@ func (d *door) judgeNamed(ctx context.Context) {
 
 // unreachable returns the reason why nothing is said of a document on a host that is not the server's
 // and does not respond: it may be out of reach only from here.
-func unreachable(a *suite.OutsideAnswer) string { return a.About + " got no response" }
+func unreachable(a *suite.OutsideAnswer) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.
 func (d *door) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
 	for _, a := range tried {
-		if a.Status == 0 {
+		if isOutOfReach(a) {
 			d.t.GiveUp(unreachable(a))
 		}
 	}
@@ -115,6 +115,9 @@ func (d *door) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
 			d.deviates(ctx, verdict.Deviation{
 				Requirement: public, Summary: "The server's metadata document needs a token.", Permitted: "200 without a token: a client reads the document before it has one",
+			}, a)
+			d.deviates(ctx, verdict.Deviation{
+				Requirement: discoverable, Summary: "A client without a token can't find the server's metadata document.", Permitted: "a document at the URL in the challenge, or at a well-known path",
 			}, a)
 			return
 		}
@@ -203,7 +206,7 @@ func (d *door) judgeServers(ctx context.Context, doc *document) {
 		case err != nil || u.Scheme == "" || u.Host == "" || strings.ContainsAny(text, "?#"):
 			v.Requirement, v.Summary = serverURLs, "The server names an authorization server that is not an issuer URL."
 		case !oauth.IsSecure(u):
-			v.Requirement, v.Summary = secureConnections, "The server names an authorization server without https."
+			v.Requirement, v.Summary, v.Weight = secureConnections, "The server names an authorization server without https.", verdict.AtMostWarning
 		default:
 			d.t.Kept(serverURLs)
 			d.t.Kept(secureConnections)
@@ -273,11 +276,11 @@ func (d *door) judgeServer(ctx context.Context, named string, issuer *url.URL) {
 	for _, u := range places {
 		a := d.fetch(ctx, u)
 		tried = append(tried, a)
-		if isDocument(a) {
+		if isServerDocument(a) {
 			d.judgeServerDocument(ctx, named, &document{a, u, false})
 			return
 		}
-		if a.Status == 0 {
+		if isOutOfReach(a) {
 			d.t.GiveUp(unreachable(a))
 		}
 	}
@@ -340,11 +343,12 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	d := protected(ctx, t)
 	u := oauth.RootServerMetadataURL(d.URL)
 	root := d.fetch(ctx, u)
-	if !isDocument(root) {
+	if !isServerDocument(root) {
 		below := d.fetch(ctx, u.JoinPath(d.URL.Path))
-		if isDocument(below) {
+		if isServerDocument(below) {
+			// Without metadata at the root the server may still have the default paths, which are not tried.
 			d.deviates(ctx, verdict.Deviation{
-				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(),
+				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)
 			return
 		}

@@ -6,7 +6,9 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -56,11 +58,18 @@ func (d *door) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer)
 	}, first)
 }
 
+// judgeLeakOnce is judgeLeak for a refusal after the first one, whose leak would show no more.
+func (d *door) judgeLeakOnce(ctx context.Context, a *suite.OutsideAnswer) {
+	if !d.begun.CarriesResult() && d.begun.Header.Get("Mcp-Session-Id") == "" {
+		d.judgeLeak(ctx, a)
+	}
+}
+
 // judgeLeak judges whether a refusal carries anything that only an authorized client may have.
 func (d *door) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: checkedFirst, Permitted: "nothing but the refusal"}
 	switch {
-	case a.Members()["result"] != nil:
+	case a.CarriesResult():
 		v.Summary = "The server's refusal carries the result of the request."
 	case a.Header.Get("Mcp-Session-Id") != "":
 		v.Summary, v.Weight = "The server opens a session for a request that it refuses.", verdict.AtMostWarning
@@ -117,7 +126,7 @@ func (d *door) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
 // judgeMetadataParameter judges the URL of the metadata document in the challenge.
 func (d *door) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
 	named := bearer.Param("resource_metadata")
-	if u, err := d.URL.Parse(named); named != "" && err == nil && u.String() == named {
+	if u, err := url.Parse(named); err == nil && u.Scheme != "" && u.Host != "" {
 		d.t.Kept(namesMetadata)
 		return
 	}
@@ -167,18 +176,37 @@ type wrongToken struct {
 	header      []string
 }
 
-// wrongTokens returns bearer tokens that nobody issued.
-func (d *door) wrongTokens() []wrongToken {
+// wrongTokens returns bearer tokens that nobody issued. Some have all the claims that the server's
+// metadata document asks for.
+func (d *door) wrongTokens(ctx context.Context) []wrongToken {
 	claims := map[string]any{
 		"iss": "https://issuer.invalid", "sub": "mcp-conform", "aud": d.URL.String(), "scope": "openid mcp admin",
 		"iat": time.Now().Add(-time.Minute).Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}
+	claimed := maps.Clone(claims)
+	if doc, _ := d.resourceMetadata(ctx); doc != nil {
+		if servers := texts(doc.Members()["authorization_servers"]); len(servers) > 0 {
+			claimed["iss"] = servers[0]
+		}
+		if named, ok := wire.Text(doc.Members()["resource"]); ok {
+			claims["aud"], claimed["aud"] = named, named
+		}
+	}
+	header := func(alg string) map[string]any { return map[string]any{"alg": alg, "typ": "JWT"} }
 	out := []wrongToken{
 		{"with random text as a token", garbage, []string{"Bearer " + rand.Text()}},
-		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + token(map[string]any{"alg": "none", "typ": "JWT"}, claims, nil)}},
-		{"with a JWT that mcp-conform has signed", otherIssuer, []string{"Bearer " + token(map[string]any{"alg": "HS256", "typ": "JWT"}, claims, []byte(rand.Text()))}},
+		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + token(header("none"), claimed, nil)}},
+		{"with a JWT that has no signature (alg None)", garbage, []string{"Bearer " + token(header("None"), claimed, nil)}},
+		{"with a JWT in the name of the server's issuer that mcp-conform has signed", garbage, []string{"Bearer " + token(header("HS256"), claimed, []byte(rand.Text()))}},
+		{"with a JWT of another issuer", otherIssuer, []string{"Bearer " + token(header("HS256"), claims, []byte(rand.Text()))}},
 	}
-	if given, ok := d.token(); ok {
+	if given, ok := d.token(); ok && len(given) > len("Bearer ")+8 {
+		at := len(given) - 3 // the last characters of a JWT may have bits without meaning
+		changed := "A"
+		if given[at:at+1] == changed {
+			changed = "B"
+		}
+		out = append(out, wrongToken{"with the given token and one character changed", garbage, []string{given[:at] + changed + given[at+1:]}})
 		if parts := strings.Split(given, "."); len(parts) == 3 && len(parts[2]) > 8 {
 			forged := strings.Repeat("A", len(parts[2])-2) + "-_"
 			out = append(out, wrongToken{"with the given token and another signature", garbage, []string{parts[0] + "." + parts[1] + "." + forged}})
@@ -202,7 +230,7 @@ func token(header, claims map[string]any, key []byte) string {
 func comeWithWrongTokens(ctx context.Context, t *suite.T) {
 	d := protected(ctx, t)
 	refused := false
-	for _, w := range d.wrongTokens() {
+	for _, w := range d.wrongTokens(ctx) {
 		a := d.open(ctx, w.how, w.header)
 		d.judgeWrongToken(ctx, w, a)
 		if a.Status == http.StatusUnauthorized && !refused {
@@ -222,6 +250,7 @@ func (d *door) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.Outsi
 	switch {
 	case a.Status == http.StatusUnauthorized:
 		d.t.Kept(w.requirement)
+		d.judgeLeakOnce(ctx, a)
 		return
 	case a.IsServed():
 		v.Summary = "The server serves a request with a token that nobody issued."
@@ -237,6 +266,14 @@ func (d *door) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.Outsi
 
 // judgeInvalidToken judges the challenge after a wrong token.
 func (d *door) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) {
+	if len(challengeLines(a)) == 0 {
+		d.deviates(ctx, verdict.Deviation{
+			Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
+			Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
+		}, a)
+	} else {
+		d.t.Kept(hasChallenge)
+	}
 	c, ok := challengeIn(a)
 	if ok && c.Param("error") == "invalid_token" {
 		d.t.Kept(invalidToken)

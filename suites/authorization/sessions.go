@@ -10,7 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // useSessionWithoutToken sends what belongs to a session that a token has opened, without the
@@ -26,42 +28,108 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform was given no bearer token")
 	}
 	d.mustBeProtected(ctx)
-	method := c.HarmlessMethod()
-	if lists := t.DeclaredLists(); len(lists) > 0 {
-		method = lists[0] // what a client wants protected
-	}
-	harmless := func() []byte { return c.Request(c.NewID(), method, nil) }
-	if !d.post(ctx, "with the token", []string{header}, harmless(), "").IsServed() {
+	list := d.listRequest()
+	if !d.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
 		t.GiveUp("the same request is not served with the token, either")
 	}
+	token := header[strings.IndexByte(header, ' ')+1:]
+	d.judgeLowerCase(ctx, header, d.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
+	if d.judgeEveryRequest(ctx, header, list) {
+		d.judgeQuery(ctx, d.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(strings.TrimSpace(token))))
+	}
+	d.judgeDelete(ctx, header, list)
+}
+
+// listRequest returns a request that every server serves; if it has a list, one for that.
+func (d *door) listRequest() func() []byte {
+	method := d.C.HarmlessMethod()
+	if lists := d.t.DeclaredLists(); len(lists) > 0 {
+		method = lists[0]
+	}
+	return func() []byte { return d.C.Request(d.C.NewID(), method, nil) }
+}
+
+// useRequest returns a request for something that a server would protect even if its lists are
+// open, and that has no effect; nil if the server offers nothing of the kind.
+func (d *door) useRequest() func() []byte {
+	for _, use := range []struct {
+		capability, method string
+		params             map[string]any
+	}{
+		{"tools", spec.MethodToolsCall, map[string]any{"name": uri.Nowhere, "arguments": map[string]any{}}},
+		{"resources", spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}},
+		{"prompts", spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}},
+	} {
+		if d.t.Inventory.Declares(use.capability) {
+			return func() []byte { return d.C.Request(d.C.NewID(), use.method, use.params) }
+		}
+	}
+	return nil
+}
+
+// judgeEveryRequest judges whether requests of the session are refused without a valid token, and
+// reports whether they are. A server may protect only some methods; then its lists may be open, but
+// not what they list.
+func (d *door) judgeEveryRequest(ctx context.Context, header string, list func() []byte) bool {
+	refused := true
 	for _, w := range []wrongToken{
 		{"of the session, without the token", everyRequest, nil},
 		{"of the session, with random text as a token", everyRequest, []string{"Bearer " + rand.Text()}},
 	} {
-		d.judgeSession(ctx, d.post(ctx, w.how, w.header, harmless(), ""))
-	}
-	token := header[strings.IndexByte(header, ' ')+1:]
-	d.judgeQuery(ctx, d.post(ctx, "with the token in the query only", nil, harmless(), "access_token="+url.QueryEscape(strings.TrimSpace(token))))
-	d.judgeLowerCase(ctx, d.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, harmless(), ""))
-	d.judgeDelete(ctx, header, harmless)
-}
-
-// judgeSession judges the answer to a request of the session without a valid token. Which refusal a
-// wrong token gets is judged outside of sessions.
-func (d *door) judgeSession(ctx context.Context, a *suite.OutsideAnswer) {
-	switch {
-	case a.Status == http.StatusUnauthorized, a.Status == http.StatusForbidden:
+		v := verdict.Deviation{
+			Requirement: everyRequest, Summary: "The server does not check the token of every request.", Permitted: "401 Unauthorized without a valid token, also in an open session",
+		}
+		listed := d.post(ctx, w.how, w.header, list(), "")
+		if isRefusal(listed) {
+			d.judgeLeakOnce(ctx, listed)
+		}
+		shown := []*suite.OutsideAnswer{listed}
+		if use := d.useRequest(); use != nil {
+			control, used := d.post(ctx, "with the token", []string{header}, use(), ""), d.post(ctx, w.how, w.header, use(), "")
+			if shown = []*suite.OutsideAnswer{used, control}; isRefusal(used) || isRefusal(control) || used.Outcome() != control.Outcome() {
+				shown = nil
+			}
+		} else if v.Weight = verdict.OnlyNote; !listed.IsServed() { // a ping may be open to everybody
+			shown = nil
+		}
+		if shown != nil {
+			refused = false
+			d.letsIn(ctx, v, shown...)
+			continue
+		}
+		if stream := d.listen(ctx, w); stream != nil && stream.IsServed() && stream.IsStream() {
+			d.letsIn(ctx, v, stream)
+			continue
+		}
+		if a := d.post(ctx, w.how, w.header, harmlessNotification(), ""); a.IsServed() {
+			v.Weight = verdict.AtMostWarning // it may have been accepted without being looked at
+			d.letsIn(ctx, v, a)
+			continue
+		}
 		d.t.Kept(everyRequest)
-	case a.IsServed():
-		d.letsIn(ctx, verdict.Deviation{
-			Requirement: everyRequest, Summary: "The server serves a request of an open session without a valid token.",
-			Permitted: "401 Unauthorized: the token is checked on every request",
-		}, a)
-	default:
-		d.t.NotObserved(everyRequest, "the server refuses the request in another way: "+a.Describe())
+		refused = refused && isRefusal(listed)
 	}
+	return refused
 }
 
+// harmlessNotification returns a notification that changes nothing.
+func harmlessNotification() []byte {
+	return wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": "mcp-conform/none", "reason": "there is no such request"})
+}
+
+func isRefusal(a *suite.OutsideAnswer) bool {
+	return a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden
+}
+
+// listen sends the GET of a session's stream; nil if the revision has none.
+func (d *door) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer {
+	if d.t.Revision.Era() == spec.Stateless {
+		return nil
+	}
+	return d.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, d.URL, d.fields(http.MethodGet, nil, w.header), nil)
+}
+
+// judgeQuery judges the answer to a request that is refused without the token in the query.
 func (d *door) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
 	if !a.IsServed() {
 		d.t.Kept(queryUnused)
@@ -72,10 +140,13 @@ func (d *door) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
 	}, a)
 }
 
-func (d *door) judgeLowerCase(ctx context.Context, a *suite.OutsideAnswer) {
+func (d *door) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideAnswer) {
 	if a.IsServed() {
 		d.t.Kept(bearerAccepted)
 		return
+	}
+	if list := d.listRequest(); !d.post(ctx, "with the token, once more", []string{header}, list(), "").IsServed() {
+		d.t.GiveUp("the request is no longer served with the token, either")
 	}
 	d.deviates(ctx, verdict.Deviation{
 		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP has it", Weight: verdict.AtMostWarning,
@@ -83,22 +154,35 @@ func (d *door) judgeLowerCase(ctx context.Context, a *suite.OutsideAnswer) {
 }
 
 // judgeDelete judges whether a client without a token can end the session.
-func (d *door) judgeDelete(ctx context.Context, header string, harmless func() []byte) {
+func (d *door) judgeDelete(ctx context.Context, header string, list func() []byte) {
 	h := d.fields(http.MethodDelete, nil, nil)
 	if h.Get("Mcp-Session-Id") == "" {
 		return
 	}
-	a := d.Send(ctx, "DELETE of the session without the token", http.MethodDelete, d.URL, h, nil)
-	if !a.IsServed() {
-		d.t.Kept(noTokenDelete)
-		return
+	served := func(how string) (*suite.OutsideAnswer, bool) {
+		a := d.post(ctx, how, []string{header}, list(), "")
+		return a, a.IsServed()
 	}
-	after := d.post(ctx, "with the token, after the DELETE", []string{header}, harmless(), "")
-	if after.IsServed() {
-		d.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session goes on")
-		return
+	if _, ok := served("with the token, before the DELETE"); !ok {
+		d.t.GiveUp("the session has ended before")
 	}
-	d.letsIn(ctx, verdict.Deviation{
-		Requirement: noTokenDelete, Summary: "The server ends a session for a client without a token.", Permitted: "401 Unauthorized, and the session goes on",
-	}, a, after)
+	for _, w := range []wrongToken{{how: "without the token"}, {how: "with random text as a token", header: []string{"Bearer " + rand.Text()}}} {
+		for _, value := range w.header {
+			h.Set("Authorization", value)
+		}
+		a := d.Send(ctx, "DELETE of the session "+w.how, http.MethodDelete, d.URL, h, nil)
+		after, goesOn := served("with the token, after the DELETE")
+		switch {
+		case goesOn && a.IsServed():
+			d.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session goes on")
+			return
+		case goesOn:
+			d.t.Kept(noTokenDelete)
+		default:
+			d.letsIn(ctx, verdict.Deviation{
+				Requirement: noTokenDelete, Summary: "The server ends a session for a client without a valid token.", Permitted: "401 Unauthorized, and the session goes on",
+			}, a, after)
+			return
+		}
+	}
 }
