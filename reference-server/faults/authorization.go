@@ -158,6 +158,9 @@ func wrongTokenFaults() []Fault {
 			claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 			return err == nil && bytes.Contains(claims, []byte("http://"+r.Host+`"`))
 		})),
+		newFault("authorization.token.garbage-401/open-beginning", "the first request needs no token, and later ones take any", accepting(func(r *http.Request) bool {
+			return r.Header.Get(sessionHeader) == "" || bearer(r) != ""
+		})).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.token.garbage-401/signature", "the signature of a token is not checked", accepting(func(r *http.Request) bool {
 			return strings.HasPrefix(bearer(r), Token[:strings.LastIndexByte(Token, '.')])
 		})),

@@ -21,8 +21,17 @@ type door struct {
 	*suite.Outside
 	t         *suite.T
 	documents map[string]*suite.OutsideAnswer // metadata documents by URL
-	// begun is the answer to the first request without a token.
+	// begun is the answer to the first request without a token that is refused.
 	begun *suite.OutsideAnswer
+	// inner is the request that needs a token, if the first request of a client needs none.
+	inner *innerRequest
+}
+
+// An innerRequest is a request in a session that a client without a token has opened.
+type innerRequest struct {
+	method  string
+	params  map[string]any
+	session string // its id, "" if the server has no sessions
 }
 
 // approach opens a conversation in which nothing is sent. It ends the case if the server is not
@@ -45,12 +54,40 @@ func protected(ctx context.Context, t *suite.T) *door {
 }
 
 func (d *door) mustBeProtected(ctx context.Context) {
-	switch d.begun = d.open(ctx, "without a token", nil); {
+	switch d.begun = d.refusal(ctx); {
 	case d.begun.IsServed():
 		d.t.Skip("the server serves requests without a token")
 	case d.begun.Status != http.StatusUnauthorized:
 		d.t.GiveUp(fmt.Sprintf("the server answers a request without a token with status %d, so it is not known to be protected", d.begun.Status))
 	}
+}
+
+// refusal returns the answer to a request without a token: to the first request of a client or, if
+// that is served, to the first of several later ones that is refused with status 401.
+func (d *door) refusal(ctx context.Context) *suite.OutsideAnswer {
+	first := d.open(ctx, "without a token", nil)
+	if !first.IsServed() {
+		return first
+	}
+	session := first.Header.Get("Mcp-Session-Id")
+	if d.t.Revision.Era() == spec.Handshake {
+		body := wire.NewNotification(spec.MethodInitialized, nil)
+		d.Send(ctx, "POST of "+spec.MethodInitialized+" without a token", http.MethodPost, d.URL, d.sessionFields(body, nil, session), body)
+	}
+	for _, method := range d.t.DeclaredLists() {
+		d.inner = &innerRequest{method, nil, session}
+		if a := d.open(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
+			return a
+		}
+	}
+	for _, use := range d.uses() {
+		d.inner = &innerRequest{use.method, use.params, session}
+		if a := d.open(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
+			return a
+		}
+	}
+	d.inner = nil
+	return first
 }
 
 // opening returns the first request of an ordinary client.
@@ -62,8 +99,12 @@ func (d *door) opening() []byte {
 }
 
 // open sends the first request of an ordinary client with these Authorization headers, outside of
-// any session.
+// any session, or the first one that needs a token.
 func (d *door) open(ctx context.Context, how string, authorization []string) *suite.OutsideAnswer {
+	if in := d.inner; in != nil {
+		body := d.C.Request(d.C.NewID(), in.method, in.params)
+		return d.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, d.URL, d.sessionFields(body, authorization, in.session), body)
+	}
 	body := d.opening()
 	h := d.fields(http.MethodPost, body, authorization)
 	h.Del("Mcp-Session-Id")
@@ -71,6 +112,19 @@ func (d *door) open(ctx context.Context, how string, authorization []string) *su
 		h.Del("MCP-Protocol-Version")
 	}
 	return d.Send(ctx, "POST of "+d.t.Revision.OpeningMethod()+" "+how, http.MethodPost, d.URL, h, body)
+}
+
+// sessionFields returns the headers of a message in a session that is not that of the conversation.
+func (d *door) sessionFields(body []byte, authorization []string, session string) http.Header {
+	h := d.fields(http.MethodPost, body, authorization)
+	h.Del("Mcp-Session-Id")
+	if session != "" {
+		h.Set("Mcp-Session-Id", session)
+	}
+	if r := d.t.Revision; r.Era() == spec.Handshake && r.AtLeast(spec.V20250618) {
+		h.Set("MCP-Protocol-Version", string(r))
+	}
+	return h
 }
 
 // post sends a message to the endpoint, with a query if one is given.

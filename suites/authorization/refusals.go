@@ -22,7 +22,7 @@ import (
 
 func comeWithoutToken(ctx context.Context, t *suite.T) {
 	d := approach(ctx, t)
-	first := d.open(ctx, "without a token", nil)
+	first := d.refusal(ctx)
 	d.begun = first
 	switch {
 	case first.IsServed():

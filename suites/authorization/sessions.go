@@ -49,22 +49,38 @@ func (d *door) listRequest() func() []byte {
 	return func() []byte { return d.C.Request(d.C.NewID(), method, nil) }
 }
 
-// useRequest returns a request for something that a server would protect even if its lists are
-// open, and that has no effect; nil if the server offers nothing of the kind.
-func (d *door) useRequest() func() []byte {
-	for _, use := range []struct {
-		capability, method string
-		params             map[string]any
+// A use is a request for something that a server would protect even if its lists are open.
+type use struct {
+	method string
+	params map[string]any
+}
+
+// uses returns such requests for what the server declares. They have no effect, because what they
+// ask for does not exist.
+func (d *door) uses() []use {
+	var out []use
+	for _, u := range []struct {
+		capability string
+		use
 	}{
-		{"tools", spec.MethodToolsCall, map[string]any{"name": uri.Nowhere, "arguments": map[string]any{}}},
-		{"resources", spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}},
-		{"prompts", spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}},
+		{"tools", use{spec.MethodToolsCall, map[string]any{"name": uri.Nowhere, "arguments": map[string]any{}}}},
+		{"resources", use{spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}}},
+		{"prompts", use{spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}}},
 	} {
-		if d.t.Inventory.Declares(use.capability) {
-			return func() []byte { return d.C.Request(d.C.NewID(), use.method, use.params) }
+		if d.t.Inventory.Declares(u.capability) {
+			out = append(out, u.use)
 		}
 	}
-	return nil
+	return out
+}
+
+// useRequest returns the first of uses; nil if there is none.
+func (d *door) useRequest() func() []byte {
+	all := d.uses()
+	if len(all) == 0 {
+		return nil
+	}
+	return func() []byte { return d.C.Request(d.C.NewID(), all[0].method, all[0].params) }
 }
 
 // judgeEveryRequest judges whether requests of the session are refused without a valid token, and
@@ -95,6 +111,11 @@ func (d *door) judgeEveryRequest(ctx context.Context, header string, list func()
 		if shown != nil {
 			refused = false
 			d.letsIn(ctx, v, shown...)
+			continue
+		}
+		if d.inner != nil { // sessions, and what belongs to them, are open to everybody
+			d.t.Kept(everyRequest)
+			refused = refused && isRefusal(listed)
 			continue
 		}
 		if stream := d.listen(ctx, w); stream != nil && stream.IsServed() && stream.IsStream() {
@@ -156,7 +177,7 @@ func (d *door) judgeLowerCase(ctx context.Context, header string, a *suite.Outsi
 // judgeDelete judges whether a client without a token can end the session.
 func (d *door) judgeDelete(ctx context.Context, header string, list func() []byte) {
 	h := d.fields(http.MethodDelete, nil, nil)
-	if h.Get("Mcp-Session-Id") == "" {
+	if h.Get("Mcp-Session-Id") == "" || d.inner != nil { // or sessions are open to everybody
 		return
 	}
 	served := func(how string) (*suite.OutsideAnswer, bool) {
