@@ -57,8 +57,9 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 
 // exchangesOf lists what the case sent after the handshake, and the outcomes:
 // "tools/call (result, error -32602), DELETE (status 405)". Equal runs return
-// the same text: cancelled requests, whose outcome depends on time, are left
-// out, and so are the methods of fences, whose number does.
+// the same text: cancelled requests and streams that the client closed before their
+// response, whose outcome depends on time, are left out, and so are the methods of
+// fences, whose number does.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
 	for _, conv := range u.conversations {
@@ -78,7 +79,8 @@ func (o outcomes) add(method, outcome string) {
 
 func (o outcomes) read(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
-		if method := x.Method(); method != "" && method != "POST" {
+		early := x.Response == nil && x.Ended() == transcript.Dropped
+		if method := x.Method(); method != "" && method != "POST" && !early {
 			o.add(method, statusOf(x))
 		}
 	}
