@@ -126,10 +126,10 @@ func TestScriptsOverHTTP(t *testing.T) {
 			t.Parallel()
 			playScript(t, startHTTP(t, refserver.Options{}), lines, stateless)
 		})
+		if strings.HasSuffix(name, "-streams") || name == "stateless-first" {
+			continue // without a stream there are neither log messages nor progress
+		}
 		t.Run(name+"/JSON", func(t *testing.T) {
-			if strings.HasSuffix(name, "-streams") || name == "stateless-first" {
-				t.Skip("without a stream there are neither log messages nor progress")
-			}
 			t.Parallel()
 			playScript(t, startHTTP(t, refserver.Options{JSONOnly: true}), lines, stateless)
 		})

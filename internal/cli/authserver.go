@@ -1,32 +1,23 @@
 package cli
 
 import (
-	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/login"
-	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/target"
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
-// startIssuer starts the authorization server of --auth-server, which the started server is told
-// to trust.
+// startIssuer starts the authorization server of --auth-server.
 func (a *app) startIssuer(f *remoteFlags) error {
 	i, err := issuer.Start(a.ctx)
 	if err != nil {
@@ -66,12 +57,15 @@ func (f *remoteFlags) checkCredentials(t target.Target) error {
 // reachAt returns how to reach the server at u: with a valid token, if the run has an authorization
 // server or the credentials of a client, and the user gave no Authorization header.
 func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
-	given := func(x transcript.Field) bool { return strings.EqualFold(x.Name, "Authorization") }
 	switch {
-	case slices.ContainsFunc(reach.Fields, given):
+	case reach.Authorizes():
 	case f.issuer != nil:
-		resource, scope := describedResource(a.ctx, reach.Access(u))
-		token := f.issuer.Token(issuer.Valid, resource, scope)
+		access := reach.Access(u)
+		resource, err := login.Describe(a.ctx, access.Client, u)
+		if err != nil { // the server may protect itself without a metadata document
+			resource = &login.Resource{ID: u.String()}
+		}
+		token := f.issuer.Token(issuer.Valid, resource.ID, strings.Join(resource.Scopes, " "))
 		reach.Token = func() string { return token }
 	case f.clientID != "":
 		secret := strings.TrimSpace(a.variable(f.clientSecretEnv))
@@ -116,31 +110,4 @@ func (a *app) noToken(err error) error {
 		return &engine.UnreachableError{Reason: why.Reason, Advice: why.Advice, Err: err}
 	}
 	return &engine.NothingJudgedError{Reason: err.Error() + " while a token was requested"}
-}
-
-// describedResource returns the resource identifier and the scopes in the metadata document of a
-// protected server; without one, its URL and no scope.
-func describedResource(ctx context.Context, access transport.Access) (resource, scope string) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	for _, u := range oauth.ResourceMetadataURLs(access.URL) {
-		var document struct {
-			Resource string   `json:"resource"`
-			Scopes   []string `json:"scopes_supported"`
-		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-		if err != nil {
-			continue
-		}
-		response, err := access.Client.Do(r)
-		if err != nil {
-			continue
-		}
-		err = json.NewDecoder(io.LimitReader(response.Body, 1<<20)).Decode(&document)
-		_ = response.Body.Close()
-		if err == nil && response.StatusCode == http.StatusOK && document.Resource != "" {
-			return document.Resource, strings.Join(document.Scopes, " ")
-		}
-	}
-	return access.URL.String(), ""
 }

@@ -49,7 +49,7 @@ type Options struct {
 	Answered bool
 	Seed     uint64
 	Progress Progress
-	// Issuer is the authorization server that the server was told to trust, or nil.
+	// Issuer is the authorization server of the run, which the server trusts, or nil.
 	Issuer *issuer.Issuer
 
 	// Target is the name of the server in reports; Version is that of the tool.

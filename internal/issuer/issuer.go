@@ -5,6 +5,7 @@ package issuer
 
 import (
 	"context"
+	"crypto/hmac"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/sha256"
@@ -248,7 +249,7 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 	case NoScope:
 		delete(claims, "scope")
 	case Unsigned:
-		return part(map[string]any{"alg": "none", "typ": "JWT"}) + "." + part(claims) + "."
+		return JWT("none", claims, nil)
 	case Valid:
 	}
 	s, err := jose.NewSigner(signer, (&jose.SignerOptions{}).WithType("JWT"))
@@ -260,6 +261,18 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 		panic(err) // the claims can be marshalled
 	}
 	return text
+}
+
+// JWT returns a token (RFC 7519) whose header names the algorithm. It is signed by HMAC with
+// SHA-256; without a key it has no signature.
+func JWT(algorithm string, claims map[string]any, key []byte) string {
+	text := part(map[string]any{"alg": algorithm, "typ": "JWT"}) + "." + part(claims)
+	if key == nil {
+		return text + "."
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(text))
+	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 func part(v any) string {
@@ -277,9 +290,4 @@ func publicPEM() []byte {
 		panic(err) // it is an RSA key
 	}
 	return pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})
-}
-
-// Kinds returns all kinds, the valid one first.
-func Kinds() []Kind {
-	return []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope}
 }

@@ -36,7 +36,7 @@ func decode(t *testing.T, r *http.Response, err error) (status int, body map[str
 func TestIntrospection(t *testing.T) {
 	i := started(t)
 	got := map[Kind]bool{}
-	for _, kind := range Kinds() {
+	for _, kind := range []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope} {
 		r, err := http.PostForm(i.URL+"/introspect", url.Values{"token": {i.Token(kind, "https://x.example/mcp", "mcp")}}) //nolint:noctx // a test
 		_, body := decode(t, r, err)
 		got[kind] = body["active"] == true

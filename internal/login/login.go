@@ -34,8 +34,7 @@ func (e *Error) Error() string { return e.Reason }
 
 // A Server is a protected server, and where its tokens come from.
 type Server struct {
-	Resource string   // its resource identifier
-	Scopes   []string // that a token needs, as the server says
+	Resource
 	// Issuer and TokenURL are those of its first authorization server.
 	Issuer, TokenURL string
 
@@ -43,38 +42,60 @@ type Server struct {
 	client  *http.Client
 }
 
-// Discover finds out where the tokens of the server at u come from. The client must follow no
-// redirects and send no credentials. The error is an *Error, or the context's.
-func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
-	s := &Server{client: client}
-	challenge := s.challenge(ctx, u)
+// A Resource is what a protected server says about itself.
+type Resource struct {
+	ID      string   // its resource identifier
+	Scopes  []string // that a token needs
+	Servers []string // its authorization servers, by their issuer URLs
+}
+
+// Describe returns what the server at u says about itself in its challenge and its metadata
+// document. The client must follow no redirects and send no credentials. The error is an *Error, or
+// the context's.
+func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
+	r := &reader{client, u}
+	challenge := r.challenge(ctx)
 	places := oauth.ResourceMetadataURLs(u)
 	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
 		places = append([]*url.URL{named}, places...)
 	}
-	var resource struct {
+	var document struct {
 		Resource string   `json:"resource"`
 		Servers  []string `json:"authorization_servers"`
 		Scopes   []string `json:"scopes_supported"`
 	}
-	if err := s.first(ctx, u, places, &resource); err != nil {
-		return nil, failed(ctx, fmt.Sprintf("the server has no metadata document that says where its tokens come from: %v", err), "get a token in another way, and give it with --bearer-env")
+	if err := r.first(ctx, places, &document); err != nil {
+		return nil, failed(ctx, fmt.Sprintf("the server has no metadata document that says where its tokens come from: %v", err), tokenAdvice)
+	}
+	out := &Resource{ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
+	if out.ID == "" {
+		out.ID = u.String()
+	}
+	if len(out.Scopes) == 0 {
+		out.Scopes = document.Scopes
+	}
+	return out, nil
+}
+
+// tokenAdvice is the advice if a token can't be had here.
+const tokenAdvice = "get a token in another way, and give it with --bearer-env"
+
+// Discover finds out where the tokens of the server at u come from. Client and error are those of
+// Describe.
+func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
+	resource, err := Describe(ctx, client, u)
+	if err != nil {
+		return nil, err
 	}
 	if len(resource.Servers) == 0 {
-		return nil, &Error{"the server's metadata document names no authorization server", "get a token in another way, and give it with --bearer-env"}
+		return nil, &Error{"the server's metadata document names no authorization server", tokenAdvice}
 	}
-	s.Issuer = resource.Servers[0]
-	if s.Resource = resource.Resource; s.Resource == "" {
-		s.Resource = u.String()
-	}
-	if s.Scopes = strings.Fields(challenge.Param("scope")); len(s.Scopes) == 0 {
-		s.Scopes = resource.Scopes
-	}
-	return s, s.readIssuer(ctx, u)
+	s := &Server{Resource: *resource, Issuer: resource.Servers[0], client: client}
+	return s, s.readIssuer(ctx, &reader{client, u})
 }
 
 // readIssuer reads the metadata of the authorization server.
-func (s *Server) readIssuer(ctx context.Context, from *url.URL) error {
+func (s *Server) readIssuer(ctx context.Context, r *reader) error {
 	issuer, err := url.Parse(s.Issuer)
 	if err != nil || issuer.Host == "" {
 		return &Error{fmt.Sprintf("the server names the authorization server %q, which is no URL", s.Issuer), "let authorization_servers name issuer URLs"}
@@ -84,7 +105,7 @@ func (s *Server) readIssuer(ctx context.Context, from *url.URL) error {
 		TokenURL string   `json:"token_endpoint"`
 		Methods  []string `json:"token_endpoint_auth_methods_supported"`
 	}
-	if err := s.first(ctx, from, oauth.ServerMetadataURLs(issuer), &metadata); err != nil {
+	if err := r.first(ctx, oauth.ServerMetadataURLs(issuer), &metadata); err != nil {
 		return failed(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
 	}
 	if strings.TrimSuffix(metadata.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
@@ -98,17 +119,23 @@ func (s *Server) readIssuer(ctx context.Context, from *url.URL) error {
 	return nil
 }
 
+// A reader reads documents that the server at a URL names.
+type reader struct {
+	client *http.Client
+	server *url.URL
+}
+
 // challenge returns the Bearer challenge of the server, if it sends one.
-func (s *Server) challenge(ctx context.Context, u *url.URL) oauth.Challenge {
+func (r *reader) challenge(ctx context.Context) oauth.Challenge {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), strings.NewReader("{}"))
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.String(), strings.NewReader("{}"))
 	if err != nil {
 		return oauth.Challenge{}
 	}
-	r.Header.Set("Content-Type", "application/json")
-	r.Header.Set("Accept", "application/json, text/event-stream")
-	response, err := s.client.Do(r)
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Accept", "application/json, text/event-stream")
+	response, err := r.client.Do(q)
 	if err != nil {
 		return oauth.Challenge{}
 	}
@@ -119,10 +146,10 @@ func (s *Server) challenge(ctx context.Context, u *url.URL) oauth.Challenge {
 }
 
 // first reads the first JSON document at the places.
-func (s *Server) first(ctx context.Context, from *url.URL, places []*url.URL, into any) error {
+func (r *reader) first(ctx context.Context, places []*url.URL, into any) error {
 	var problems []string
 	for _, u := range places {
-		err := s.read(ctx, from, u, into)
+		err := r.read(ctx, u, into)
 		if err == nil {
 			return nil
 		}
@@ -131,18 +158,18 @@ func (s *Server) first(ctx context.Context, from *url.URL, places []*url.URL, in
 	return errors.New(strings.Join(problems, "; "))
 }
 
-func (s *Server) read(ctx context.Context, from, u *url.URL, into any) error {
-	if !oauth.MayFetch(from, u) {
+func (r *reader) read(ctx context.Context, u *url.URL, into any) error {
+	if !oauth.MayFetch(r.server, u) {
 		return errors.New("it is in another network, or no URL for http")
 	}
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return err
 	}
-	r.Header.Set("Accept", "application/json")
-	response, err := s.client.Do(r)
+	q.Header.Set("Accept", "application/json")
+	response, err := r.client.Do(q)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
 		return wrapped.Err // the URL is named already
 	}
@@ -176,7 +203,7 @@ func (s *Server) ClientCredentials(ctx context.Context, id, secret string) (oaut
 	}
 	c := clientcredentials.Config{
 		ClientID: id, ClientSecret: secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: style,
-		EndpointParams: url.Values{"resource": {s.Resource}},
+		EndpointParams: url.Values{"resource": {s.ID}},
 	}
 	bounded := *s.client
 	bounded.Timeout = answerTime

@@ -18,7 +18,6 @@ const (
 // which clients try them: with the path and the query of the resource, and at the root (RFC 9728, section 3.1;
 // MCP 2025-11-25, basic/authorization#protected-resource-metadata-discovery-requirements).
 func ResourceMetadataURLs(resource *url.URL) []*url.URL {
-	root := &url.URL{Scheme: resource.Scheme, Host: resource.Host, Path: resourceName}
 	var out []*url.URL
 	add := func(u *url.URL) {
 		if !slices.ContainsFunc(out, func(o *url.URL) bool { return o.String() == u.String() }) {
@@ -30,9 +29,13 @@ func ResourceMetadataURLs(resource *url.URL) []*url.URL {
 		add(inserted(resource, path, ""))
 		add(inserted(resource, strings.TrimSuffix(path, "/"), ""))
 	}
-	add(root)
+	add(RootResourceMetadataURL(resource))
 	return out
 }
+
+// RootResourceMetadataURL returns the last of ResourceMetadataURLs, which is the same for all
+// resources of a host.
+func RootResourceMetadataURL(resource *url.URL) *url.URL { return wellKnown(resource, resourceName) }
 
 // inserted returns the well-known URL of a resource with the path and the query.
 func inserted(resource *url.URL, path, query string) *url.URL {

@@ -35,8 +35,8 @@ type Env struct {
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener
-	// Issuer issues tokens, right and wrong ones, that the server under test was told to
-	// trust; nil without one.
+	// Issuer is an authorization server that the server under test trusts; it issues right
+	// and wrong tokens. It is nil if there is none.
 	Issuer *issuer.Issuer
 	// Idle is closed when only cases that wait are still running, see
 	// Case.Waits. It is nil if the engine does not track this.

@@ -179,9 +179,12 @@ func (w *Web) SendHarmless(ctx context.Context, h ...Header) *transcript.Exchang
 // SendNotification sends a notification that changes nothing, and returns the
 // exchange.
 func (w *Web) SendNotification(ctx context.Context, h ...Header) *transcript.Exchange {
-	return w.RoundTrip(ctx, WebRequest{Headers: h, Body: wire.NewNotification("notifications/cancelled", map[string]any{
-		"requestId": "mcp-conform/none", "reason": "there is no such request",
-	})})
+	return w.RoundTrip(ctx, WebRequest{Headers: h, Body: HarmlessNotification()})
+}
+
+// HarmlessNotification returns a notification that changes nothing.
+func HarmlessNotification() []byte {
+	return wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": "mcp-conform/none", "reason": "there is no such request"})
 }
 
 // Get opens a stream, closes it, and returns the exchange.

@@ -63,6 +63,13 @@ func issued(f Fault) Fault {
 	return f
 }
 
+// replaceMember sets a member of a document, or removes it if the value is nil.
+func replaceMember(members map[string]any, name string, value any) {
+	if members[name] = value; value == nil {
+		delete(members, name)
+	}
+}
+
 // moving moves the documents from paths that begin with from, or removes them if to is "".
 func moving(from, to string) func(all map[string]*refserver.Document) {
 	return func(all map[string]*refserver.Document) {
@@ -182,9 +189,7 @@ func wrongTokenFaults() []Fault {
 func resourceMetadataFaults() []Fault {
 	member := func(name string, value any) refserver.Seams {
 		return documenting(func(d *refserver.Document) {
-			if d.Members[name] = value; value == nil {
-				delete(d.Members, name)
-			}
+			replaceMember(d.Members, name, value)
 		})
 	}
 	needsToken := documenting(func(d *refserver.Document) { d.Status = http.StatusUnauthorized })
@@ -213,9 +218,7 @@ func resourceMetadataFaults() []Fault {
 func serverMetadataFaults() []Fault {
 	server := func(name string, value any) refserver.Seams {
 		return documentingServer(func(members map[string]any) {
-			if members[name] = value; value == nil {
-				delete(members, name)
-			}
+			replaceMember(members, name, value)
 		})
 	}
 	return []Fault{
@@ -233,11 +236,11 @@ func serverMetadataFaults() []Fault {
 	}
 }
 
-// calls reports whether the body of a request calls a tool.
-func calls(r *http.Request) bool {
+// contains reports whether the body of a request contains text. The body can be read again.
+func contains(r *http.Request, text string) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	return err == nil && bytes.Contains(body, []byte(`"tools/call"`))
+	return err == nil && bytes.Contains(body, []byte(text))
 }
 
 func protectedSessionFaults() []Fault {
@@ -246,7 +249,7 @@ func protectedSessionFaults() []Fault {
 		newFault("authorization.every-request/session", "the token is checked only when a session opens", accepting(inSession)).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/any", "in a session any token is accepted", accepting(func(r *http.Request) bool { return inSession(r) && bearer(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/calls", "only server/discover needs a valid token", accepting(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
-		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", accepting(func(r *http.Request) bool { return inSession(r) && calls(r) })).inRevisions(spec.V20250618, spec.V20251125),
+		newFault("authorization.every-request/calls-in-session", "lists need a valid token, calls do not", accepting(func(r *http.Request) bool { return inSession(r) && contains(r, `"tools/call"`) })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/stream", "the event stream of a session opens without a token", accepting(func(r *http.Request) bool { return inSession(r) && r.Method == http.MethodGet })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.token.checked-before-processing/wrong-token", "the refusal of a wrong token carries a result", refusing(func(r *http.Request, f *refserver.Refusal) {
 			if bearer(r) != "" {
@@ -267,18 +270,14 @@ func protectedSessionFaults() []Fault {
 // issuedTokenFaults are mistakes in the verification of tokens that an authorization server issued.
 func issuedTokenFaults() []Fault {
 	without := func(id, title string, leave func(v *refserver.Verification)) Fault {
-		f := newFault("authorization."+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}})
-		f.Issued = true
-		return f
+		return issued(newFault("authorization."+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
 	}
 	scopes := func(id, title string, change func(f *refserver.Refusal)) Fault {
-		f := newFault("authorization.insufficient-scope."+id, title, refusing(func(_ *http.Request, f *refserver.Refusal) {
+		return issued(newFault("authorization.insufficient-scope."+id, title, refusing(func(_ *http.Request, f *refserver.Refusal) {
 			if f.Status == http.StatusForbidden {
 				change(f)
 			}
-		}))
-		f.Issued = true
-		return f
+		})))
 	}
 	replace := func(old, with string) func(f *refserver.Refusal) {
 		return func(f *refserver.Refusal) { f.Challenges[0] = strings.Replace(f.Challenges[0], old, with, 1) }
@@ -346,9 +345,7 @@ func legalProtection() []Fault {
 			f.Challenges = []string{"Bearer " + rest, first}
 		})),
 		newVariation("protected-lists", "lists are open, calls need a token", accepting(func(r *http.Request) bool {
-			body, err := io.ReadAll(r.Body)
-			r.Body = io.NopCloser(bytes.NewReader(body))
-			return err == nil && r.Header.Get(sessionHeader) != "" && bytes.Contains(body, []byte(`/list"`))
+			return r.Header.Get(sessionHeader) != "" && contains(r, `/list"`)
 		})).inRevisions(spec.V20251125),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
 		issued(newVariation("protected-issued", "tokens are issued by an authorization server", refserver.Seams{})),

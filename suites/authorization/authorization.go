@@ -2,7 +2,7 @@
 // requests without a token and with wrong ones, what its challenges and its metadata documents
 // say, and whether it checks the token of every request. Most of it needs no token.
 //
-// The requests are sent outside of the conversation, see door.
+// The requests are sent outside of the conversation, see prober.
 package authorization
 
 import (
@@ -74,14 +74,14 @@ func Cases() []suite.Case {
 				noToken, noTokenGet, checkedFirst, hasChallenge, challengeSyntax, namesMetadata, challengeScope, scopeConsistent, noErrorCode, noOffline,
 			},
 			Unauthenticated: true,
-			Run:             comeWithoutToken,
+			Run:             sendWithoutToken,
 		},
 		{
 			ID:              "authorization.wrong-tokens",
 			Title:           "Sends tokens that nobody issued, and malformed Authorization headers",
 			Requirements:    []string{garbage, otherIssuer, malformed, invalidToken, hasChallenge, checkedFirst},
 			Unauthenticated: true,
-			Run:             comeWithWrongTokens,
+			Run:             sendWrongTokens,
 		},
 		{
 			ID:    "authorization.resource-metadata",

@@ -32,15 +32,15 @@ var issuedTokens = []issuedToken{
 	{issuer.OtherIssuer, "with a token in the name of another issuer", otherIssuer, "The server accepts a token in the name of another issuer.", verdict.Full},
 }
 
-// useIssuedTokens sends wrong tokens of an authorization server that the server was told to trust.
+// useIssuedTokens sends wrong tokens of an authorization server that the server trusts.
 // The twin of each is a valid token, which is served.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("the server was not started with an authorization server of the run; see --auth-server")
 	}
-	d := protected(ctx, t)
-	resource, scope := d.wanted(ctx)
-	if valid := d.open(ctx, "with a valid token", d.issued(issuer.Valid, resource, scope)); !valid.IsServed() {
+	p := protected(ctx, t)
+	resource, scope := p.wanted(ctx)
+	if valid := p.open(ctx, "with a valid token", p.issued(issuer.Valid, resource, scope)); !valid.IsServed() {
 		t.GiveUp("the server does not accept a valid token of the run's authorization server, so it may not trust it: " + valid.Describe())
 	}
 	served := map[string]bool{} // by requirement
@@ -48,24 +48,24 @@ func useIssuedTokens(ctx context.Context, t *suite.T) {
 		if w.weight == verdict.AtMostWarning && served[w.requirement] {
 			continue // it shows no more
 		}
-		a := d.open(ctx, w.how, d.issued(w.kind, resource, scope))
+		a := p.open(ctx, w.how, p.issued(w.kind, resource, scope))
 		served[w.requirement] = served[w.requirement] || a.IsServed()
-		d.judgeIssued(ctx, w, a)
+		p.judgeIssued(ctx, w, a)
 	}
-	d.judgeNoScope(ctx, d.open(ctx, "with a token without scope", d.issued(issuer.NoScope, resource, scope)))
+	p.judgeNoScope(ctx, p.open(ctx, "with a token without scope", p.issued(issuer.NoScope, resource, scope)))
 }
 
-func (d *door) issued(kind issuer.Kind, resource, scope string) []string {
-	return []string{"Bearer " + d.t.Issuer.Token(kind, resource, scope)}
+func (p *prober) issued(kind issuer.Kind, resource, scope string) []string {
+	return []string{"Bearer " + p.t.Issuer.Token(kind, resource, scope)}
 }
 
 // wanted returns the resource for which a token has to be issued, and its scopes: those that the
 // challenge or the metadata document names.
-func (d *door) wanted(ctx context.Context) (resource, scope string) {
-	resource = d.URL.String()
-	c, _ := challengeIn(d.begun)
+func (p *prober) wanted(ctx context.Context) (resource, scope string) {
+	resource = p.URL.String()
+	c, _ := challengeIn(p.refused)
 	scope = c.Param("scope")
-	if doc, _ := d.resourceMetadata(ctx); doc != nil {
+	if doc, _ := p.resourceMetadata(ctx); doc != nil {
 		if named, ok := wire.Text(doc.Members()["resource"]); ok {
 			resource = named
 		}
@@ -77,40 +77,40 @@ func (d *door) wanted(ctx context.Context) (resource, scope string) {
 }
 
 // judgeIssued judges the answer to a token that must be refused.
-func (d *door) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideAnswer) {
+func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		d.t.Kept(w.requirement)
+		p.t.Kept(w.requirement)
 	case a.IsServed():
 		v.Summary, v.Weight = w.summary, w.weight
-		d.letsIn(ctx, v, a)
+		p.deviatesByServing(ctx, v, a)
 	case w.requirement == audience && a.Status == http.StatusForbidden:
 		// "Invalid" is said of the token, and 403 is for insufficient permissions.
-		d.t.Kept(w.requirement)
+		p.t.Kept(w.requirement)
 	default:
 		if w.requirement != expired {
 			v.Requirement = garbage
 		}
 		v.Summary = "The server does not refuse a wrong token with status 401."
-		d.deviates(ctx, v, a)
+		p.deviates(ctx, v, a)
 	}
 }
 
 // judgeNoScope judges the answer to a token without scope. A server may need none for the first
 // request.
-func (d *door) judgeNoScope(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeNoScope(ctx context.Context, a *suite.OutsideAnswer) {
 	switch {
 	case a.IsServed():
-		d.t.NotObserved(scopeStatus, "the server needs no scope for the first request")
+		p.t.NotObserved(scopeStatus, "the server needs no scope for the first request")
 		return
 	case a.Status != http.StatusForbidden:
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: scopeStatus, Summary: "The server does not refuse a token that lacks a scope with status 403.", Permitted: "403 Forbidden", Weight: verdict.AtMostWarning,
 		}, a)
 		return
 	}
-	d.t.Kept(scopeStatus)
+	p.t.Kept(scopeStatus)
 	c, _ := challengeIn(a)
 	for _, j := range []struct {
 		requirement, summary, permitted string
@@ -121,9 +121,9 @@ func (d *door) judgeNoScope(ctx context.Context, a *suite.OutsideAnswer) {
 		{scopeMetadata, "The server's refusal for a missing scope does not name the metadata document.", "the parameter resource_metadata, as in the refusal with status 401", c.Param("resource_metadata") != ""},
 	} {
 		if j.kept {
-			d.t.Kept(j.requirement)
+			p.t.Kept(j.requirement)
 			continue
 		}
-		d.deviates(ctx, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
+		p.deviates(ctx, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
 	}
 }

@@ -17,29 +17,22 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A document is a metadata document that was found.
-type document struct {
-	*suite.OutsideAnswer
-	url   *url.URL
-	named bool // the challenge names it; otherwise it is at a well-known path
-}
-
 // resourceMetadata returns the metadata document of the resource, as clients look for it; nil if
 // there is none. tried are the answers of the places without one.
-func (d *door) resourceMetadata(ctx context.Context) (found *document, tried []*suite.OutsideAnswer) {
-	if c, ok := challengeIn(d.begun); ok {
-		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(d.URL, u) {
-			a := d.fetch(ctx, u)
-			if d.describes(a, u) {
-				return &document{a, u, true}, tried
+func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideAnswer, tried []*suite.OutsideAnswer) {
+	if c, ok := challengeIn(p.refused); ok {
+		if u, err := url.Parse(c.Param("resource_metadata")); err == nil && oauth.MayFetch(p.URL, u) {
+			a := p.fetch(ctx, u)
+			if p.describes(a, u) {
+				return a, tried
 			}
 			tried = append(tried, a)
 		}
 	}
-	for _, u := range oauth.ResourceMetadataURLs(d.URL) {
-		a := d.fetch(ctx, u)
-		if d.describes(a, u) {
-			return &document{a, u, false}, tried
+	for _, u := range oauth.ResourceMetadataURLs(p.URL) {
+		a := p.fetch(ctx, u)
+		if p.describes(a, u) {
+			return a, tried
 		}
 		tried = append(tried, a)
 	}
@@ -47,57 +40,55 @@ func (d *door) resourceMetadata(ctx context.Context) (found *document, tried []*
 }
 
 func readResourceMetadata(ctx context.Context, t *suite.T) {
-	d := protected(ctx, t)
-	d.judgeNamed(ctx)
-	doc, tried := d.resourceMetadata(ctx)
+	p := protected(ctx, t)
+	p.judgeNamed(ctx)
+	doc, tried := p.resourceMetadata(ctx)
 	if doc == nil {
-		d.judgeMissing(ctx, tried)
+		p.judgeMissing(ctx, tried)
 		return
 	}
 	for _, kept := range []string{discoverable, served, public} {
 		t.Kept(kept)
 	}
 	if media, _, err := mime.ParseMediaType(doc.Header.Get("Content-Type")); err != nil || media != "application/json" {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: isJSON, Summary: "The server's metadata document has another media type than JSON.", Permitted: "Content-Type: application/json",
-		}, doc.OutsideAnswer)
+		}, doc)
 	} else {
 		t.Kept(isJSON)
 	}
-	d.judgeResource(ctx, doc)
-	d.judgeServers(ctx, doc)
-	d.judgeList(ctx, doc, noQueryMethod, "bearer_methods_supported", "query", "The server's metadata says that it accepts tokens in the query.")
-	d.judgeList(ctx, doc, noOfflineScope, "scopes_supported", "offline_access", "The server's metadata lists the scope offline_access.")
+	p.judgeResource(ctx, doc)
+	p.judgeServers(ctx, doc)
+	p.judgeList(ctx, doc, noQueryMethod, "bearer_methods_supported", "query", "The server's metadata says that it accepts tokens in the query.")
+	p.judgeList(ctx, doc, noOfflineScope, "scopes_supported", "offline_access", "The server's metadata lists the scope offline_access.")
 }
 
 // judgeNamed judges whether the URL that the challenge names leads to a document.
-func (d *door) judgeNamed(ctx context.Context) {
-	c, _ := challengeIn(d.begun)
+func (p *prober) judgeNamed(ctx context.Context) {
+	c, _ := challengeIn(p.refused)
 	named := c.Param("resource_metadata")
 	if named == "" {
 		return
 	}
 	u, err := url.Parse(named)
-	if err == nil && !oauth.MayFetch(d.URL, u) {
-		d.t.NotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
-		return
-	}
-	if err == nil && d.fetch(ctx, u).Status == http.StatusOK && d.fetch(ctx, u).Members() != nil {
-		d.t.Kept(resolves)
+	if err == nil && !oauth.MayFetch(p.URL, u) {
+		p.t.NotObserved(resolves, "mcp-conform does not follow the URL into another network: "+wire.Excerpt(named, 200))
 		return
 	}
 	v := verdict.Deviation{Requirement: resolves, Summary: "The URL in the server's challenge does not lead to the metadata document.", Permitted: "200 with a JSON object"}
 	if err != nil {
 		v.Seen = "no URL: " + wire.Excerpt(named, 200)
-		d.deviates(ctx, v, d.begun)
+		p.deviates(ctx, v, p.refused)
 		return
 	}
-	a := d.fetch(ctx, u)
-	if isOutOfReach(a) {
-		d.t.NotObserved(resolves, unreachable(a))
-		return
+	switch a := p.fetch(ctx, u); {
+	case a.Status == http.StatusOK && a.Members() != nil:
+		p.t.Kept(resolves)
+	case isOutOfReach(a):
+		p.t.NotObserved(resolves, unreachable(a))
+	default:
+		p.deviates(ctx, v, a, p.refused)
 	}
-	d.deviates(ctx, v, a, d.begun)
 }
 
 // unreachable returns the reason why nothing is said of a document on a host that is not the server's
@@ -105,18 +96,18 @@ func (d *door) judgeNamed(ctx context.Context) {
 func unreachable(a *suite.OutsideAnswer) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.
-func (d *door) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
+func (p *prober) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
 	for _, a := range tried {
 		if isOutOfReach(a) {
-			d.t.GiveUp(unreachable(a))
+			p.t.GiveUp(unreachable(a))
 		}
 	}
 	for _, a := range tried {
 		if a.Status == http.StatusUnauthorized || a.Status == http.StatusForbidden {
-			d.deviates(ctx, verdict.Deviation{
+			p.deviates(ctx, verdict.Deviation{
 				Requirement: public, Summary: "The server's metadata document needs a token.", Permitted: "200 without a token: a client reads the document before it has one",
 			}, a)
-			d.deviates(ctx, verdict.Deviation{
+			p.deviates(ctx, verdict.Deviation{
 				Requirement: discoverable, Summary: "A client without a token can't find the server's metadata document.", Permitted: "a document at the URL in the challenge, or at a well-known path",
 			}, a)
 			return
@@ -127,7 +118,7 @@ func (d *door) judgeMissing(ctx context.Context, tried []*suite.OutsideAnswer) {
 		Seen: "none at " + wire.Excerpt(strings.Join(abouts(tried), ", "), 400),
 	}
 	for _, v.Requirement = range []string{served, discoverable} {
-		d.deviates(ctx, v, tried...)
+		p.deviates(ctx, v, tried...)
 		v.At = nil
 	}
 }
@@ -142,34 +133,34 @@ func abouts(all []*suite.OutsideAnswer) []string {
 
 // judgeResource judges the identifier of the resource: that for which the document was found, or a
 // prefix of it.
-func (d *door) judgeResource(ctx context.Context, doc *document) {
+func (p *prober) judgeResource(ctx context.Context, doc *suite.OutsideAnswer) {
 	named, ok := wire.Text(doc.Members()["resource"])
 	u, err := url.Parse(named)
-	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "such as " + d.URL.Redacted()}
+	v := verdict.Deviation{Requirement: canonical, Summary: "The server's resource identifier is not an absolute URL without fragment.", Permitted: "such as " + p.URL.Redacted()}
 	if !ok || err != nil || u.Scheme == "" || u.Host == "" || strings.Contains(named, "#") {
 		v.Seen = "resource is " + excerptOf(doc.Members()["resource"])
-		d.deviates(ctx, v, doc.OutsideAnswer)
+		p.deviates(ctx, v, doc)
 		return
 	}
-	d.t.Kept(canonical)
+	p.t.Kept(canonical)
 	if u.Path == "/" {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: noSlash, Summary: "The server's resource identifier ends with a slash.", Permitted: strings.TrimSuffix(named, "/"), Seen: named,
-		}, doc.OutsideAnswer)
+		}, doc)
 	} else {
-		d.t.Kept(noSlash)
+		p.t.Kept(noSlash)
 	}
-	v = verdict.Deviation{Requirement: resource, Permitted: "the URL of the server: " + d.URL.Redacted(), Seen: "resource is " + wire.Excerpt(named, 200)}
+	v = verdict.Deviation{Requirement: resource, Permitted: "the URL of the server: " + p.URL.Redacted(), Seen: "resource is " + wire.Excerpt(named, 200)}
 	switch {
-	case sameResource(u, d.URL):
-		d.t.Kept(resource)
-	case sameHost(u, d.URL) && isPrefix(u.Path, d.URL.Path):
+	case sameResource(u, p.URL):
+		p.t.Kept(resource)
+	case sameHost(u, p.URL) && isPrefix(u.Path, p.URL.Path):
 		// A server may protect all that is below the identifier.
 		v.Summary, v.Weight = "The server's resource identifier is not the URL of the server, but a part of it.", verdict.OnlyNote
-		d.deviates(ctx, v, doc.OutsideAnswer)
+		p.deviates(ctx, v, doc)
 	default:
 		v.Summary = "The server's resource identifier is that of another resource."
-		d.deviates(ctx, v, doc.OutsideAnswer)
+		p.deviates(ctx, v, doc)
 	}
 }
 
@@ -188,17 +179,17 @@ func sameHost(a, b *url.URL) bool {
 func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimSuffix(path, "/")+"/") }
 
 // judgeServers judges the authorization servers that the document names.
-func (d *door) judgeServers(ctx context.Context, doc *document) {
+func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideAnswer) {
 	named := doc.Members()["authorization_servers"]
 	all := texts(named)
 	if named.Kind() != '[' || len(all) == 0 || len(all) != len(wire.Elements(named)) {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: namesServers, Summary: "The server's metadata names no authorization server.", Permitted: "authorization_servers with at least one issuer URL",
 			Seen: "authorization_servers is " + excerptOf(named),
-		}, doc.OutsideAnswer)
+		}, doc)
 		return
 	}
-	d.t.Kept(namesServers)
+	p.t.Kept(namesServers)
 	for _, text := range all {
 		u, err := url.Parse(text)
 		v := verdict.Deviation{Permitted: "an https URL without query and fragment; http only on this machine", Seen: wire.Excerpt(text, 200)}
@@ -208,23 +199,23 @@ func (d *door) judgeServers(ctx context.Context, doc *document) {
 		case !oauth.IsSecure(u):
 			v.Requirement, v.Summary, v.Weight = secureConnections, "The server names an authorization server without https.", verdict.AtMostWarning
 		default:
-			d.t.Kept(serverURLs)
-			d.t.Kept(secureConnections)
+			p.t.Kept(serverURLs)
+			p.t.Kept(secureConnections)
 			continue
 		}
-		d.deviates(ctx, v, doc.OutsideAnswer)
+		p.deviates(ctx, v, doc)
 	}
 }
 
 // judgeList judges that a list of the document, if it has one, lacks a value.
-func (d *door) judgeList(ctx context.Context, doc *document, requirement, member, value, summary string) {
+func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideAnswer, requirement, member, value, summary string) {
 	if !slices.Contains(texts(doc.Members()[member]), value) {
-		d.t.Kept(requirement)
+		p.t.Kept(requirement)
 		return
 	}
-	d.deviates(ctx, verdict.Deviation{
+	p.deviates(ctx, verdict.Deviation{
 		Requirement: requirement, Summary: summary, Permitted: member + " without " + value, Seen: member + " is " + excerptOf(doc.Members()[member]),
-	}, doc.OutsideAnswer)
+	}, doc)
 }
 
 // texts returns the strings in a JSON array.
@@ -249,39 +240,39 @@ func excerptOf(v jsontext.Value) string {
 const maxServers = 3
 
 func readServerMetadata(ctx context.Context, t *suite.T) {
-	d := protected(ctx, t)
-	doc, _ := d.resourceMetadata(ctx)
+	p := protected(ctx, t)
+	doc, _ := p.resourceMetadata(ctx)
 	if doc == nil {
 		t.GiveUp("the server has no metadata document that names its authorization servers")
 	}
 	all := texts(doc.Members()["authorization_servers"])
 	for _, text := range all[:min(len(all), maxServers)] {
 		if issuer, err := url.Parse(text); err == nil && issuer.Host != "" {
-			d.judgeServer(ctx, text, issuer)
+			p.judgeServer(ctx, text, issuer)
 		}
 	}
 }
 
 // judgeServer judges the metadata of one authorization server. It is not the server under test, so
 // that nothing about it breaks a requirement.
-func (d *door) judgeServer(ctx context.Context, named string, issuer *url.URL) {
-	if !oauth.MayFetch(d.URL, issuer) {
-		d.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
+func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL) {
+	if !oauth.MayFetch(p.URL, issuer) {
+		p.t.GiveUp("mcp-conform does not follow the issuer URL into another network: " + wire.Excerpt(named, 200))
 	}
 	places := oauth.ServerMetadataURLs(issuer)
-	if !d.t.Revision.AtLeast(spec.V20251125) {
+	if !p.t.Revision.AtLeast(spec.V20251125) {
 		places = slices.DeleteFunc(places, oauth.IsOpenID)
 	}
 	var tried []*suite.OutsideAnswer
 	for _, u := range places {
-		a := d.fetch(ctx, u)
+		a := p.fetch(ctx, u)
 		tried = append(tried, a)
 		if isServerDocument(a) {
-			d.judgeServerDocument(ctx, named, &document{a, u, false})
+			p.judgeServerDocument(ctx, named, a)
 			return
 		}
 		if isOutOfReach(a) {
-			d.t.GiveUp(unreachable(a))
+			p.t.GiveUp(unreachable(a))
 		}
 	}
 	v := verdict.Deviation{
@@ -289,19 +280,19 @@ func (d *door) judgeServer(ctx context.Context, named string, issuer *url.URL) {
 		Seen: "none at " + wire.Excerpt(strings.Join(abouts(tried), ", "), 400), Weight: verdict.AtMostWarning,
 	}
 	for _, v.Requirement = range []string{serverMetadata06, serverMetadata11} {
-		d.deviates(ctx, v, tried...)
+		p.deviates(ctx, v, tried...)
 		v.At = nil
 	}
 }
 
-func (d *door) judgeServerDocument(ctx context.Context, named string, doc *document) {
+func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *suite.OutsideAnswer) {
 	members := doc.Members()
 	say := func(requirement string, kept bool, summary, permitted, seen string) {
 		if kept {
-			d.t.Kept(requirement)
+			p.t.Kept(requirement)
 			return
 		}
-		d.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc.OutsideAnswer)
+		p.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc)
 	}
 	issuer, _ := wire.Text(members["issuer"])
 	same := strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(named, "/")
@@ -340,19 +331,19 @@ func insecureEndpoints(members map[string]jsontext.Value) []string {
 // readRootMetadata judges what 2025-03-26 demands, where the MCP server is its own authorization
 // server or stands for one.
 func readRootMetadata(ctx context.Context, t *suite.T) {
-	d := protected(ctx, t)
-	u := oauth.RootServerMetadataURL(d.URL)
-	root := d.fetch(ctx, u)
+	p := protected(ctx, t)
+	u := oauth.RootServerMetadataURL(p.URL)
+	root := p.fetch(ctx, u)
 	if !isServerDocument(root) {
-		below := d.fetch(ctx, u.JoinPath(d.URL.Path))
+		below := p.fetch(ctx, u.JoinPath(p.URL.Path))
 		if isServerDocument(below) {
 			// Without metadata at the root the server may still have the default paths, which are not tried.
-			d.deviates(ctx, verdict.Deviation{
+			p.deviates(ctx, verdict.Deviation{
 				Requirement: rootOnly, Summary: "The server has its authorization metadata only below its path.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 			}, below, root)
 			return
 		}
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: rootMetadata, Summary: "The server has no metadata document of its authorization server.", Permitted: "the document at " + u.Redacted(), Weight: verdict.AtMostWarning,
 		}, root)
 		return
@@ -360,14 +351,14 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 	t.Kept(rootMetadata)
 	t.Kept(rootOnly)
 	if insecure := insecureEndpoints(root.Members()); len(insecure) > 0 {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: rootHTTPS, Summary: "The server has authorization endpoints without https.", Permitted: "https; http only on this machine", Seen: strings.Join(insecure, ", "),
 		}, root)
 	} else {
 		t.Kept(rootHTTPS)
 	}
 	if root.Members()["registration_endpoint"] == nil {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: rootRegistration, Summary: "The server offers no dynamic client registration.", Permitted: "registration_endpoint in the metadata",
 		}, root)
 	} else {

@@ -2,10 +2,7 @@ package authorization
 
 import (
 	"context"
-	"crypto/hmac"
 	"crypto/rand"
-	"crypto/sha256"
-	"encoding/base64"
 	"maps"
 	"net/http"
 	"net/url"
@@ -13,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -20,139 +18,146 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-func comeWithoutToken(ctx context.Context, t *suite.T) {
-	d := approach(ctx, t)
-	first := d.refusal(ctx)
-	d.begun = first
+func sendWithoutToken(ctx context.Context, t *suite.T) {
+	p := openProber(ctx, t)
+	first := p.refusal(ctx)
+	p.refused = first
 	switch {
 	case first.IsServed():
 		t.Skip("the server serves requests without a token")
 	case first.Status != http.StatusUnauthorized:
-		d.judgeOtherStatus(ctx, first)
+		p.judgeOtherStatus(ctx, first)
 		return
 	}
 	t.Kept(noToken)
-	d.judgeLeak(ctx, first)
-	get := d.Send(ctx, "GET of the event stream without a token", http.MethodGet, d.URL, d.fields(http.MethodGet, nil, nil), nil)
-	d.judgeGet(ctx, get)
-	if len(challengeLines(first)) == 0 {
-		d.deviates(ctx, verdict.Deviation{
-			Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
-			Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
-		}, first)
-		return
+	p.judgeLeak(ctx, first)
+	get := p.Send(ctx, "GET of the event stream without a token", http.MethodGet, p.URL, p.fields(http.MethodGet, nil, nil), nil)
+	p.judgeGet(ctx, get)
+	if p.judgeHasChallenge(ctx, first) {
+		p.judgeChallenge(ctx, first)
 	}
-	t.Kept(hasChallenge)
-	d.judgeChallenge(ctx, first)
+}
+
+// judgeHasChallenge judges whether a refusal has a challenge, and reports whether it has.
+func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) bool {
+	if len(challengeLines(a)) > 0 {
+		p.t.Kept(hasChallenge)
+		return true
+	}
+	p.deviates(ctx, verdict.Deviation{
+		Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
+		Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
+	}, a)
+	return false
 }
 
 // judgeOtherStatus judges a refusal with another status than 401. It is one for the lack of a
 // token only if the same request with the token is served.
-func (d *door) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
-	token, _ := d.token()
-	if token == "" || !d.open(ctx, "with the token", []string{token}).IsServed() {
-		d.t.GiveUp("the server refuses a request without a token, and it is not known that it would serve one with a token")
+func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
+	token, _ := p.token()
+	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
+		p.t.GiveUp("the server refuses a request without a token, and it is not known that it would serve one with a token")
 	}
-	d.deviates(ctx, verdict.Deviation{
+	p.deviates(ctx, verdict.Deviation{
 		Requirement: noToken, Summary: "The server does not refuse a request without a token with status 401.", Permitted: "401 Unauthorized",
 	}, first)
 }
 
-// judgeLeakOnce is judgeLeak for a refusal after the first one, whose leak would show no more.
-func (d *door) judgeLeakOnce(ctx context.Context, a *suite.OutsideAnswer) {
-	if !d.begun.CarriesResult() && d.begun.Header.Get("Mcp-Session-Id") == "" {
-		d.judgeLeak(ctx, a)
+// judgeLaterLeak is judgeLeak for a refusal after the first one, whose leak would show no more.
+func (p *prober) judgeLaterLeak(ctx context.Context, a *suite.OutsideAnswer) {
+	if !p.refused.CarriesResult() && p.refused.Header.Get(sessionHeader) == "" {
+		p.judgeLeak(ctx, a)
 	}
 }
 
 // judgeLeak judges whether a refusal carries anything that only an authorized client may have.
-func (d *door) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeLeak(ctx context.Context, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: checkedFirst, Permitted: "nothing but the refusal"}
 	switch {
 	case a.CarriesResult():
 		v.Summary = "The server's refusal carries the result of the request."
-	case a.Header.Get("Mcp-Session-Id") != "":
+	case a.Header.Get(sessionHeader) != "":
 		v.Summary, v.Weight = "The server opens a session for a request that it refuses.", verdict.AtMostWarning
 	default:
-		d.t.Kept(checkedFirst)
+		p.t.Kept(checkedFirst)
 		return
 	}
-	d.deviates(ctx, v, a)
+	p.deviates(ctx, v, a)
 }
 
 // judgeGet judges the answer to a GET without a token. Another refusal may come first, for
 // instance because the session is missing, or because the server has no GET.
-func (d *door) judgeGet(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeGet(ctx context.Context, a *suite.OutsideAnswer) {
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		d.t.Kept(noTokenGet)
+		p.t.Kept(noTokenGet)
 	case a.IsServed() && strings.HasPrefix(a.Header.Get("Content-Type"), transcript.EventStream):
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: noTokenGet, Summary: "The server opens an event stream for a client without a token.", Permitted: "401 Unauthorized",
 		}, a)
 	default:
-		d.t.NotObserved(noTokenGet, "the server refuses the GET for another reason: "+a.Describe())
+		p.t.NotObserved(noTokenGet, "the server refuses the GET for another reason: "+a.Describe())
 	}
 }
 
 // judgeChallenge judges the challenge of the refusal of a request without a token.
-func (d *door) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
 	all, err := oauth.ParseChallenges(challengeLines(a))
 	bearer, has := oauth.Bearer(all)
 	syntax := verdict.Deviation{Requirement: challengeSyntax, Permitted: "a challenge as RFC 9110 defines it: Bearer name=\"value\", name=\"value\""}
 	switch {
 	case err != nil:
 		syntax.Summary, syntax.Seen = "The server's WWW-Authenticate header is malformed.", err.Error()+": "+wire.Excerpt(strings.Join(challengeLines(a), ", "), 300)
-		d.deviates(ctx, syntax, a)
+		p.deviates(ctx, syntax, a)
 		return
 	case !has:
 		syntax.Summary, syntax.Permitted = "The server's WWW-Authenticate header has no Bearer challenge.", "a challenge with the scheme Bearer, perhaps beside others"
-		d.deviates(ctx, syntax, a)
+		p.deviates(ctx, syntax, a)
 		return
 	}
-	d.t.Kept(challengeSyntax)
-	d.judgeMetadataParameter(ctx, bearer, a)
+	p.t.Kept(challengeSyntax)
+	p.judgeMetadataParameter(ctx, bearer, a)
 	if bearer.Param("error") != "" {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: noErrorCode, Summary: "The server reports an error in the token of a request that has none.",
 			Permitted: "a challenge without the parameter error",
 		}, a)
 	} else {
-		d.t.Kept(noErrorCode)
+		p.t.Kept(noErrorCode)
 	}
-	d.judgeScope(ctx, bearer, a)
+	p.judgeScope(ctx, bearer, a)
 }
 
 // judgeMetadataParameter judges the URL of the metadata document in the challenge.
-func (d *door) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+func (p *prober) judgeMetadataParameter(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
 	named := bearer.Param("resource_metadata")
 	if u, err := url.Parse(named); err == nil && u.Scheme != "" && u.Host != "" {
-		d.t.Kept(namesMetadata)
+		p.t.Kept(namesMetadata)
 		return
 	}
-	d.deviates(ctx, verdict.Deviation{
+	p.deviates(ctx, verdict.Deviation{
 		Requirement: namesMetadata, Summary: "The server's challenge does not name the metadata document.",
 		Permitted: "the parameter resource_metadata with an absolute URL",
 	}, a)
 }
 
 // judgeScope judges the scopes in the challenge, and those of a second refusal.
-func (d *door) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
+func (p *prober) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.OutsideAnswer) {
 	scope, has := bearer.Params["scope"]
 	if !has || !oauth.IsScopes(scope) {
 		v := verdict.Deviation{Requirement: challengeScope, Summary: "The server's challenge does not name the scopes that a token needs.", Permitted: "the parameter scope, with scopes separated by spaces"}
-		d.deviates(ctx, v, a)
+		p.deviates(ctx, v, a)
 	} else {
-		d.t.Kept(challengeScope)
+		p.t.Kept(challengeScope)
 	}
 	if slices.Contains(strings.Fields(scope), "offline_access") {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: noOffline, Summary: "The server's challenge asks for the scope offline_access.", Permitted: "the scopes that the request needs; clients add offline_access themselves",
 		}, a)
 	} else {
-		d.t.Kept(noOffline)
+		p.t.Kept(noOffline)
 	}
-	again := d.open(ctx, "without a token, once more", nil)
+	again := p.open(ctx, "without a token, once more", nil)
 	second, _ := challengeIn(again)
 	one, two := strings.Fields(scope), strings.Fields(second.Param("scope"))
 	slices.Sort(one)
@@ -161,12 +166,12 @@ func (d *door) judgeScope(ctx context.Context, bearer oauth.Challenge, a *suite.
 		return
 	}
 	if !slices.Equal(one, two) {
-		d.deviates(ctx, verdict.Deviation{
+		p.deviates(ctx, verdict.Deviation{
 			Requirement: scopeConsistent, Summary: "The server's challenges to equal requests name different scopes.", Permitted: "the same scopes each time",
 		}, again, a)
 		return
 	}
-	d.t.Kept(scopeConsistent)
+	p.t.Kept(scopeConsistent)
 }
 
 // A wrongToken is an Authorization header that must not be accepted.
@@ -178,13 +183,13 @@ type wrongToken struct {
 
 // wrongTokens returns bearer tokens that nobody issued. Some have all the claims that the server's
 // metadata document asks for.
-func (d *door) wrongTokens(ctx context.Context) []wrongToken {
+func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 	claims := map[string]any{
-		"iss": "https://issuer.invalid", "sub": "mcp-conform", "aud": d.URL.String(), "scope": "openid mcp admin",
+		"iss": "https://issuer.invalid", "sub": "mcp-conform", "aud": p.URL.String(), "scope": "openid mcp admin",
 		"iat": time.Now().Add(-time.Minute).Unix(), "exp": time.Now().Add(time.Hour).Unix(),
 	}
 	claimed := maps.Clone(claims)
-	if doc, _ := d.resourceMetadata(ctx); doc != nil {
+	if doc, _ := p.resourceMetadata(ctx); doc != nil {
 		if servers := texts(doc.Members()["authorization_servers"]); len(servers) > 0 {
 			claimed["iss"] = servers[0]
 		}
@@ -192,15 +197,15 @@ func (d *door) wrongTokens(ctx context.Context) []wrongToken {
 			claims["aud"], claimed["aud"] = named, named
 		}
 	}
-	header := func(alg string) map[string]any { return map[string]any{"alg": alg, "typ": "JWT"} }
+	key := []byte(rand.Text())
 	out := []wrongToken{
 		{"with random text as a token", garbage, []string{"Bearer " + rand.Text()}},
-		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + token(header("none"), claimed, nil)}},
-		{"with a JWT that has no signature (alg None)", garbage, []string{"Bearer " + token(header("None"), claimed, nil)}},
-		{"with a JWT in the name of the server's issuer that mcp-conform has signed", garbage, []string{"Bearer " + token(header("HS256"), claimed, []byte(rand.Text()))}},
-		{"with a JWT of another issuer", otherIssuer, []string{"Bearer " + token(header("HS256"), claims, []byte(rand.Text()))}},
+		{"with a JWT that has no signature (alg none)", garbage, []string{"Bearer " + issuer.JWT("none", claimed, nil)}},
+		{"with a JWT that has no signature (alg None)", garbage, []string{"Bearer " + issuer.JWT("None", claimed, nil)}},
+		{"with a JWT in the name of the server's issuer that mcp-conform has signed", garbage, []string{"Bearer " + issuer.JWT("HS256", claimed, key)}},
+		{"with a JWT of another issuer", otherIssuer, []string{"Bearer " + issuer.JWT("HS256", claims, key)}},
 	}
-	if given, ok := d.token(); ok && len(given) > len("Bearer ")+8 {
+	if given, ok := p.token(); ok && len(given) > len("Bearer ")+8 {
 		at := len(given) - 3 // the last characters of a JWT may have bits without meaning
 		changed := "A"
 		if given[at:at+1] == changed {
@@ -215,89 +220,70 @@ func (d *door) wrongTokens(ctx context.Context) []wrongToken {
 	return out
 }
 
-// token returns a JWT (RFC 7519) that is signed with the key; without one it has no signature.
-func token(header, claims map[string]any, key []byte) string {
-	part := func(v any) string { return base64.RawURLEncoding.EncodeToString(wire.JSON(v)) }
-	text := part(header) + "." + part(claims)
-	if key == nil {
-		return text + "."
-	}
-	mac := hmac.New(sha256.New, key)
-	mac.Write([]byte(text))
-	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
-}
-
-func comeWithWrongTokens(ctx context.Context, t *suite.T) {
-	d := protected(ctx, t)
+func sendWrongTokens(ctx context.Context, t *suite.T) {
+	p := protected(ctx, t)
 	refused := false
-	for _, w := range d.wrongTokens(ctx) {
-		a := d.open(ctx, w.how, w.header)
-		d.judgeWrongToken(ctx, w, a)
+	for _, w := range p.wrongTokens(ctx) {
+		a := p.open(ctx, w.how, w.header)
+		p.judgeWrongToken(ctx, w, a)
 		if a.Status == http.StatusUnauthorized && !refused {
 			refused = true
-			d.judgeInvalidToken(ctx, a)
+			p.judgeInvalidToken(ctx, a)
 		}
 	}
-	d.judgeMalformed(ctx, d.open(ctx, "with an Authorization header without a token", []string{"Bearer"}))
-	d.judgeMalformed(ctx, d.open(ctx, "with an Authorization header without a scheme", []string{rand.Text()}))
-	d.judgeMalformed(ctx, d.open(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
+	p.judgeMalformed(ctx, p.open(ctx, "with an Authorization header without a token", []string{"Bearer"}))
+	p.judgeMalformed(ctx, p.open(ctx, "with an Authorization header without a scheme", []string{rand.Text()}))
+	p.judgeMalformed(ctx, p.open(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
 }
 
 // judgeWrongToken judges the answer to a token that nobody issued. Random text may also count as a
 // malformed request, which has another status.
-func (d *door) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideAnswer) {
+func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
-		d.t.Kept(w.requirement)
-		d.judgeLeakOnce(ctx, a)
+		p.t.Kept(w.requirement)
+		p.judgeLaterLeak(ctx, a)
 		return
 	case a.IsServed():
 		v.Summary = "The server serves a request with a token that nobody issued."
-		d.letsIn(ctx, v, a)
+		p.deviatesByServing(ctx, v, a)
 		return
 	case a.Status == http.StatusBadRequest:
 		v.Requirement, v.Summary, v.Weight = garbage, "The server does not refuse a wrong token with status 401.", verdict.AtMostWarning
 	default:
 		v.Requirement, v.Summary = garbage, "The server does not refuse a wrong token with status 401."
 	}
-	d.deviates(ctx, v, a)
+	p.deviates(ctx, v, a)
 }
 
 // judgeInvalidToken judges the challenge after a wrong token.
-func (d *door) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) {
-	if len(challengeLines(a)) == 0 {
-		d.deviates(ctx, verdict.Deviation{
-			Requirement: hasChallenge, Summary: "The server's refusal has no WWW-Authenticate header.",
-			Permitted: "WWW-Authenticate: Bearer, with what a client needs to get a token",
-		}, a)
-	} else {
-		d.t.Kept(hasChallenge)
-	}
+func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) {
+	p.judgeHasChallenge(ctx, a)
 	c, ok := challengeIn(a)
 	if ok && c.Param("error") == "invalid_token" {
-		d.t.Kept(invalidToken)
+		p.t.Kept(invalidToken)
 		return
 	}
-	d.deviates(ctx, verdict.Deviation{
+	p.deviates(ctx, verdict.Deviation{
 		Requirement: invalidToken, Summary: "The server's challenge does not say that the token is invalid.", Permitted: `error="invalid_token"`,
 	}, a)
 }
 
 // judgeMalformed judges the answer to a malformed Authorization header. The text does not define
 // what is malformed, so that 401 is right as well.
-func (d *door) judgeMalformed(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeMalformed(ctx context.Context, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: malformed, Permitted: "400 Bad Request, or 401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusBadRequest, a.Status == http.StatusUnauthorized:
-		d.t.Kept(malformed)
+		p.t.Kept(malformed)
 		return
 	case a.IsServed():
 		v.Summary = "The server serves a request whose Authorization header is malformed."
-		d.letsIn(ctx, v, a)
+		p.deviatesByServing(ctx, v, a)
 		return
 	default:
 		v.Summary, v.Weight = "The server answers a malformed Authorization header with another status than 400 and 401.", verdict.AtMostWarning
 	}
-	d.deviates(ctx, v, a)
+	p.deviates(ctx, v, a)
 }

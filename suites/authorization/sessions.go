@@ -12,7 +12,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // useSessionWithoutToken sends what belongs to a session that a token has opened, without the
@@ -22,31 +21,31 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 		t.Skip("the case is about Streamable HTTP")
 	}
 	c := t.Start(ctx, client.Options{})
-	d := doorOf(t, c)
-	header, bearer := d.token()
+	p := newProber(t, c)
+	header, bearer := p.token()
 	if !bearer {
 		t.GiveUp("mcp-conform was given no bearer token")
 	}
-	d.mustBeProtected(ctx)
-	list := d.listRequest()
-	if !d.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
+	p.mustBeProtected(ctx)
+	list := p.listRequest()
+	if !p.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
 		t.GiveUp("the same request is not served with the token, either")
 	}
 	token := header[strings.IndexByte(header, ' ')+1:]
-	d.judgeLowerCase(ctx, header, d.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
-	if d.judgeEveryRequest(ctx, header, list) {
-		d.judgeQuery(ctx, d.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(strings.TrimSpace(token))))
+	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
+	if p.judgeEveryRequest(ctx, header, list) {
+		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(strings.TrimSpace(token))))
 	}
-	d.judgeDelete(ctx, header, list)
+	p.judgeDelete(ctx, header, list)
 }
 
 // listRequest returns a request that every server serves; if it has a list, one for that.
-func (d *door) listRequest() func() []byte {
-	method := d.C.HarmlessMethod()
-	if lists := d.t.DeclaredLists(); len(lists) > 0 {
+func (p *prober) listRequest() func() []byte {
+	method := p.C.HarmlessMethod()
+	if lists := p.t.DeclaredLists(); len(lists) > 0 {
 		method = lists[0]
 	}
-	return func() []byte { return d.C.Request(d.C.NewID(), method, nil) }
+	return func() []byte { return p.C.Request(p.C.NewID(), method, nil) }
 }
 
 // A use is a request for something that a server would protect even if its lists are open.
@@ -57,7 +56,7 @@ type use struct {
 
 // uses returns such requests for what the server declares. They have no effect, because what they
 // ask for does not exist.
-func (d *door) uses() []use {
+func (p *prober) uses() []use {
 	var out []use
 	for _, u := range []struct {
 		capability string
@@ -67,7 +66,7 @@ func (d *door) uses() []use {
 		{"resources", use{spec.MethodResourcesRead, map[string]any{"uri": "mcp-conform:" + uri.Nowhere}}},
 		{"prompts", use{spec.MethodPromptsGet, map[string]any{"name": uri.Nowhere}}},
 	} {
-		if d.t.Inventory.Declares(u.capability) {
+		if p.t.Inventory.Declares(u.capability) {
 			out = append(out, u.use)
 		}
 	}
@@ -75,33 +74,33 @@ func (d *door) uses() []use {
 }
 
 // useRequest returns the first of uses; nil if there is none.
-func (d *door) useRequest() func() []byte {
-	all := d.uses()
+func (p *prober) useRequest() func() []byte {
+	all := p.uses()
 	if len(all) == 0 {
 		return nil
 	}
-	return func() []byte { return d.C.Request(d.C.NewID(), all[0].method, all[0].params) }
+	return func() []byte { return p.C.Request(p.C.NewID(), all[0].method, all[0].params) }
 }
 
 // judgeEveryRequest judges whether requests of the session are refused without a valid token, and
 // reports whether they are. A server may protect only some methods; then its lists may be open, but
 // not what they list.
-func (d *door) judgeEveryRequest(ctx context.Context, header string, list func() []byte) bool {
+func (p *prober) judgeEveryRequest(ctx context.Context, header string, list func() []byte) bool {
 	refused := true
 	for _, w := range []wrongToken{
-		{"of the session, without the token", everyRequest, nil},
-		{"of the session, with random text as a token", everyRequest, []string{"Bearer " + rand.Text()}},
+		{how: "of the session, without the token"},
+		{how: "of the session, with random text as a token", header: []string{"Bearer " + rand.Text()}},
 	} {
 		v := verdict.Deviation{
 			Requirement: everyRequest, Summary: "The server does not check the token of every request.", Permitted: "401 Unauthorized without a valid token, also in an open session",
 		}
-		listed := d.post(ctx, w.how, w.header, list(), "")
+		listed := p.post(ctx, w.how, w.header, list(), "")
 		if isRefusal(listed) {
-			d.judgeLeakOnce(ctx, listed)
+			p.judgeLaterLeak(ctx, listed)
 		}
 		shown := []*suite.OutsideAnswer{listed}
-		if use := d.useRequest(); use != nil {
-			control, used := d.post(ctx, "with the token", []string{header}, use(), ""), d.post(ctx, w.how, w.header, use(), "")
+		if use := p.useRequest(); use != nil {
+			control, used := p.post(ctx, "with the token", []string{header}, use(), ""), p.post(ctx, w.how, w.header, use(), "")
 			if shown = []*suite.OutsideAnswer{used, control}; isRefusal(used) || isRefusal(control) || used.Outcome() != control.Outcome() {
 				shown = nil
 			}
@@ -110,32 +109,27 @@ func (d *door) judgeEveryRequest(ctx context.Context, header string, list func()
 		}
 		if shown != nil {
 			refused = false
-			d.letsIn(ctx, v, shown...)
+			p.deviatesByServing(ctx, v, shown...)
 			continue
 		}
-		if d.inner != nil { // sessions, and what belongs to them, are open to everybody
-			d.t.Kept(everyRequest)
+		if p.inner != nil { // sessions, and what belongs to them, are open to everybody
+			p.t.Kept(everyRequest)
 			refused = refused && isRefusal(listed)
 			continue
 		}
-		if stream := d.listen(ctx, w); stream != nil && stream.IsServed() && stream.IsStream() {
-			d.letsIn(ctx, v, stream)
+		if stream := p.listen(ctx, w); stream != nil && stream.IsServed() && stream.IsStream() {
+			p.deviatesByServing(ctx, v, stream)
 			continue
 		}
-		if a := d.post(ctx, w.how, w.header, harmlessNotification(), ""); a.IsServed() {
+		if a := p.post(ctx, w.how, w.header, suite.HarmlessNotification(), ""); a.IsServed() {
 			v.Weight = verdict.AtMostWarning // it may have been accepted without being looked at
-			d.letsIn(ctx, v, a)
+			p.deviatesByServing(ctx, v, a)
 			continue
 		}
-		d.t.Kept(everyRequest)
+		p.t.Kept(everyRequest)
 		refused = refused && isRefusal(listed)
 	}
 	return refused
-}
-
-// harmlessNotification returns a notification that changes nothing.
-func harmlessNotification() []byte {
-	return wire.NewNotification(spec.MethodCancelled, map[string]any{"requestId": "mcp-conform/none", "reason": "there is no such request"})
 }
 
 func isRefusal(a *suite.OutsideAnswer) bool {
@@ -143,64 +137,64 @@ func isRefusal(a *suite.OutsideAnswer) bool {
 }
 
 // listen sends the GET of a session's stream; nil if the revision has none.
-func (d *door) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer {
-	if d.t.Revision.Era() == spec.Stateless {
+func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer {
+	if p.t.Revision.Era() == spec.Stateless {
 		return nil
 	}
-	return d.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, d.URL, d.fields(http.MethodGet, nil, w.header), nil)
+	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.fields(http.MethodGet, nil, w.header), nil)
 }
 
 // judgeQuery judges the answer to a request that is refused without the token in the query.
-func (d *door) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
+func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
 	if !a.IsServed() {
-		d.t.Kept(queryUnused)
+		p.t.Kept(queryUnused)
 		return
 	}
-	d.letsIn(ctx, verdict.Deviation{
+	p.deviatesByServing(ctx, verdict.Deviation{
 		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs into the Authorization header",
 	}, a)
 }
 
-func (d *door) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideAnswer) {
+func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.OutsideAnswer) {
 	if a.IsServed() {
-		d.t.Kept(bearerAccepted)
+		p.t.Kept(bearerAccepted)
 		return
 	}
-	if list := d.listRequest(); !d.post(ctx, "with the token, once more", []string{header}, list(), "").IsServed() {
-		d.t.GiveUp("the request is no longer served with the token, either")
+	if list := p.listRequest(); !p.post(ctx, "with the token, once more", []string{header}, list(), "").IsServed() {
+		p.t.GiveUp("the request is no longer served with the token, either")
 	}
-	d.deviates(ctx, verdict.Deviation{
+	p.deviates(ctx, verdict.Deviation{
 		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP has it", Weight: verdict.AtMostWarning,
 	}, a)
 }
 
 // judgeDelete judges whether a client without a token can end the session.
-func (d *door) judgeDelete(ctx context.Context, header string, list func() []byte) {
-	h := d.fields(http.MethodDelete, nil, nil)
-	if h.Get("Mcp-Session-Id") == "" || d.inner != nil { // or sessions are open to everybody
+func (p *prober) judgeDelete(ctx context.Context, header string, list func() []byte) {
+	h := p.fields(http.MethodDelete, nil, nil)
+	if h.Get(sessionHeader) == "" || p.inner != nil { // or sessions are open to everybody
 		return
 	}
 	served := func(how string) (*suite.OutsideAnswer, bool) {
-		a := d.post(ctx, how, []string{header}, list(), "")
+		a := p.post(ctx, how, []string{header}, list(), "")
 		return a, a.IsServed()
 	}
 	if _, ok := served("with the token, before the DELETE"); !ok {
-		d.t.GiveUp("the session has ended before")
+		p.t.GiveUp("the session has ended before")
 	}
 	for _, w := range []wrongToken{{how: "without the token"}, {how: "with random text as a token", header: []string{"Bearer " + rand.Text()}}} {
 		for _, value := range w.header {
 			h.Set("Authorization", value)
 		}
-		a := d.Send(ctx, "DELETE of the session "+w.how, http.MethodDelete, d.URL, h, nil)
+		a := p.Send(ctx, "DELETE of the session "+w.how, http.MethodDelete, p.URL, h, nil)
 		after, goesOn := served("with the token, after the DELETE")
 		switch {
 		case goesOn && a.IsServed():
-			d.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session goes on")
+			p.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session goes on")
 			return
 		case goesOn:
-			d.t.Kept(noTokenDelete)
+			p.t.Kept(noTokenDelete)
 		default:
-			d.letsIn(ctx, verdict.Deviation{
+			p.deviatesByServing(ctx, verdict.Deviation{
 				Requirement: noTokenDelete, Summary: "The server ends a session for a client without a valid token.", Permitted: "401 Unauthorized, and the session goes on",
 			}, a, after)
 			return

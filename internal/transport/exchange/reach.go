@@ -214,10 +214,14 @@ func address(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
+// Authorizes reports whether Fields have an Authorization header.
+func (r *Reach) Authorizes() bool {
+	return slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
+}
+
 // configured returns the headers to send with every request, the current token included.
 func (r *Reach) configured() []transcript.Field {
-	isAuthorization := func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") }
-	if r.Token == nil || slices.ContainsFunc(r.Fields, isAuthorization) {
+	if r.Token == nil || r.Authorizes() {
 		return r.Fields
 	}
 	return append(slices.Clone(r.Fields), transcript.Field{Name: "Authorization", Value: "Bearer " + r.Token()})

@@ -1,0 +1,275 @@
+package authorization
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A prober sends requests to the server from outside of any conversation, and judges the answers.
+type prober struct {
+	*suite.Outside
+	t         *suite.T
+	documents map[string]*suite.OutsideAnswer // metadata documents by URL
+	// refused is the answer to the first request without a token that is refused.
+	refused *suite.OutsideAnswer
+	// inner is the request that needs a token, if the first request of a client needs none.
+	inner *innerRequest
+}
+
+// An innerRequest is a request in a session that a client without a token has opened.
+type innerRequest struct {
+	use
+	session string // its id, "" if the server has no sessions
+}
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "MCP-Protocol-Version"
+)
+
+// openProber opens a conversation in which nothing is sent. It ends the case if the server is not
+// reached over HTTP.
+func openProber(ctx context.Context, t *suite.T) *prober {
+	c := t.Open(ctx, client.Options{})
+	return newProber(t, c)
+}
+
+func newProber(t *suite.T, c *client.Conversation) *prober {
+	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideAnswer{}}
+}
+
+// protected is openProber for cases that judge a server that refuses a request without a token with
+// status 401. It ends the case at others.
+func protected(ctx context.Context, t *suite.T) *prober {
+	p := openProber(ctx, t)
+	p.mustBeProtected(ctx)
+	return p
+}
+
+func (p *prober) mustBeProtected(ctx context.Context) {
+	switch p.refused = p.refusal(ctx); {
+	case p.refused.IsServed():
+		p.t.Skip("the server serves requests without a token")
+	case p.refused.Status != http.StatusUnauthorized:
+		p.t.GiveUp(fmt.Sprintf("the server answers a request without a token with status %d, so it is not known to be protected", p.refused.Status))
+	}
+}
+
+// refusal returns the answer to a request without a token: to the first request of a client or, if
+// that is served, to the first of several later ones that is refused with status 401.
+func (p *prober) refusal(ctx context.Context) *suite.OutsideAnswer {
+	first := p.open(ctx, "without a token", nil)
+	if !first.IsServed() {
+		return first
+	}
+	session := first.Header.Get(sessionHeader)
+	if p.t.Revision.Era() == spec.Handshake {
+		body := wire.NewNotification(spec.MethodInitialized, nil)
+		p.Send(ctx, "POST of "+spec.MethodInitialized+" without a token", http.MethodPost, p.URL, p.sessionFields(body, nil, session), body)
+	}
+	var later []use
+	for _, method := range p.t.DeclaredLists() {
+		later = append(later, use{method: method})
+	}
+	for _, u := range append(later, p.uses()...) {
+		p.inner = &innerRequest{u, session}
+		if a := p.open(ctx, "without a token", nil); a.Status == http.StatusUnauthorized {
+			return a
+		}
+	}
+	p.inner = nil
+	return first
+}
+
+// opening returns the first request of an ordinary client.
+func (p *prober) opening() []byte {
+	if p.t.Revision.Era() == spec.Stateless {
+		return p.C.Request(p.C.NewID(), spec.MethodDiscover, nil)
+	}
+	return p.C.Request(p.C.NewID(), spec.MethodInitialize, p.C.InitializeParams())
+}
+
+// open sends the first request of an ordinary client with these Authorization headers, outside of
+// any session, or the first one that needs a token.
+func (p *prober) open(ctx context.Context, how string, authorization []string) *suite.OutsideAnswer {
+	if in := p.inner; in != nil {
+		body := p.C.Request(p.C.NewID(), in.method, in.params)
+		return p.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, p.URL, p.sessionFields(body, authorization, in.session), body)
+	}
+	body := p.opening()
+	h := p.fields(http.MethodPost, body, authorization)
+	h.Del(sessionHeader)
+	if p.t.Revision.Era() == spec.Handshake {
+		h.Del(versionHeader)
+	}
+	return p.Send(ctx, "POST of "+p.t.Revision.OpeningMethod()+" "+how, http.MethodPost, p.URL, h, body)
+}
+
+// sessionFields returns the headers of a message in a session that is not that of the conversation.
+func (p *prober) sessionFields(body []byte, authorization []string, session string) http.Header {
+	h := p.fields(http.MethodPost, body, authorization)
+	h.Del(sessionHeader)
+	if session != "" {
+		h.Set(sessionHeader, session)
+	}
+	if r := p.t.Revision; r.Era() == spec.Handshake && r.AtLeast(spec.V20250618) {
+		h.Set(versionHeader, string(r))
+	}
+	return h
+}
+
+// post sends a message to the endpoint, with a query if one is given.
+func (p *prober) post(ctx context.Context, how string, authorization []string, body []byte, query string) *suite.OutsideAnswer {
+	method := ""
+	if m := wire.Parse(body).Messages; len(m) == 1 {
+		method = " of " + m[0].Method
+	}
+	u := *p.URL
+	if query != "" {
+		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query, "&")
+	}
+	return p.Send(ctx, "POST"+method+" "+how, http.MethodPost, &u, p.fields(http.MethodPost, body, authorization), body)
+}
+
+// fields returns the headers of a request to the endpoint: those of the session, those that the
+// user gave except Authorization, and the given Authorization headers.
+func (p *prober) fields(method string, body []byte, authorization []string) http.Header {
+	h := http.Header{}
+	for _, f := range slices.Concat(p.Fields, p.C.Web().Headers(method, body)) {
+		if !strings.EqualFold(f.Name, "Authorization") {
+			h.Set(f.Name, f.Value)
+		}
+	}
+	for _, value := range authorization {
+		h.Add("Authorization", value)
+	}
+	return h
+}
+
+// token returns the Authorization header that the user gave, and whether it is a bearer token.
+func (p *prober) token() (header string, bearer bool) {
+	for _, f := range p.Fields {
+		if strings.EqualFold(f.Name, "Authorization") {
+			scheme, token, _ := strings.Cut(f.Value, " ")
+			return f.Value, strings.EqualFold(scheme, "Bearer") && token != ""
+		}
+	}
+	return "", false
+}
+
+// fetch gets a metadata document, without any of the user's headers. It follows redirects as far as
+// a document may be fetched. It gets each document once.
+func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
+	if a := p.documents[u.String()]; a != nil {
+		return a
+	}
+	h := http.Header{"Accept": {"application/json"}}
+	if p.t.Revision.Era() == spec.Handshake {
+		h.Set(versionHeader, string(p.t.Revision))
+	}
+	at, about := u, "GET of "+u.Redacted()
+	a := p.Send(ctx, about, http.MethodGet, at, h, nil)
+	for hops := 0; hops < maxHops && a.Status/100 == 3; hops++ {
+		to, err := at.Parse(a.Header.Get("Location"))
+		if err != nil || !oauth.MayFetch(p.URL, to) {
+			break
+		}
+		at = to
+		a = p.Send(ctx, about+", redirected to "+at.Redacted(), http.MethodGet, at, h, nil)
+	}
+	a.About = about
+	p.documents[u.String()] = a
+	return a
+}
+
+// maxHops limits the redirects that are followed.
+const maxHops = 10
+
+// isOutOfReach reports whether nothing can be said of a document, because its host did not respond,
+// or redirects were not followed.
+func isOutOfReach(a *suite.OutsideAnswer) bool { return a.Status == 0 || a.Status/100 == 3 }
+
+// challengeIn returns the Bearer challenge, if there is a well-formed one.
+func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
+	all, err := oauth.ParseChallenges(challengeLines(a))
+	if err != nil {
+		return oauth.Challenge{}, false
+	}
+	return oauth.Bearer(all)
+}
+
+// deviates reports a deviation that the answers show. If the server shows no sign that it follows
+// the authorization of MCP, it may have one of its own (basic: parties MAY negotiate their own
+// authentication), and then nothing in this area binds it: the deviation is a note.
+func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
+}
+
+// deviatesByServing is deviates for a request that must not be served. That is worth a warning
+// whatever the authentication is.
+func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)
+}
+
+func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherwise verdict.Weight, shownBy []*suite.OutsideAnswer) {
+	for _, a := range shownBy {
+		v.At = append(v.At, a.At)
+		if v.Seen == "" {
+			v.Seen = a.About + ": " + a.Describe()
+		}
+	}
+	v.Weight = max(v.Weight, p.maxWeight(ctx, otherwise))
+	p.t.Deviates(p.C, v)
+}
+
+// maxWeight returns how much a deviation may weigh. It has its full weight if the server names
+// metadata in its challenge, or has the metadata document of a protected resource. In 2025-03-26
+// neither exists yet; a document at the root of the host may belong to another server. Without any
+// of them the server shows no sign that it follows the authorization of MCP.
+func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
+	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
+		return verdict.Full
+	}
+	if doc, _ := p.resourceMetadata(ctx); doc != nil {
+		return verdict.Full
+	}
+	if !p.t.Revision.AtLeast(spec.V20250618) && isServerDocument(p.fetch(ctx, oauth.RootServerMetadataURL(p.URL))) {
+		return verdict.AtMostWarning
+	}
+	return otherwise
+}
+
+// describes reports whether the answer is the metadata document of a protected resource, found at u.
+// One at the root counts only if its resource is above the endpoint: it may be about another server
+// of the host.
+func (p *prober) describes(a *suite.OutsideAnswer, u *url.URL) bool {
+	members := a.Members()
+	if a.Status != http.StatusOK || members["resource"] == nil && members["authorization_servers"] == nil {
+		return false
+	}
+	if u.String() != oauth.RootResourceMetadataURL(p.URL).String() {
+		return true
+	}
+	named, _ := wire.Text(members["resource"])
+	about, err := url.Parse(named)
+	return err == nil && (isPrefix(about.Path, p.URL.Path) || strings.TrimSuffix(about.Path, "/") == strings.TrimSuffix(p.URL.Path, "/"))
+}
+
+// isServerDocument reports whether the answer is the metadata document of an authorization server.
+func isServerDocument(a *suite.OutsideAnswer) bool {
+	members := a.Members()
+	return a.Status == http.StatusOK && (members["issuer"] != nil || members["token_endpoint"] != nil || members["authorization_endpoint"] != nil)
+}
+
+func challengeLines(a *suite.OutsideAnswer) []string { return a.Header.Values("WWW-Authenticate") }
