@@ -3,6 +3,7 @@ module github.com/mcp-conform/mcp-conform
 go 1.26.0
 
 require (
+	github.com/cli/browser v1.3.0
 	github.com/fsnotify/fsnotify v1.10.1
 	github.com/go-jose/go-jose/v4 v4.1.9
 	github.com/go-json-experiment/json v0.0.0-20260820222146-c27c302e5fc3

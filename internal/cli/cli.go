@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/cli/browser"
 	"github.com/onsi/ginkgo/v2/types"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -48,6 +49,8 @@ type World struct {
 	// Executable returns the program's own path, which starts the reference
 	// server.
 	Executable func() (string, error)
+	// Browse opens a URL in the user's browser, and does not wait.
+	Browse func(url string)
 	// Signals delivers interrupts. It is nil if there are none.
 	Signals func() (<-chan os.Signal, func())
 }
@@ -60,6 +63,7 @@ func System() World {
 		Live:       reporters.IsTerminal(os.Stdout) && os.Getenv("CI") == "",
 		Columns:    columns(os.Stdout),
 		Executable: os.Executable,
+		Browse:     browse,
 		Signals: func() (<-chan os.Signal, func()) {
 			c := make(chan os.Signal, 4)
 			signal.Notify(c, os.Interrupt, syscall.SIGTERM)
@@ -69,6 +73,12 @@ func System() World {
 			return c, func() { signal.Stop(c) }
 		},
 	}
+}
+
+// browse opens a URL in the system's browser. If there is none, the user has the address.
+func browse(url string) {
+	browser.Stdout, browser.Stderr = io.Discard, io.Discard
+	go func() { _ = browser.OpenURL(url) }() // some browsers run until they are closed
 }
 
 // columns returns the width of a terminal, or 0 for any other file.
@@ -176,6 +186,9 @@ When it does not start, or offers more than is called:
   mcp-conform init ./my-server                         a configuration file that names its tools
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
+A server that requires a token:
+  mcp-conform login https://example.com/mcp            log in with a browser; runs use that login
+
 Understand a finding:
   mcp-conform explain base.response-id-echo            a requirement, a case or a rule
   mcp-conform list requirements --area lifecycle       what there is
@@ -216,7 +229,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 

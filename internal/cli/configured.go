@@ -134,6 +134,7 @@ func variable(environ []string, name string) string {
 // fromFile sets flags from the configuration file.
 func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
 	k.server = k.file.Named() && !named
+	f.remote.identities = k.file.Identities
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
 	for _, s := range k.file.Settings {

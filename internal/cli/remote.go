@@ -12,7 +12,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -34,11 +37,24 @@ type remoteFlags struct {
 
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
+
+	as, otherUser string                     // names of identities; "" if none is named
+	identities    map[string]config.Identity // those of the configuration file
+
+	reached    transport.Access // the server; its zero value before it is known
+	authorized bool             // there is a token of the user
+	used       []string         // notices on the logins that are used
+}
+
+// registerTLS adds the flags that say which certificates to trust.
+func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
+	fs.StringVar(&f.caFile, "ca-file", "", "file of PEM certificates to trust in addition to the system's")
+	fs.BoolVar(&f.insecure, "insecure", false, "trust any certificate")
 }
 
 // remote returns the dialer for a server that is reached by its URL, and a
 // sentence that says which transport was chosen and why.
-func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (transport.Dialer, string, error) {
+func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (transport.Dialer, string, error) {
 	u, err := url.Parse(t.URL)
 	if err != nil {
 		return nil, "", usagef("give one like https://example.com/mcp", "the URL can't be read")
@@ -53,7 +69,7 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 			return nil, "", err
 		}
 	}
-	if reach, err = a.reachAt(&f, u, reach); err != nil {
+	if reach, err = a.reachAt(f, u, reach); err != nil {
 		return nil, "", err
 	}
 	if over == spec.SSE {
@@ -64,7 +80,7 @@ func (a *app) remote(t target.Target, f remoteFlags, timeout time.Duration) (tra
 
 // reach returns how to connect to the server of a target: proxy, headers and
 // TLS.
-func (f remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
+func (f *remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	reach.Proxy = func(u *url.URL) (*url.URL, error) { return http.ProxyFromEnvironment(&http.Request{URL: u}) }
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
@@ -85,14 +101,18 @@ func (f *remoteFlags) again() []string {
 	if f.authServer {
 		words = append(words, "--auth-server")
 	}
-	if f.clientID != "" {
-		words = append(words, "--client-id", f.clientID, "--client-secret-env", f.clientSecretEnv)
+	for _, flag := range []struct{ name, value string }{
+		{"--client-id", f.clientID}, {"--client-secret-env", f.clientSecretEnv}, {"--as", f.as}, {"--other-user", f.otherUser},
+	} {
+		if flag.value != "" {
+			words = append(words, flag.name, flag.value)
+		}
 	}
 	return words
 }
 
 // tls returns the TLS configuration, or nil for the default.
-func (f remoteFlags) tls() (*tls.Config, error) {
+func (f *remoteFlags) tls() (*tls.Config, error) {
 	switch {
 	case f.insecure && f.caFile != "":
 		return nil, usagef("give one of them", "both --insecure and --ca-file are given")

@@ -53,11 +53,12 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringVar(&f.target.Transport, "transport", "", "transport of a URL: auto (default), http or sse")
 	fs.StringArrayVar(&f.target.Headers, "header", nil, "header of every HTTP request: 'Name: value' (repeatable)")
 	fs.StringVar(&f.target.BearerEnv, "bearer-env", "", "variable that holds the token for Authorization: Bearer")
-	fs.StringVar(&f.remote.caFile, "ca-file", "", "file of PEM certificates to trust in addition to the system's")
-	fs.BoolVar(&f.remote.insecure, "insecure", false, "trust any certificate")
+	f.remote.registerTLS(fs)
 	fs.BoolVar(&f.remote.authServer, "auth-server", false, "with --start: run an authorization server for the server to trust; its URL is in MCP_CONFORM_AUTH_SERVER_URL")
 	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that gets its own tokens from the server's authorization server (client credentials)")
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret")
+	fs.StringVar(&f.remote.as, "as", "", "user of the server: the name of a login, or of an identity in mcp-conform.yaml; none stands for no token")
+	fs.StringVar(&f.remote.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
@@ -96,7 +97,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if f.reference {
 		o.Target = "the reference server"
 	}
-	if err := f.remote.checkCredentials(t); err != nil {
+	if err := f.remote.checkCredentials(t, authorizes(t)); err != nil {
 		return o, nil, err
 	}
 	if f.remote.authServer {
@@ -116,18 +117,22 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	switch {
 	case t.Start != nil:
 		stop := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
-		o.Dialer, why, f.stop, err = a.started(t, f.remote, f.start)
+		o.Dialer, why, f.stop, err = a.started(t, &f.remote, f.start)
 		stop()
 	case t.URL == "":
 		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	default:
 		stop := engine.SayWaiting("the server's first response", f.start, f.waiting)
-		o.Dialer, why, err = a.remote(t, f.remote, f.start)
+		o.Dialer, why, err = a.remote(t, &f.remote, f.start)
 		stop()
 	}
 	if err != nil {
 		return o, nil, err
 	}
+	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
+		return o, nil, err
+	}
+	notices = append(notices, f.remote.used...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}
@@ -194,6 +199,16 @@ func (f *serverFlags) again(policy inventory.Policy) []string {
 		words = append(words, "--call-tools", string(policy))
 	}
 	return words
+}
+
+// authorizes reports whether the target has a header with credentials.
+func authorizes(t target.Target) bool {
+	for name := range t.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return true
+		}
+	}
+	return false
 }
 
 // short formats a duration without zero units: 1m, not 1m0s.

@@ -24,7 +24,7 @@ import (
 // started starts the server that serves the URL of a target. It returns the
 // dialer, a sentence that says why the transport was chosen, and a function
 // that stops the server.
-func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
+func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (dialer transport.Dialer, why string, stop func(), err error) {
 	a.outlet = "output"
 	starter := started.NewStarter(started.Options{
 		Command: func(port string) stdio.Command {
@@ -53,13 +53,13 @@ func (a *app) started(t target.Target, f remoteFlags, timeout time.Duration) (di
 			return nil, "", nil, err
 		}
 	}
-	first, err := a.reachAt(&f, server.URL(), reach)
+	first, err := a.reachAt(f, server.URL(), reach)
 	if err != nil {
 		server.Stop()
 		return nil, "", nil, err
 	}
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
-		reach, err := a.reachAt(&f, u, reach)
+		reach, err := a.reachAt(f, u, reach)
 		if err != nil {
 			reach = first // the same server at another port
 		}

@@ -21,8 +21,17 @@ type File struct {
 	URL     string
 	// Calls says which tools may be called, and how.
 	Calls inventory.Config
+	// Identities are the users of a protected server, by name.
+	Identities map[string]Identity
 	// Settings are the values for flags, in the order of Keys.
 	Settings []Setting
+}
+
+// An Identity is a user of a protected server, by the names of environment variables with the
+// credentials.
+type Identity struct {
+	BearerEnv                 string
+	ClientID, ClientSecretEnv string
 }
 
 // A Setting is a flag that the file sets.
@@ -68,6 +77,9 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 			return nil, usage(r.at(n), "the target has a command and a URL", "leave one of them out; what starts the server of a URL is start")
 		}
 	}
+	if err := r.identities(get(root, "identities"), f); err != nil {
+		return nil, err
+	}
 	if err := r.revisions(get(root, "revisions")); err != nil {
 		return nil, err
 	}
@@ -75,6 +87,27 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 		return nil, err
 	}
 	return f, r.calls(root, &f.Calls)
+}
+
+// identities reads the identities. Each has one kind of credentials.
+func (r *reader) identities(n *yaml.Node, f *File) (err error) {
+	each(n, func(name, value *yaml.Node) {
+		text := func(key string) string {
+			if v := get(value, key); v != nil {
+				return v.Value
+			}
+			return ""
+		}
+		i := Identity{BearerEnv: text("bearer-env"), ClientID: text("client-id"), ClientSecretEnv: text("client-secret-env")}
+		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
+			err = usage(r.at(name), "the identity "+quote(name.Value)+" has not one kind of credentials", "give it bearer-env, or client-id and client-secret-env")
+		}
+		if f.Identities == nil {
+			f.Identities = map[string]Identity{}
+		}
+		f.Identities[name.Value] = i
+	})
+	return err
 }
 
 func (r *reader) revisions(n *yaml.Node) error {

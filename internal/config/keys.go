@@ -60,6 +60,7 @@ func Keys() Key {
 		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that are known of the SDK that the server is built with fail no run."},
 		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is one of the folder that mcp-conform is run in."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
+		identitiesKey(),
 		toolsKey(),
 		{Name: "prompts", Kind: Mapping, About: "What is known of prompts.", Keys: []Key{{
 			Name: "arguments", Kind: Named, Of: &Key{Kind: Scalars}, Example: "{greeting: {name: Ada}}",
@@ -83,9 +84,25 @@ func targetKey() Key {
 		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "The transport of a URL."},
 		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers of every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
+		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of a client that gets its own tokens from the server's authorization server."},
+		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of that client."},
+		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user of the server: the name of an identity below, or of a login."},
+		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
 		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long a started server has to begin to listen."},
 	}}
+}
+
+func identitiesKey() Key {
+	return Key{
+		Name: "identities", Kind: Named, Example: "{alice: {bearer-env: ALICE_TOKEN}, bob: {client-id: bob, client-secret-env: BOB_SECRET}}",
+		About: "Users of a protected server, by the names that target.as and target.other-user take. Each has a token in a variable, or a client that gets its own tokens.",
+		Of: &Key{Kind: Mapping, Keys: []Key{
+			{Name: "bearer-env", Kind: Text, Example: "ALICE_TOKEN", About: "The variable that holds the token."},
+			{Name: "client-id", Kind: Text, Example: "bob", About: "The id of a client that gets its own tokens."},
+			{Name: "client-secret-env", Kind: Text, Example: "BOB_SECRET", About: "The variable that holds the secret of that client."},
+		}},
+	}
 }
 
 // policies are the values of tools.call that are not names of tools.

@@ -51,6 +51,8 @@ type Options struct {
 	Progress Progress
 	// Issuer is the authorization server of the run, which the server trusts, or nil.
 	Issuer *issuer.Issuer
+	// OtherToken returns the current token of a second user of the server; nil if there is none.
+	OtherToken func() string
 
 	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string

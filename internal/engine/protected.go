@@ -11,7 +11,7 @@ import (
 )
 
 // needsToken is why a case is blocked on a server of which the run has no token.
-const needsToken = "the server requires a token, and mcp-conform was given none; --bearer-env NAME passes one on"
+const needsToken = "the server requires a token, and mcp-conform was given none; mcp-conform login URL logs in, --bearer-env NAME passes a token on"
 
 // asksForToken reports whether the server refused the opening request, which had no Authorization
 // header, with status 401 and a Bearer challenge. Then it can still be judged how the server

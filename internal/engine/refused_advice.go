@@ -51,7 +51,7 @@ func (r *refusal) statusAdvice(status int) string {
 	case (status == 401 || status == 403) && r.RequestHead().Has("Authorization"):
 		return "the server did not accept the Authorization header: check the token" + asks
 	case status == 401, status == 403:
-		return "the server requires credentials: give --bearer-env NAME or --header 'Name: value'" + asks
+		return "the server requires credentials: log in with mcp-conform login URL, or give --bearer-env NAME or --header 'Name: value'" + asks
 	case r.isProxied() && (status == 407 || status >= 502 && status <= 504):
 		return "the proxy may have sent this: check HTTP_PROXY, or name the host in NO_PROXY"
 	case status == 400 && strings.Contains(r.quoteBody(""), "HTTPS"):

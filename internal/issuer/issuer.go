@@ -33,12 +33,14 @@ type Issuer struct {
 	// URL is the issuer identifier.
 	URL string
 
-	server *http.Server
-	mu     sync.Mutex
-	codes  map[string]grant // by authorization code
+	server  *http.Server
+	mu      sync.Mutex
+	codes   map[string]grant // by authorization code
+	renewed map[string]grant // by refresh token
+	revoked map[string]bool  // tokens
 }
 
-// A grant is what a code stands for.
+// A grant is what a code or a refresh token stands for.
 type grant struct{ resource, scope, challenge string }
 
 // keys are generated once, because that takes a while: the key that the issuer publishes, and one
@@ -73,7 +75,7 @@ func StartAt(ctx context.Context, address string) (*Issuer, error) {
 		_ = l.Close()
 		return nil, fmt.Errorf("%s can be reached from other machines", l.Addr())
 	}
-	i := &Issuer{URL: "http://" + l.Addr().String(), codes: map[string]grant{}}
+	i := &Issuer{URL: "http://" + l.Addr().String(), codes: map[string]grant{}, renewed: map[string]grant{}, revoked: map[string]bool{}}
 	mux := http.NewServeMux()
 	for _, path := range []string{"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"} {
 		mux.HandleFunc("GET "+path, func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, i.metadata()) })
@@ -82,6 +84,7 @@ func StartAt(ctx context.Context, address string) (*Issuer, error) {
 	mux.HandleFunc("GET /authorize", i.authorize)
 	mux.HandleFunc("POST /token", i.token)
 	mux.HandleFunc("POST /introspect", i.introspect)
+	mux.HandleFunc("POST /revoke", i.revoke)
 	mux.HandleFunc("POST /register", register)
 	i.server = &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = i.server.Serve(l) }() // ends with Close
@@ -105,8 +108,8 @@ func refuse(w http.ResponseWriter, code string) {
 func (i *Issuer) metadata() map[string]any {
 	return map[string]any{
 		"issuer": i.URL, "jwks_uri": i.URL + "/jwks", "authorization_endpoint": i.URL + "/authorize", "token_endpoint": i.URL + "/token",
-		"registration_endpoint": i.URL + "/register", "introspection_endpoint": i.URL + "/introspect",
-		"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "client_credentials"},
+		"registration_endpoint": i.URL + "/register", "introspection_endpoint": i.URL + "/introspect", "revocation_endpoint": i.URL + "/revoke",
+		"response_types_supported": []string{"code"}, "grant_types_supported": []string{"authorization_code", "refresh_token", "client_credentials"},
 		"code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none", "client_secret_post", "client_secret_basic"},
 		"subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"},
 		"client_id_metadata_document_supported": true, "authorization_response_iss_parameter_supported": true,
@@ -139,7 +142,8 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// token issues a token for a code, or for the credentials of any client.
+// token issues a token for a code or a refresh token, each of which is good for one time, or for the
+// credentials of any client.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {
 		refuse(w, "invalid_request")
@@ -159,16 +163,50 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		g = granted
+	case "refresh_token":
+		i.mu.Lock()
+		granted, ok := i.renewed[r.PostForm.Get("refresh_token")]
+		delete(i.renewed, r.PostForm.Get("refresh_token"))
+		i.mu.Unlock()
+		if !ok {
+			refuse(w, "invalid_grant")
+			return
+		}
+		g = granted
 	default:
 		refuse(w, "unsupported_grant_type")
 		return
 	}
-	reply(w, http.StatusOK, map[string]any{
+	answer := map[string]any{
 		"access_token": i.Token(Valid, g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
-	})
+	}
+	if r.PostForm.Get("grant_type") != "client_credentials" {
+		again := rand.Text()
+		i.mu.Lock()
+		i.renewed[again] = g
+		i.mu.Unlock()
+		answer["refresh_token"] = again
+	}
+	reply(w, http.StatusOK, answer)
 }
 
-// introspect reports whether a token is one of the issuer's and has not expired.
+// revoke ends a token (RFC 7009).
+func (i *Issuer) revoke(w http.ResponseWriter, r *http.Request) {
+	token := r.PostFormValue("token")
+	i.mu.Lock()
+	delete(i.renewed, token)
+	i.revoked[token] = true
+	i.mu.Unlock()
+	w.WriteHeader(http.StatusOK)
+}
+
+func (i *Issuer) isRevoked(token string) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.revoked[token]
+}
+
+// introspect reports whether a token is one of the issuer's, has not expired and was not revoked.
 func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	inactive := map[string]any{"active": false}
 	t, err := jwt.ParseSigned(r.PostFormValue("token"), []jose.SignatureAlgorithm{jose.RS256})
@@ -178,7 +216,7 @@ func (i *Issuer) introspect(w http.ResponseWriter, r *http.Request) {
 	}
 	claims := map[string]any{}
 	var standard jwt.Claims
-	if t.Claims(keys()[0].Public(), &claims, &standard) != nil || standard.ValidateWithLeeway(jwt.Expected{Issuer: i.URL, Time: time.Now()}, 0) != nil {
+	if i.isRevoked(r.PostFormValue("token")) || t.Claims(keys()[0].Public(), &claims, &standard) != nil || standard.ValidateWithLeeway(jwt.Expected{Issuer: i.URL, Time: time.Now()}, 0) != nil {
 		reply(w, http.StatusOK, inactive)
 		return
 	}
@@ -213,6 +251,7 @@ const (
 	PublicSecret  Kind = "public-secret"  // HS256 with the public key as the secret
 	OtherIssuer   Kind = "other-issuer"   // issued in the name of another issuer
 	NoScope       Kind = "no-scope"
+	OtherUser     Kind = "other-user" // valid, and of another user
 )
 
 // lifetime is how long a valid token lasts: longer than a run.
@@ -250,6 +289,8 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 		delete(claims, "scope")
 	case Unsigned:
 		return JWT("none", claims, nil)
+	case OtherUser:
+		claims["sub"], claims["client_id"] = "mcp-conform-other-user", "mcp-conform-other-user"
 	case Valid:
 	}
 	s, err := jose.NewSigner(signer, (&jose.SignerOptions{}).WithType("JWT"))

@@ -36,7 +36,7 @@ func decode(t *testing.T, r *http.Response, err error) (status int, body map[str
 func TestIntrospection(t *testing.T) {
 	i := started(t)
 	got := map[Kind]bool{}
-	for _, kind := range []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope} {
+	for _, kind := range []Kind{Valid, Expired, NotYetValid, OtherResource, NoResource, UnknownKey, OtherKey, Unsigned, PublicSecret, OtherIssuer, NoScope, OtherUser} {
 		r, err := http.PostForm(i.URL+"/introspect", url.Values{"token": {i.Token(kind, "https://x.example/mcp", "mcp")}}) //nolint:noctx // a test
 		_, body := decode(t, r, err)
 		got[kind] = body["active"] == true
@@ -45,7 +45,7 @@ func TestIntrospection(t *testing.T) {
 		}
 	}
 	want := map[Kind]bool{
-		Valid: true, OtherResource: true, NoResource: true, NoScope: true, // whom they are for is not its business
+		Valid: true, OtherResource: true, NoResource: true, NoScope: true, OtherUser: true, // whom they are for is not its business
 		Expired: false, NotYetValid: false, UnknownKey: false, OtherKey: false, Unsigned: false, PublicSecret: false, OtherIssuer: false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -80,8 +80,34 @@ func TestCodes(t *testing.T) {
 		return decode(t, r, err)
 	}
 	one := code()
-	if status, body := exchange(one, verifier); status != http.StatusOK || strings.Count(body["access_token"].(string), ".") != 2 {
+	status, body := exchange(one, verifier)
+	if status != http.StatusOK || strings.Count(body["access_token"].(string), ".") != 2 {
 		t.Errorf("status %d, %v", status, body)
+	}
+	renew := func(token any) (int, map[string]any) {
+		r, err := http.PostForm(i.URL+"/token", url.Values{"grant_type": {"refresh_token"}, "refresh_token": {token.(string)}}) //nolint:noctx // a test
+		return decode(t, r, err)
+	}
+	status, second := renew(body["refresh_token"])
+	if status != http.StatusOK || second["access_token"] == body["access_token"] || second["refresh_token"] == body["refresh_token"] {
+		t.Errorf("renewed: %d, %v", status, second)
+	}
+	if status, _ := renew(body["refresh_token"]); status != http.StatusBadRequest {
+		t.Errorf("a refresh token was accepted twice: %d", status)
+	}
+	for _, token := range []any{second["refresh_token"], second["access_token"]} {
+		r, err := http.PostForm(i.URL+"/revoke", url.Values{"token": {token.(string)}}) //nolint:noctx // a test
+		if err != nil || r.StatusCode != http.StatusOK {
+			t.Fatal(r, err)
+		}
+		_ = r.Body.Close()
+	}
+	if status, _ := renew(second["refresh_token"]); status != http.StatusBadRequest {
+		t.Errorf("a revoked refresh token was accepted: %d", status)
+	}
+	r, err := http.PostForm(i.URL+"/introspect", url.Values{"token": {second["access_token"].(string)}}) //nolint:noctx // a test
+	if _, claims := decode(t, r, err); claims["active"] != false {
+		t.Errorf("a revoked token is active: %v", claims)
 	}
 	if status, _ := exchange(one, verifier); status != http.StatusBadRequest {
 		t.Errorf("a code was accepted twice: %d", status)

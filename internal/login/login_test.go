@@ -20,6 +20,14 @@ type world struct {
 	token     map[string]any
 
 	asked *http.Request // the last token request
+
+	lets         bool              // users log in
+	registration map[string]any    // the answer to a registration; nil if that is refused
+	registered   map[string]any    // the last registration
+	back         map[string]string // parameters of the authorization response, in addition to code, state and iss; "-" leaves one out
+	authorized   url.Values        // the last authorization request
+	demanded     string            // the scope without which a token is refused
+	revoked      url.Values        // the last revocation
 }
 
 const secret = "the-secret-of-the-client"
@@ -48,7 +56,13 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			if w.challenge != "" {
 				out.Header().Set("WWW-Authenticate", strings.ReplaceAll(w.challenge, "ORIGIN", s.URL))
 			}
-			out.WriteHeader(http.StatusUnauthorized)
+			switch {
+			case r.Header.Get("Authorization") == "":
+				out.WriteHeader(http.StatusUnauthorized)
+			case w.demanded != "" && !strings.Contains(w.asked.PostForm.Get("scope")+w.authorized.Get("scope"), w.demanded):
+				out.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.demanded+`"`)
+				out.WriteHeader(http.StatusForbidden)
+			}
 		case (r.URL.Path == "/.well-known/oauth-protected-resource/mcp" || r.URL.Path == "/own") && w.resource != nil:
 			write(out, http.StatusOK, w.resource)
 		case r.URL.Path == "/.well-known/oauth-authorization-server" && w.metadata != nil:
@@ -57,6 +71,15 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			_ = r.ParseForm()
 			w.asked = r
 			write(out, w.status, w.token)
+		case r.URL.Path == "/register" && w.registration != nil:
+			_ = json.NewDecoder(r.Body).Decode(&w.registered)
+			write(out, http.StatusCreated, w.registration)
+		case r.URL.Path == "/revoke":
+			_ = r.ParseForm()
+			w.revoked = r.PostForm
+		case r.URL.Path == "/authorize" && w.lets:
+			w.authorized = r.URL.Query()
+			w.respond(out, r, s.URL)
 		default:
 			http.NotFound(out, r)
 		}
@@ -69,6 +92,20 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}, u
 }
 
+// respond sends the browser back.
+func (w *world) respond(out http.ResponseWriter, r *http.Request, origin string) {
+	back, _ := url.Parse(r.URL.Query().Get("redirect_uri"))
+	q := url.Values{"code": {"the-code"}, "state": {r.URL.Query().Get("state")}, "iss": {origin}}
+	for name, value := range w.back {
+		q.Set(name, value)
+		if value == "-" {
+			q.Del(name)
+		}
+	}
+	back.RawQuery = q.Encode()
+	http.Redirect(out, r, back.String(), http.StatusFound)
+}
+
 func (w *world) login(t *testing.T) (token string, err error) {
 	t.Helper()
 	client, u := w.serve(t)
@@ -76,7 +113,7 @@ func (w *world) login(t *testing.T) (token string, err error) {
 	if err != nil {
 		return "", err
 	}
-	_, granted, err := s.ClientCredentials(t.Context(), "me", secret)
+	_, granted, err := s.ClientCredentials(t.Context(), Client{"me", secret})
 	if err != nil {
 		return "", err
 	}
@@ -93,6 +130,7 @@ func TestClientCredentials(t *testing.T) {
 		{"well-known path", func(*world) {}, "a b", false},
 		{"the challenge names document and scope", func(w *world) { w.challenge = `Bearer scope="c", resource_metadata="ORIGIN/own"` }, "c", false},
 		{"no scopes", func(w *world) { delete(w.resource, "scopes_supported") }, "", false},
+		{"the server demands a further scope", func(w *world) { w.demanded = "admin" }, "a b admin", false},
 		{"the secret belongs into the body", func(w *world) {
 			w.metadata["token_endpoint_auth_methods_supported"] = []string{"client_secret_post"}
 		}, "a b", true},
@@ -121,7 +159,10 @@ func TestRefusedLogins(t *testing.T) {
 		change func(w *world)
 		want   string
 	}{
-		{"no document of the resource", func(w *world) { w.resource = nil }, "no metadata document that says where its tokens come from"},
+		{"no document of the resource", func(w *world) { w.resource, w.metadata = nil, nil }, "no metadata document that says where its tokens come from"},
+		{"the document of another server", func(w *world) { w.resource["resource"] = "https://other.example/mcp" }, `that of "https://other.example/mcp"`},
+		{"the document of another path", func(w *world) { w.resource["resource"] = "ORIGIN/other" }, `/other"`},
+		{"an authorization endpoint without https", func(w *world) { w.metadata["authorization_endpoint"] = "http://auth.example/a" }, "no https URL"},
 		{"no authorization server", func(w *world) { w.resource["authorization_servers"] = []string{} }, "names no authorization server"},
 		{"an authorization server that is no URL", func(w *world) { w.resource["authorization_servers"] = []string{"auth"} }, `"auth", which is no URL`},
 		{"no document of the authorization server", func(w *world) { w.metadata = nil }, "404 Not Found"},

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/login"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
+
+// loginFolder is the variable that names the folder for logins.
+const loginFolder = "MCP_CONFORM_LOGINS"
+
+// logins returns where logins are kept.
+func (a *app) logins() (login.Store, error) {
+	if folder := a.variable(loginFolder); folder != "" {
+		return login.Store{Folder: folder}, nil
+	}
+	folder, err := os.UserConfigDir()
+	if err != nil {
+		return login.Store{}, usagef("set it to a folder for logins", "this user has no folder for settings (%v), and %s is not set", err, loginFolder)
+	}
+	return login.Store{Folder: filepath.Join(folder, "mcp-conform", "logins")}, nil
+}
+
+// loginFlags are the flags of login.
+type loginFlags struct {
+	remote    remoteFlags
+	scopes    []string
+	redirect  string
+	noBrowser bool
+	timeout   time.Duration
+}
+
+func (a *app) loginCommand() *cobra.Command {
+	f := &loginFlags{}
+	c := &cobra.Command{
+		Use:   "login [flags] URL",
+		Short: "Log in to a protected server with a browser",
+		Long: `Log in to a protected server as a user, so that later commands with its URL
+use that login. The authorization server is found by the server's metadata, and
+asks the user in a browser. The login is kept in a file that only you can read,
+and its token is renewed when it expires.
+
+  mcp-conform login https://example.com/mcp
+  mcp-conform login https://example.com/mcp --as bob     a second user
+
+In CI there is no browser: see --client-id and --bearer-env of mcp-conform run.
+
+Exit codes: 0 logged in, 2 usage, 3 the login failed, 4 interrupted.`,
+		RunE: func(_ *cobra.Command, args []string) error {
+			u, err := serverURL("login", args)
+			if err != nil {
+				return err
+			}
+			return a.login(f, u)
+		},
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.StringVar(&f.remote.as, "as", "", "name for this login, if you log in as several users")
+	fs.BoolVar(&f.noBrowser, "no-browser", false, "open no browser, only print the address")
+	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that is registered there, or the URL of a client id metadata document [default: one is registered]")
+	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret, if it has one")
+	fs.StringArrayVar(&f.scopes, "scope", nil, "scope to ask for, in place of those that the server names (repeatable)")
+	fs.StringVar(&f.redirect, "redirect", "http://127.0.0.1:0/callback", "where the browser comes back to, as the client is registered; port 0 is any free port")
+	fs.DurationVar(&f.timeout, "timeout", 5*time.Minute, "longest wait for the user")
+	f.remote.registerTLS(fs)
+	return c
+}
+
+// serverURL returns the URL that is the only argument of a command.
+func serverURL(command string, args []string) (*url.URL, error) {
+	advice := "give the URL of the server: mcp-conform " + command + " https://example.com/mcp"
+	if len(args) != 1 {
+		return nil, usagef(advice, "mcp-conform %s takes one URL, and there are %d arguments", command, len(args))
+	}
+	u, err := url.Parse(args[0])
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, usagef(advice, "%q is no URL of a server", args[0])
+	}
+	return u, nil
+}
+
+// access returns how login commands reach the server at u.
+func (f *remoteFlags) access(u *url.URL) (transport.Access, error) {
+	reach, err := f.reach(target.Target{})
+	return reach.Access(u), err
+}
+
+func (a *app) login(f *loginFlags, u *url.URL) error {
+	redirect, err := url.Parse(f.redirect)
+	if err == nil {
+		err = login.IsRedirect(redirect)
+	}
+	if err != nil {
+		return usagef("leave it out, or give the one that the client is registered with", "--redirect is %q: %v", f.redirect, err)
+	}
+	if a.variable("CI") != "" && !f.noBrowser {
+		return usagef("in CI, give --client-id and --client-secret-env, or --bearer-env, to mcp-conform run; where somebody can open an address, add --no-browser",
+			"a login needs a browser, and this is CI (the variable CI is set)")
+	}
+	if f.remote.as == noIdentity {
+		return usagef("give another name", "--as none stands for no login")
+	}
+	client := login.Client{ID: f.remote.clientID}
+	if f.remote.clientSecretEnv != "" {
+		if client.Secret, err = a.secretOf("--client-secret-env", f.remote.clientSecretEnv); err != nil {
+			return err
+		}
+	}
+	store, err := a.logins()
+	if err != nil {
+		return err
+	}
+	access, err := f.remote.access(u)
+	if err != nil {
+		return err
+	}
+	defer a.watch()()
+	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("nobody has finished the login in the browser within %s", short(f.timeout)))
+	defer cancel()
+	server, err := login.Discover(ctx, access.Client, u)
+	if err == nil {
+		if len(f.scopes) > 0 {
+			server.Scopes = f.scopes
+		}
+		fmt.Fprintf(a.Err, "The authorization server is %s.\n", a.visible(server.Issuer))
+		var l *login.Login
+		if l, err = server.Authorize(ctx, client, a.browser(f, redirect)); err == nil {
+			return a.keep(store, l, f.remote.as)
+		}
+	}
+	return a.loginFailed(ctx, err)
+}
+
+// browser returns how the user logs in.
+func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
+	b := login.Browser{Redirect: redirect}
+	if !f.noBrowser && a.Browse != nil {
+		b.Open = func(address string) {
+			fmt.Fprintf(a.Err, "Opening the browser. If none opens, go to:\n\n%s\n\n", address)
+			a.Browse(address)
+		}
+		return b
+	}
+	pasted := make(chan string)
+	b.Pasted = pasted
+	go func() { // ends with the input, or with the process
+		defer close(pasted)
+		for lines := bufio.NewScanner(a.In); lines.Scan(); {
+			pasted <- lines.Text()
+		}
+	}()
+	b.Open = func(address string) {
+		fmt.Fprintf(a.Err, "Open this address:\n\n%s\n\nIf that browser is on another machine, paste the address at which it ends here:\n", address)
+	}
+	return b
+}
+
+// keep keeps a new login, and says what it is.
+func (a *app) keep(store login.Store, l *login.Login, name string) error {
+	l.Name = name
+	a.hide(l)
+	if err := store.Save(l); err != nil {
+		return harnessError{fmt.Errorf("keeping the login: %w", err)}
+	}
+	fmt.Fprintf(a.Out, "Logged in to %s%s. %s\n", a.visible(l.Server), asUser(l), a.visible(validity(l)))
+	return nil
+}
+
+// hide adds the secrets of a login to those that must not leave the process.
+func (a *app) hide(l *login.Login) {
+	for _, secret := range []string{l.Token.AccessToken, l.Token.RefreshToken, l.Client.Secret} {
+		if secret != "" {
+			a.secrets.Add(secret)
+		}
+	}
+}
+
+func asUser(l *login.Login) string {
+	if l.Name == "" {
+		return ""
+	}
+	return " as " + l.Name
+}
+
+// validity describes the token of a login.
+func validity(l *login.Login) string {
+	text := "The token has no end"
+	switch {
+	case l.Token.Expiry.IsZero():
+	case !l.Token.Valid():
+		text = "The token has expired at " + l.Token.Expiry.Local().Format(time.DateTime)
+	default:
+		text = "The token is valid until " + l.Token.Expiry.Local().Format(time.DateTime)
+	}
+	if l.Token.RefreshToken != "" {
+		text += ", and can be renewed"
+	}
+	if len(l.Scopes) > 0 {
+		text += "; its scopes are " + strings.Join(l.Scopes, " ")
+	}
+	return text + "."
+}
+
+// loginFailed converts the reason why a login failed into an error that ends the command.
+func (a *app) loginFailed(ctx context.Context, err error) error {
+	var why *login.Error
+	switch {
+	case errors.As(err, &why):
+		return &engine.UnreachableError{Reason: why.Reason, Advice: why.Advice, Err: err}
+	case a.ctx.Err() != nil:
+		return &engine.NothingJudgedError{Reason: "interrupted before the login was finished"}
+	default:
+		return &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Advice: "log in again; --timeout sets the time", Err: err}
+	}
+}

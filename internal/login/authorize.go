@@ -1,0 +1,198 @@
+package login
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+)
+
+// A Browser is how a user logs in.
+type Browser struct {
+	// Redirect is where the authorization server sends the browser in the end: a URL of this
+	// machine. Port 0 stands for any free one.
+	Redirect *url.URL
+	// Open leads the user to a URL.
+	Open func(url string)
+	// Pasted delivers addresses at which a browser on another machine has ended; nil if there are
+	// none.
+	Pasted <-chan string
+}
+
+// Authorize lets a user log in with a browser, and returns the login (OAuth 2.1, section 4.1, with
+// PKCE). The zero client is registered first. If the server demands more scopes than the token has,
+// the user is asked again. The error is an *Error, or the context's.
+func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Login, error) {
+	if err := s.canAuthorize(); err != nil {
+		return nil, err
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", b.Redirect.Host)
+	if err != nil {
+		return nil, &Error{fmt.Sprintf("%s can't be listened at: %v", b.Redirect.Host, err), "give another --redirect"}
+	}
+	redirect := *b.Redirect
+	if redirect.Port() == "0" {
+		redirect.Host = net.JoinHostPort(redirect.Hostname(), fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
+	}
+	f := &flow{server: s, redirect: redirect.String(), answers: make(chan url.Values)}
+	web := &http.Server{Handler: f.handler(redirect.Path), ReadHeaderTimeout: answerTime}
+	served := make(chan struct{})
+	go func() { defer close(served); _ = web.Serve(l) }()
+	defer func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		_ = web.Shutdown(end) // the browser gets its page
+		_ = web.Close()
+		<-served
+	}()
+	if f.client, err = s.clientFor(ctx, client, f.redirect); err != nil {
+		return nil, err
+	}
+	for round := 1; ; round++ {
+		token, err := f.ask(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if round == maxRounds || !s.widen(ctx, token) {
+			return s.loginWith(f.client, token), nil
+		}
+	}
+}
+
+// canAuthorize returns an error if the authorization server lets no user log in safely.
+func (s *Server) canAuthorize() error {
+	switch {
+	case s.AuthorizationURL == "":
+		return &Error{fmt.Sprintf("the authorization server %s has no authorization endpoint, so that no user can log in", s.Issuer), tokenAdvice}
+	case !s.undescribed && !slices.Contains(s.challenges, "S256"):
+		return &Error{
+			fmt.Sprintf("the metadata of the authorization server %s does not name the PKCE method S256", s.Issuer),
+			"a client must refuse to go on: let code_challenge_methods_supported have S256",
+		}
+	}
+	return nil
+}
+
+// asked returns the scopes to ask for: those that the server names, and the one for refresh tokens
+// if the authorization server has it.
+func (s *Server) asked() []string {
+	if s.offline && !slices.Contains(s.Scopes, offlineAccess) {
+		return append(slices.Clone(s.Scopes), offlineAccess)
+	}
+	return s.Scopes
+}
+
+// A flow is one login.
+type flow struct {
+	server   *Server
+	client   Client
+	redirect string
+	answers  chan url.Values // the parameters with which the browser comes back
+}
+
+// ask leads the user through one authorization, and exchanges the code for a token.
+func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
+	s := f.server
+	c := oauth2.Config{
+		ClientID: f.client.ID, ClientSecret: f.client.Secret, RedirectURL: f.redirect, Scopes: s.asked(),
+		Endpoint: oauth2.Endpoint{AuthURL: s.AuthorizationURL, TokenURL: s.TokenURL, AuthStyle: s.style(f.client)},
+	}
+	state, verifier, resource := rand.Text(), oauth2.GenerateVerifier(), oauth2.SetAuthURLParam("resource", s.ID)
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(verifier), resource}
+	if slices.Contains(c.Scopes, offlineAccess) {
+		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core, section 11
+	}
+	b.Open(c.AuthCodeURL(state, options...))
+	code, err := f.await(ctx, state, b.Pasted)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.client)), code, oauth2.VerifierOption(verifier), resource)
+	if err != nil {
+		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, look into the log of the authorization server")
+	}
+	return token, nil
+}
+
+// await waits until the browser comes back, and returns the code. Answers to other requests are
+// ignored.
+func (f *flow) await(ctx context.Context, state string, pasted <-chan string) (string, error) {
+	for {
+		var q url.Values
+		select {
+		case q = <-f.answers:
+		case text, open := <-pasted:
+			if !open {
+				pasted = nil
+				continue
+			}
+			u, err := url.Parse(strings.TrimSpace(text))
+			if err != nil {
+				continue
+			}
+			q = u.Query()
+		case <-ctx.Done():
+			return "", context.Cause(ctx)
+		}
+		if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) == 1 {
+			return f.code(q)
+		}
+	}
+}
+
+// code returns the code in the parameters of an authorization response, after the checks that the
+// specification demands (MCP, basic/authorization#authorization-response-validation).
+func (f *flow) code(q url.Values) (string, error) {
+	s := f.server
+	iss := q.Get("iss")
+	switch {
+	case iss == "" && s.identifies:
+		return "", &Error{"the authorization response has no iss, though the metadata of the authorization server promises it", "a client must refuse that (RFC 9207, section 2.4)"}
+	case iss != "" && iss != s.Issuer:
+		return "", &Error{fmt.Sprintf("the authorization response comes from %q, and the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): let iss be the issuer of the metadata"}
+	case q.Get("error") != "":
+		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))), "log in again, and consent"}
+	case q.Get("code") == "":
+		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
+	}
+	return q.Get("code"), nil
+}
+
+// handler answers the browser when it comes back.
+func (f *flow) handler(path string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {
+			http.NotFound(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'")
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		_, _ = fmt.Fprint(w, "<!DOCTYPE html><title>mcp-conform</title><p>mcp-conform has the answer of the authorization server. You can close this page.")
+		select {
+		case f.answers <- q:
+		case <-r.Context().Done():
+		case <-time.After(answerTime): // a second answer, or one to nobody
+		}
+	})
+}
+
+// IsRedirect returns an error if u can't be where a browser comes back to.
+func IsRedirect(u *url.URL) error {
+	if u.Scheme != "http" || !oauth.IsLoopback(u) || u.Port() == "" {
+		return errors.New("it must be an http URL of this machine with a port, such as http://127.0.0.1:8976/callback")
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package login
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+)
+
+// A Server is a protected server, and where its tokens come from.
+type Server struct {
+	Resource
+	// Issuer is its first authorization server.
+	Issuer string
+	// Endpoints of the authorization server; "" if it has none.
+	AuthorizationURL, TokenURL, RegistrationURL, RevocationURL string
+
+	methods     []string // by which a client authenticates at the token endpoint
+	challenges  []string // the PKCE methods
+	offline     bool     // it has the scope offline_access
+	documents   bool     // it reads client id metadata documents
+	identifies  bool     // it names itself in authorization responses
+	undescribed bool     // it has no metadata document (2025-03-26)
+	client      *http.Client
+}
+
+// A Resource is what a protected server says about itself.
+type Resource struct {
+	URL     *url.URL // its endpoint
+	ID      string   // its resource identifier
+	Scopes  []string // that a token needs
+	Servers []string // its authorization servers, by their issuer URLs
+}
+
+// Describe returns what the server at u says about itself in its challenge and its metadata
+// document. The client must follow no redirects and send no credentials. The error is an *Error, or
+// the context's.
+func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
+	r := &reader{client, u}
+	_, challenge := r.challenge(ctx, "")
+	places := oauth.ResourceMetadataURLs(u)
+	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
+		places = append([]*url.URL{named}, places...)
+	}
+	var document struct {
+		Resource string   `json:"resource"`
+		Servers  []string `json:"authorization_servers"`
+		Scopes   []string `json:"scopes_supported"`
+	}
+	if err := r.first(ctx, places, &document); err != nil {
+		return nil, failed(ctx, fmt.Sprintf("the server has no metadata document that says where its tokens come from: %v", err), tokenAdvice)
+	}
+	out := &Resource{URL: u, ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
+	if out.ID == "" {
+		out.ID = u.String()
+	}
+	if len(out.Scopes) == 0 {
+		out.Scopes = document.Scopes
+	}
+	return out, nil
+}
+
+// tokenAdvice is the advice if a token can't be had here.
+const tokenAdvice = "get a token in another way, and give it with --bearer-env"
+
+// Discover finds out where the tokens of the server at u come from. A server without a metadata
+// document may have its authorization server at its own host, as in revision 2025-03-26. Client
+// and error are those of Describe.
+func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
+	r := &reader{client, u}
+	resource, err := Describe(ctx, client, u)
+	if err != nil {
+		s := &Server{Resource: Resource{URL: u, ID: u.String()}, client: client}
+		if s.readRoot(ctx, r) {
+			return s, nil
+		}
+		return nil, err
+	}
+	if !covers(resource.ID, u) {
+		return nil, &Error{
+			fmt.Sprintf("the server's metadata document is that of %q", resource.ID),
+			"a client must refuse that (RFC 9728, section 3.3): let resource be " + u.Redacted(),
+		}
+	}
+	if len(resource.Servers) == 0 {
+		return nil, &Error{"the server's metadata document names no authorization server", tokenAdvice}
+	}
+	s := &Server{Resource: *resource, Issuer: resource.Servers[0], client: client}
+	issuer, err := url.Parse(s.Issuer)
+	if err != nil || issuer.Host == "" {
+		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is no URL", s.Issuer), "let authorization_servers name issuer URLs"}
+	}
+	if err := s.readMetadata(ctx, r, oauth.ServerMetadataURLs(issuer)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// covers reports whether the resource is the server at u, or a part of its host that includes it.
+func covers(resource string, u *url.URL) bool {
+	r, err := url.Parse(resource)
+	if err != nil || !strings.EqualFold(r.Scheme, u.Scheme) || !strings.EqualFold(r.Host, u.Host) {
+		return false
+	}
+	base, path := strings.TrimSuffix(r.Path, "/"), strings.TrimSuffix(u.Path, "/")
+	return path == base || strings.HasPrefix(path, base+"/")
+}
+
+// metadata is the metadata document of an authorization server (RFC 8414, section 2).
+type metadata struct {
+	Issuer           string   `json:"issuer"`
+	AuthorizationURL string   `json:"authorization_endpoint"`
+	TokenURL         string   `json:"token_endpoint"`
+	RegistrationURL  string   `json:"registration_endpoint"`
+	RevocationURL    string   `json:"revocation_endpoint"`
+	Methods          []string `json:"token_endpoint_auth_methods_supported"`
+	Challenges       []string `json:"code_challenge_methods_supported"`
+	Scopes           []string `json:"scopes_supported"`
+	Documents        bool     `json:"client_id_metadata_document_supported"`
+	Identifies       bool     `json:"authorization_response_iss_parameter_supported"`
+}
+
+// readMetadata reads the metadata of the authorization server at the first of the places that has
+// it.
+func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL) error {
+	var m metadata
+	if err := r.first(ctx, places, &m); err != nil {
+		return failed(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
+	}
+	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
+		return &Error{fmt.Sprintf("the metadata of the authorization server %s is that of %s", s.Issuer, m.Issuer), "a client must refuse that (RFC 8414, section 3.3): let both have the same issuer"}
+	}
+	return s.take(&m)
+}
+
+// take takes over what a metadata document says. Secrets are sent to https URLs only.
+func (s *Server) take(m *metadata) error {
+	for _, endpoint := range []struct{ name, url string }{
+		{"token", m.TokenURL}, {"authorization", m.AuthorizationURL}, {"registration", m.RegistrationURL}, {"revocation", m.RevocationURL},
+	} {
+		u, err := url.Parse(endpoint.url)
+		if endpoint.url == "" && endpoint.name != "token" {
+			continue
+		}
+		if err != nil || u.Host == "" || !oauth.IsSecure(u) {
+			return &Error{
+				fmt.Sprintf("the authorization server has the %s endpoint %q, which is no https URL", endpoint.name, endpoint.url), "no secret is sent there: let it be an https URL",
+			}
+		}
+	}
+	s.Issuer = m.Issuer
+	s.AuthorizationURL, s.TokenURL, s.RegistrationURL, s.RevocationURL = m.AuthorizationURL, m.TokenURL, m.RegistrationURL, m.RevocationURL
+	s.methods, s.challenges, s.documents, s.identifies = m.Methods, m.Challenges, m.Documents, m.Identifies
+	for _, scope := range m.Scopes {
+		s.offline = s.offline || scope == offlineAccess
+	}
+	return nil
+}
+
+// offlineAccess is the scope of refresh tokens (OpenID Connect Core, section 11).
+const offlineAccess = "offline_access"
+
+// readRoot looks for an authorization server at the root of the server's own host, and reports
+// whether there is one. Without metadata its endpoints have default paths (MCP 2025-03-26,
+// basic/authorization#fallbacks-for-servers-without-metadata-discovery).
+func (s *Server) readRoot(ctx context.Context, r *reader) bool {
+	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
+	s.Issuer = root.String()
+	if s.readMetadata(ctx, r, []*url.URL{oauth.RootServerMetadataURL(s.URL)}) == nil {
+		return true
+	}
+	m := &metadata{Issuer: s.Issuer, AuthorizationURL: s.Issuer + "/authorize", TokenURL: s.Issuer + "/token", RegistrationURL: s.Issuer + "/register"}
+	s.undescribed = true
+	return s.take(m) == nil && r.exists(ctx, root.JoinPath("authorize"))
+}
+
+// A reader reads documents that the server at a URL names.
+type reader struct {
+	client *http.Client
+	server *url.URL
+}
+
+// challenge returns the status of the answer to a request with the token, which may be "", and its
+// Bearer challenge, if it has one. The request is no JSON-RPC message and has no effect.
+func (r *reader) challenge(ctx context.Context, token string) (int, oauth.Challenge) {
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.String(), strings.NewReader("{}"))
+	if err != nil {
+		return 0, oauth.Challenge{}
+	}
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Accept", "application/json, text/event-stream")
+	if token != "" {
+		q.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := r.client.Do(q)
+	if err != nil {
+		return 0, oauth.Challenge{}
+	}
+	_ = response.Body.Close()
+	all, _ := oauth.ParseChallenges(response.Header.Values("WWW-Authenticate"))
+	c, _ := oauth.Bearer(all)
+	return response.StatusCode, c
+}
+
+// Missing returns the scopes that the server demands in addition to those of the token, if it
+// refuses the token for that reason (MCP, basic/authorization#step-up-authorization-flow).
+func (s *Server) Missing(ctx context.Context, token string) []string {
+	status, c := (&reader{s.client, s.URL}).challenge(ctx, token)
+	if status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
+		return nil
+	}
+	return strings.Fields(c.Param("scope"))
+}
+
+// first reads the first JSON document at the places.
+func (r *reader) first(ctx context.Context, places []*url.URL, into any) error {
+	var problems []string
+	for _, u := range places {
+		err := r.read(ctx, u, into)
+		if err == nil {
+			return nil
+		}
+		problems = append(problems, u.Redacted()+": "+err.Error())
+	}
+	return errors.New(strings.Join(problems, "; "))
+}
+
+func (r *reader) read(ctx context.Context, u *url.URL, into any) error {
+	return r.get(ctx, u, func(response *http.Response) error {
+		if response.StatusCode != http.StatusOK {
+			return errors.New(response.Status)
+		}
+		if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(into); err != nil {
+			return fmt.Errorf("no JSON document: %w", err)
+		}
+		return nil
+	})
+}
+
+// exists reports whether there is something at u.
+func (r *reader) exists(ctx context.Context, u *url.URL) (found bool) {
+	_ = r.get(ctx, u, func(response *http.Response) error {
+		found = response.StatusCode != http.StatusNotFound && response.StatusCode != http.StatusUnauthorized
+		return nil
+	})
+	return found
+}
+
+// get requests u, and calls use with the response.
+func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) error) error {
+	if !oauth.MayFetch(r.server, u) {
+		return errors.New("it is in another network, or no URL for http")
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return err
+	}
+	q.Header.Set("Accept", "application/json")
+	response, err := r.client.Do(q)
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return wrapped.Err // the URL is named already
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = response.Body.Close() }()
+	return use(response)
+}

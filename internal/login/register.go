@@ -1,0 +1,86 @@
+package login
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// clientFor returns the client with which a user logs in: the given one, or one that is registered
+// for this login (MCP, basic/authorization/client-registration).
+func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (Client, error) {
+	const advice = "register a client for mcp-conform there, and give its id with --client-id"
+	switch {
+	case strings.HasPrefix(given.ID, "https://") && !s.documents:
+		return Client{}, &Error{fmt.Sprintf("the authorization server %s does not say that it reads client id metadata documents", s.Issuer), advice}
+	case given.ID != "":
+		return given, nil
+	case s.RegistrationURL == "":
+		return Client{}, &Error{fmt.Sprintf("the authorization server %s registers no clients by itself", s.Issuer), advice}
+	}
+	client, err := s.register(ctx, redirect)
+	if err != nil {
+		return Client{}, failed(ctx, fmt.Sprintf("the authorization server %s registers no client: %v", s.Issuer, err), advice)
+	}
+	return client, nil
+}
+
+// register registers a client (RFC 7591).
+func (s *Server) register(ctx context.Context, redirect string) (Client, error) {
+	about := map[string]any{
+		"client_name": "mcp-conform", "redirect_uris": []string{redirect}, "application_type": "native",
+		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
+		"token_endpoint_auth_method": s.registeredMethod(),
+	}
+	if len(s.Scopes) > 0 {
+		about["scope"] = strings.Join(s.asked(), " ")
+	}
+	body, err := json.Marshal(about)
+	if err != nil {
+		return Client{}, err
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, s.RegistrationURL, bytes.NewReader(body))
+	if err != nil {
+		return Client{}, err
+	}
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Accept", "application/json")
+	response, err := bounded(s.client).Do(q)
+	if err != nil {
+		return Client{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	var answer struct {
+		ID          string `json:"client_id"`
+		Secret      string `json:"client_secret"`
+		Error       string `json:"error"`
+		Description string `json:"error_description"`
+	}
+	err = json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&answer)
+	if response.StatusCode/100 != 2 {
+		return Client{}, fmt.Errorf("%s", strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")))
+	}
+	if err == nil && answer.ID == "" {
+		err = fmt.Errorf("its answer has no client_id")
+	}
+	return Client{answer.ID, answer.Secret}, err
+}
+
+// registeredMethod returns how the registered client authenticates at the token endpoint: not at
+// all, if the authorization server permits public clients.
+func (s *Server) registeredMethod() string {
+	if len(s.methods) == 0 || slices.Contains(s.methods, "none") {
+		return "none"
+	}
+	for _, m := range []string{"client_secret_basic", "client_secret_post"} {
+		if slices.Contains(s.methods, m) {
+			return m
+		}
+	}
+	return "none"
+}

@@ -1,0 +1,110 @@
+package login
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Store is a folder with a file for each login, which only its owner can read.
+type Store struct{ Folder string }
+
+// Save writes the login, in place of the one of the same server and name.
+func (s Store) Save(l *Login) error {
+	text, err := json.MarshalIndent(l, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(s.Folder, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(s.Folder, ".new-*") // of mode 600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), s.path(l.Server, l.Name))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// Get returns the login for the server under a name, which may be "". It returns nil if there is
+// none.
+func (s Store) Get(server, name string) (*Login, error) {
+	return read(s.path(server, name))
+}
+
+// Delete deletes the login.
+func (s Store) Delete(l *Login) error { return os.Remove(s.path(l.Server, l.Name)) }
+
+// All returns all logins, by server and name.
+func (s Store) All() ([]*Login, error) {
+	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.json"))
+	if err != nil {
+		return nil, err
+	}
+	var out []*Login
+	for _, p := range paths {
+		l, err := read(p)
+		if err != nil {
+			return nil, err
+		}
+		if l != nil {
+			out = append(out, l)
+		}
+	}
+	slices.SortFunc(out, func(a, b *Login) int {
+		return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Name, b.Name))
+	})
+	return out, nil
+}
+
+func read(path string) (*Login, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	l := &Login{}
+	if err := json.Unmarshal(text, l); err != nil || l.Token == nil {
+		return nil, fmt.Errorf("%s is not a login: delete it", path)
+	}
+	return l, nil
+}
+
+// path returns the file of a login. Its name shows the host, for humans.
+func (s Store) path(server, name string) string {
+	host := "server"
+	if u, err := url.Parse(server); err == nil {
+		host = strings.Map(func(c rune) rune {
+			if c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '-' {
+				return c
+			}
+			return '-'
+		}, strings.ToLower(u.Hostname()))
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q", server, name))
+	return filepath.Join(s.Folder, host+"-"+hex.EncodeToString(sum[:6])+".json")
+}
+
+// ServerName returns the URL of a server as logins have it: without what differs between
+// spellings, and without a password.
+func ServerName(u *url.URL) string {
+	out := url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host), Path: cmp.Or(u.Path, "/"), RawQuery: u.RawQuery}
+	return out.String()
+}

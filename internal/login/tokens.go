@@ -1,0 +1,122 @@
+package login
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"golang.org/x/oauth2"
+)
+
+// A Login is what a user was granted for a server.
+type Login struct {
+	Server string `json:"server"`         // its URL, as ServerName writes it
+	Name   string `json:"name,omitempty"` // of the user, for whoever logs in several
+
+	Issuer        string        `json:"issuer"` // the authorization server
+	TokenURL      string        `json:"token_url"`
+	RevocationURL string        `json:"revocation_url,omitempty"`
+	Resource      string        `json:"resource"`
+	Scopes        []string      `json:"scopes,omitempty"`
+	Client        Client        `json:"client"`
+	InBody        bool          `json:"client_in_body,omitempty"` // the client authenticates in the body of requests
+	Token         *oauth2.Token `json:"token"`
+}
+
+// loginWith returns the login of a user.
+func (s *Server) loginWith(c Client, t *oauth2.Token) *Login {
+	scopes := s.Scopes
+	if granted, ok := t.Extra("scope").(string); ok && granted != "" {
+		scopes = strings.Fields(granted)
+	}
+	return &Login{
+		Server: ServerName(s.URL), Issuer: s.Issuer, TokenURL: s.TokenURL, RevocationURL: s.RevocationURL, Resource: s.ID, Scopes: scopes,
+		Client: c, InBody: s.style(c) == oauth2.AuthStyleInParams, Token: t,
+	}
+}
+
+// Source returns the tokens of a login that the store has. A token that has expired is renewed, and
+// the store gets the new one. The error of the source is an *Error, or the context's.
+func (l *Login) Source(ctx context.Context, client *http.Client, s Store) oauth2.TokenSource {
+	return oauth2.ReuseTokenSource(l.Token, &renewer{ctx, client, s, l})
+}
+
+// A renewer renews the token of a login.
+type renewer struct {
+	ctx    context.Context //nolint:containedctx // an oauth2.TokenSource takes none
+	client *http.Client
+	store  Store
+	login  *Login
+}
+
+// Token returns another token: the one with which another process has renewed the login, or a
+// new one of the authorization server.
+func (r *renewer) Token() (*oauth2.Token, error) {
+	if newer, err := r.store.Get(r.login.Server, r.login.Name); err == nil && newer != nil {
+		r.login = newer
+	}
+	l := r.login
+	if l.Token.Valid() {
+		return l.Token, nil
+	}
+	advice := "log in again: mcp-conform login " + l.Server
+	if l.Name != "" {
+		advice += " --as " + l.Name
+	}
+	if l.Token.RefreshToken == "" {
+		return nil, &Error{"the token of the login has expired, and the authorization server gave none to renew it", advice}
+	}
+	style := oauth2.AuthStyleInHeader
+	if l.InBody {
+		style = oauth2.AuthStyleInParams
+	}
+	c := oauth2.Config{ClientID: l.Client.ID, ClientSecret: l.Client.Secret, Endpoint: oauth2.Endpoint{TokenURL: l.TokenURL, AuthStyle: style}}
+	// Exchange takes the resource, which the token source of the library leaves out. It keeps the
+	// refresh token if the answer has none, and sends an empty code, which counts as absent
+	// (RFC 6749, section 3.2).
+	t, err := c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
+		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource))
+	if err != nil {
+		return nil, failed(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explain(err, l.Client)), advice)
+	}
+	renewed := *l
+	renewed.Token, r.login = t, &renewed
+	if err := r.store.Save(&renewed); err != nil {
+		return nil, &Error{fmt.Sprintf("the renewed login can't be kept: %v", err), "the old one may no longer be valid; " + advice}
+	}
+	return t, nil
+}
+
+// Revoke asks the authorization server to end the login (RFC 7009). It returns false if the server
+// offers that not, or refuses.
+func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
+	if l.RevocationURL == "" {
+		return false
+	}
+	form := url.Values{"token": {l.Token.AccessToken}}
+	if l.Token.RefreshToken != "" {
+		form = url.Values{"token": {l.Token.RefreshToken}, "token_type_hint": {"refresh_token"}}
+	}
+	if l.InBody {
+		form.Set("client_id", l.Client.ID)
+		if l.Client.Secret != "" {
+			form.Set("client_secret", l.Client.Secret)
+		}
+	}
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, l.RevocationURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return false
+	}
+	q.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	if !l.InBody {
+		q.SetBasicAuth(url.QueryEscape(l.Client.ID), url.QueryEscape(l.Client.Secret))
+	}
+	response, err := bounded(client).Do(q)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode/100 == 2
+}
