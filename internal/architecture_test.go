@@ -64,7 +64,7 @@ var layers = []struct {
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
-		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/issuer", "internal/spec", "internal/transcript",
+		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/transcript",
 		"internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"internal/rules", []string{

@@ -89,8 +89,8 @@ func (f *remoteFlags) loginNotices() []string {
 	for _, user := range []struct {
 		name string
 		used bool
-	}{{f.as, f.authorized && f.issuer == nil && f.clientID == ""}, {f.otherUser, f.otherUser != ""}} {
-		if user.used && f.identities[user.name] == (config.Identity{}) {
+	}{{f.as, f.authorized && f.issuer == nil}, {f.otherUser, f.otherUser != ""}} {
+		if user.used && f.identity(user.name) == (config.Identity{}) {
 			out = append(out, fmt.Sprintf("The login%s is used (mcp-conform whoami lists the logins; --as none runs without it).", asUser(&login.Login{Name: user.name})))
 		}
 	}
@@ -126,13 +126,18 @@ func (a *app) otherTokens(f *remoteFlags, first bool) (func(u *url.URL) string, 
 	}, nil
 }
 
+// identity returns the identity of that name; "" is the client of the flags. It is zero for a login.
+func (f *remoteFlags) identity(name string) config.Identity {
+	if name == "" {
+		return config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
+	}
+	return f.identities[name]
+}
+
 // tokensOf returns the current token of an identity: one of the configuration file, the client of
 // the flags, or a login. It returns nil if no identity is named and there is no login.
 func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (func() string, error) {
-	id := f.identities[name]
-	if name == "" && f.clientID != "" {
-		id = config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
-	}
+	id := f.identity(name)
 	switch {
 	case id.BearerEnv != "":
 		token, err := a.secretOf("bearer-env of the identity "+name, id.BearerEnv)

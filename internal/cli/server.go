@@ -132,6 +132,9 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
 		return o, nil, err
 	}
+	if o.Issuer == nil {
+		o.Issuer = a.ownIssuer(&f.remote)
+	}
 	notices = append(notices, f.remote.loginNotices()...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)

@@ -16,7 +16,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
-	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -50,8 +49,8 @@ type Options struct {
 	Answered bool
 	Seed     uint64
 	Progress Progress
-	// Issuer is the authorization server of the run, which the server trusts, or nil.
-	Issuer *issuer.Issuer
+	// Issuer issues tokens that the server trusts; nil if there is none.
+	Issuer suite.Issuer
 	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
 	// nil if there is no second user.
 	OtherToken func(u *url.URL) string

@@ -118,7 +118,7 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.client)), code, oauth2.VerifierOption(verifier), resource)
+	token, err := c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)), code, oauth2.VerifierOption(verifier), resource)
 	if err != nil {
 		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, look into the log of the authorization server")
 	}

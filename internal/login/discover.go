@@ -20,6 +20,8 @@ type Server struct {
 	Issuer string
 	// Endpoints of the authorization server; "" if it has none.
 	AuthorizationURL, TokenURL, RegistrationURL, RevocationURL string
+	// HTTP sends all requests. It follows no redirects.
+	HTTP *http.Client
 
 	methods     []string // by which a client authenticates at the token endpoint
 	challenges  []string // the PKCE methods
@@ -27,7 +29,6 @@ type Server struct {
 	documents   bool     // it reads client id metadata documents
 	identifies  bool     // it names itself in authorization responses
 	undescribed bool     // it has no metadata document (2025-03-26)
-	client      *http.Client
 }
 
 // A Resource is what a protected server says about itself.
@@ -76,7 +77,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	r := &reader{client, u}
 	resource, err := Describe(ctx, client, u)
 	if err != nil {
-		s := &Server{Resource: Resource{URL: u, ID: u.String()}, client: client}
+		s := &Server{Resource: Resource{URL: u, ID: u.String()}, HTTP: client}
 		if s.readRoot(ctx, r) {
 			return s, nil
 		}
@@ -91,7 +92,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	if len(resource.Servers) == 0 {
 		return nil, &Error{"the server's metadata document names no authorization server", tokenAdvice}
 	}
-	s := &Server{Resource: *resource, Issuer: resource.Servers[0], client: client}
+	s := &Server{Resource: *resource, Issuer: resource.Servers[0], HTTP: client}
 	issuer, err := url.Parse(s.Issuer)
 	if err != nil || issuer.Host == "" {
 		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is no URL", s.Issuer), "let authorization_servers name issuer URLs"}
@@ -213,7 +214,7 @@ func (r *reader) challenge(ctx context.Context, token string) (int, oauth.Challe
 // Missing returns the scopes that the server demands in addition to those of the token, if it
 // refuses the token for that reason (MCP, basic/authorization#step-up-authorization-flow).
 func (s *Server) Missing(ctx context.Context, token string) []string {
-	status, c := (&reader{s.client, s.URL}).challenge(ctx, token)
+	status, c := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
 	if status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
 		return nil
 	}

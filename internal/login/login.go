@@ -49,11 +49,7 @@ type Client struct {
 // or the context's.
 func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.TokenSource, *oauth2.Token, error) {
 	for round := 1; ; round++ {
-		c := clientcredentials.Config{
-			ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.style(client),
-			EndpointParams: url.Values{"resource": {s.ID}},
-		}
-		source := c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.client)))
+		source := s.credentials(ctx, client)
 		token, err := source.Token()
 		if err != nil {
 			return nil, nil, s.refused(ctx, err, client, "check the id and the secret, and that this client may use client credentials")
@@ -62,6 +58,20 @@ func (s *Server) ClientCredentials(ctx context.Context, client Client) (oauth2.T
 			return source, token, nil
 		}
 	}
+}
+
+// Once returns a token that the client gets for itself, whether or not the server accepts it. The
+// error is that of the library.
+func (s *Server) Once(ctx context.Context, client Client) (*oauth2.Token, error) {
+	return s.credentials(ctx, client).Token()
+}
+
+func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSource {
+	c := clientcredentials.Config{
+		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.style(client),
+		EndpointParams: url.Values{"resource": {s.ID}},
+	}
+	return c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))
 }
 
 // maxRounds is how often tokens are requested because the server demands further scopes.

@@ -50,7 +50,7 @@ func (s *Server) register(ctx context.Context, redirect string) (Client, error) 
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept", "application/json")
-	response, err := bounded(s.client).Do(q)
+	response, err := bounded(s.HTTP).Do(q)
 	if err != nil {
 		return Client{}, err
 	}

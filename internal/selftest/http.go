@@ -74,7 +74,7 @@ func (d *overHTTP) dial(ctx context.Context, u *url.URL, rec *transcript.Transcr
 		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + faults.Token}}
 	}
 	if d.issuer != nil {
-		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + d.issuer.Token(issuer.Valid, u.String(), "mcp")}}
+		reach.Fields = []transcript.Field{{Name: "Authorization", Value: "Bearer " + d.issuer.Token(issuer.Valid, u.String(), faults.Scopes)}}
 	}
 	if d.over == spec.SSE {
 		return sse.NewDialer(u, reach).Dial(ctx, rec)

@@ -318,7 +318,9 @@ func (o *Options) run(ctx context.Context, j job, s engine.Selection, change fun
 	d, end := o.dialer(ctx, j, trusted)
 	defer end()
 	e := o.options(j, d, s)
-	e.Issuer = trusted
+	if trusted != nil {
+		e.Issuer = trusted
+	}
 	change(&e)
 	return engine.Run(ctx, e)
 }

@@ -2,12 +2,12 @@ package suite
 
 import (
 	"context"
-	"encoding/base64"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -113,7 +113,7 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	if second == "" {
 		t.GiveUp("mcp-conform knows only one user of the server; --other-user NAME names a second one")
 	}
-	if second == first || subject(first) != "" && subject(first) == subject(second) {
+	if second == first || isSameUser(first, second) {
 		t.GiveUp("both tokens are of the same user")
 	}
 	if o.SendOpening(ctx, "without a token", nil).IsServed() {
@@ -131,24 +131,11 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	return u
 }
 
-// subject returns the issuer and the user in a token, if it is a JWT (RFC 7519); else "". Nothing
-// verifies the token.
-func subject(token string) string {
-	parts := strings.Split(token, ".")
-	if len(parts) != 3 {
-		return ""
-	}
-	text, err := base64.RawURLEncoding.DecodeString(parts[1])
-	if err != nil {
-		return ""
-	}
-	claims := membersOf(text)
-	user, _ := wire.Text(claims["sub"])
-	if user == "" {
-		return ""
-	}
-	issuer, _ := wire.Text(claims["iss"])
-	return issuer + " " + user
+// isSameUser reports whether both tokens are JWTs of one issuer that name the same user.
+func isSameUser(first, second string) bool {
+	a, ok := oauth.ParseClaims(first)
+	b, ok2 := oauth.ParseClaims(second)
+	return ok && ok2 && a.Subject != "" && a.Subject == b.Subject && a.Issuer == b.Issuer
 }
 
 // Post sends a message in the second user's own session.

@@ -36,14 +36,24 @@ type Env struct {
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener
-	// Issuer is an authorization server that the server under test trusts; it issues right
-	// and wrong tokens. It is nil if there is none.
-	Issuer *issuer.Issuer
+	// Issuer issues tokens that the server under test trusts; it is nil if there is none.
+	Issuer Issuer
 	// OtherToken is documented in engine.Options.
 	OtherToken func(u *url.URL) string
 	// Idle is closed when only cases that wait are still running, see
 	// Case.Waits. It is nil if the engine does not track this.
 	Idle <-chan struct{}
+}
+
+// An Issuer issues right and wrong tokens of an authorization server that the server under test
+// trusts.
+type Issuer interface {
+	// Token returns a token for a resource, with scopes separated by spaces; "" if it issues none of
+	// this kind.
+	Token(kind issuer.Kind, resource, scope string) string
+	// ForOtherUser returns the token of another user for the same resource and with the same scopes as
+	// a token of the first user; "" if it knows only one user.
+	ForOtherUser(token string) string
 }
 
 // An Observation is what a case reports about one requirement.

@@ -3,9 +3,12 @@ package faults
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -14,6 +17,11 @@ import (
 // Token is the token that servers with a fault of this area accept. It has the form of a JWT, with
 // nothing in it.
 const Token = "eyJhbGciOiJSUzI1NiJ9.e30.bWNwLWNvbmZvcm0tcmVmZXJlbmNlLXRva2Vu" //nolint:gosec // of the reference server
+
+// Scopes are those that a token needs on any server with a fault of this area.
+const Scopes = "mcp " + moreScope
+
+const moreScope = "mcp:more"
 
 // refusing changes the refusals of a protected server.
 func refusing(change func(r *http.Request, f *refserver.Refusal)) refserver.Seams {
@@ -294,8 +302,44 @@ func issuedTokenFaults() []Fault {
 		scopes("challenge/missing", "the refusal for a missing scope has no challenge", func(f *refserver.Refusal) { f.Challenges = nil }),
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
+		issued(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a further scope is demanded after the first", demandMore())),
+		issued(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() refserver.Seams {
+			var n atomic.Int64
+			return refusing(func(_ *http.Request, f *refserver.Refusal) {
+				if f.Status == http.StatusForbidden && n.Add(1)%2 == 0 {
+					f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="mcp:other"`, 1)
+				}
+			})
+		})),
 		scopes("resource-metadata/missing", "the challenge does not name the metadata", replace("resource_metadata=", "resource=")),
 	}
+}
+
+// demandMore demands a second scope of tokens that have the first.
+func demandMore() refserver.Seams {
+	has := func(r *http.Request, scope string) bool {
+		_, rest, _ := strings.Cut(bearer(r), ".")
+		payload, _, _ := strings.Cut(rest, ".")
+		text, err := base64.RawURLEncoding.DecodeString(payload)
+		var claims struct {
+			Scope string `json:"scope"`
+		}
+		return err == nil && json.Unmarshal(text, &claims) == nil && slices.Contains(strings.Fields(claims.Scope), scope)
+	}
+	return refserver.Seams{Protection: refserver.ProtectionSeams{
+		Accept: func(r *http.Request, valid bool) bool { return valid && has(r, moreScope) },
+		Refuse: func(r *http.Request, f *refserver.Refusal) {
+			demanded := Scopes
+			switch {
+			case f.Status == http.StatusForbidden:
+				demanded = "mcp"
+			case has(r, "mcp") && !has(r, moreScope):
+				demanded, f.Status = moreScope, http.StatusForbidden
+				f.Challenges[0] = strings.Replace(f.Challenges[0], "invalid_token", "insufficient_scope", 1)
+			}
+			f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="`+demanded+`"`, 1)
+		},
+	}}
 }
 
 func legalProtection() []Fault {

@@ -25,6 +25,8 @@ const (
 	scopeStatus     = "authorization.insufficient-scope.403"
 	scopeChallenge  = "authorization.insufficient-scope.challenge"
 	scopeNamed      = "authorization.insufficient-scope.scope-param"
+	scopeSteady     = "authorization.insufficient-scope.consistent"
+	scopeAtOnce     = "authorization.insufficient-scope.all-at-once"
 	scopeMetadata   = "authorization.insufficient-scope.resource-metadata"
 	queryUnused     = "authorization.token.query-not-used"
 	checkedFirst    = "authorization.token.checked-before-processing"
@@ -111,7 +113,7 @@ func Cases() []suite.Case {
 		{
 			ID:              "authorization.issued-tokens",
 			Title:           "Sends tokens of an authorization server that the server trusts: expired, for another resource, signed by another key, without scope",
-			Requirements:    []string{expired, audience, passthrough, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata},
+			Requirements:    []string{expired, audience, passthrough, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata, scopeSteady, scopeAtOnce},
 			Unauthenticated: true,
 			Run:             useIssuedTokens,
 		},

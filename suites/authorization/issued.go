@@ -3,6 +3,7 @@ package authorization
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
@@ -37,27 +38,37 @@ var issuedTokens = []issuedToken{
 // The twin of each is a valid token, which is served.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
-		t.GiveUp("the server was not started with an authorization server of the run; see --auth-server")
+		t.GiveUp("mcp-conform can't get wrong tokens that the server would trust; see --auth-server and --client-id")
 	}
 	p := protected(ctx, t)
 	resource, scope := p.wanted(ctx)
 	if valid := p.open(ctx, "with a valid token", p.issued(issuer.Valid, resource, scope)); !valid.IsServed() {
-		t.GiveUp("the server does not accept a valid token of the run's authorization server, so it may not trust it: " + valid.Describe())
+		t.GiveUp("the server does not accept a valid token of the authorization server, so it may not trust it: " + valid.Describe())
 	}
 	served := map[string]bool{} // by requirement
 	for _, w := range issuedTokens {
 		if w.weight == verdict.AtMostWarning && served[w.requirement] {
 			continue // it shows no more
 		}
-		a := p.open(ctx, w.how, p.issued(w.kind, resource, scope))
+		token := p.issued(w.kind, resource, scope)
+		if token == nil {
+			continue
+		}
+		a := p.open(ctx, w.how, token)
 		served[w.requirement] = served[w.requirement] || a.IsServed()
 		p.judgeIssued(ctx, w, a)
 	}
-	p.judgeNoScope(ctx, p.open(ctx, "with a token without scope", p.issued(issuer.NoScope, resource, scope)))
+	p.judgeNoScope(ctx, resource)
 }
 
+// issued returns the Authorization header with a token of a kind, nil if the authorization server
+// issues none.
 func (p *prober) issued(kind issuer.Kind, resource, scope string) []string {
-	return []string{"Bearer " + p.t.Issuer.Token(kind, resource, scope)}
+	token := p.t.Issuer.Token(kind, resource, scope)
+	if token == "" {
+		return nil
+	}
+	return []string{"Bearer " + token}
 }
 
 // wanted returns the resource for which a token has to be issued, and its scopes: those that the
@@ -102,9 +113,15 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 	}
 }
 
-// judgeNoScope judges the answer to a token without scope. A server may need none for the first
-// request.
-func (p *prober) judgeNoScope(ctx context.Context, a *suite.OutsideAnswer) {
+// judgeNoScope sends a token without scope, and judges the answer. A server may need none for the
+// first request.
+func (p *prober) judgeNoScope(ctx context.Context, resource string) {
+	token := p.issued(issuer.NoScope, resource, "")
+	if token == nil {
+		p.t.NotObserved(scopeStatus, "the authorization server issues no token without scope")
+		return
+	}
+	a := p.open(ctx, "with a token without scope", token)
 	switch {
 	case a.IsServed():
 		p.t.NotObserved(scopeStatus, "the server needs no scope for the first request")
@@ -125,10 +142,47 @@ func (p *prober) judgeNoScope(ctx context.Context, a *suite.OutsideAnswer) {
 		{scopeNamed, "The server's refusal does not name the scopes that the token lacks.", "the parameter scope", c.Param("scope") != ""},
 		{scopeMetadata, "The server's refusal for a missing scope does not name the metadata document.", "the parameter resource_metadata, as in the refusal with status 401", c.Param("resource_metadata") != ""},
 	} {
-		if j.kept {
-			p.t.Kept(j.requirement)
-			continue
-		}
-		p.deviates(ctx, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
+		p.keepsUnless(ctx, !j.kept, verdict.Deviation{Requirement: j.requirement, Summary: j.summary, Permitted: j.permitted}, a)
+	}
+	if scope := c.Param("scope"); scope != "" {
+		p.judgeChallengedScopes(ctx, resource, scope, token, a)
 	}
 }
+
+// judgeChallengedScopes judges whether a token with the scopes of the challenge suffices, and whether
+// the same request is challenged in the same way again.
+func (p *prober) judgeChallengedScopes(ctx context.Context, resource, scope string, without []string, first *suite.OutsideAnswer) {
+	again := p.open(ctx, "with a token without scope, once more", without)
+	if c, _ := challengeIn(again); again.Status == http.StatusForbidden && c.Param("scope") != "" {
+		p.keepsUnless(ctx, !isSameSet(scope, c.Param("scope")), verdict.Deviation{
+			Requirement: scopeSteady, Summary: "The server demands other scopes when the same request is repeated.", Permitted: "the same scopes",
+		}, again, first)
+	}
+	token := p.issued(issuer.Valid, resource, scope)
+	if token == nil {
+		return
+	}
+	a := p.open(ctx, "with a token that has the demanded scopes", token)
+	if c, _ := challengeIn(a); a.IsServed() || a.Status == http.StatusForbidden && !isSubset(c.Param("scope"), scope) {
+		p.keepsUnless(ctx, !a.IsServed(), verdict.Deviation{
+			Requirement: scopeAtOnce, Summary: "The server demands the scopes of a request one after the other.", Permitted: "all scopes of the request in one challenge",
+		}, a, first)
+	}
+}
+
+// keepsUnless reports that the server keeps the requirement, or the deviation.
+func (p *prober) keepsUnless(ctx context.Context, deviates bool, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
+	if deviates {
+		p.deviates(ctx, v, shownBy...)
+		return
+	}
+	p.t.Kept(v.Requirement)
+}
+
+// isSubset reports whether every scope of a is in b.
+func isSubset(a, b string) bool {
+	in := strings.Fields(b)
+	return !slices.ContainsFunc(strings.Fields(a), func(scope string) bool { return !slices.Contains(in, scope) })
+}
+
+func isSameSet(a, b string) bool { return isSubset(a, b) && isSubset(b, a) }

@@ -1,0 +1,56 @@
+package cli
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/login"
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+)
+
+// TestOwnServer checks that a token counts as one for another resource only if it says so: an
+// authorization server may ignore the resource that it is asked for.
+func TestOwnServer(t *testing.T) {
+	const resource = "https://x.example/mcp"
+	trusted, err := issuer.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer trusted.Close()
+	answer := func(token string) *httptest.Server {
+		return httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = w.Write([]byte(`{"access_token":"` + token + `","token_type":"Bearer"}`))
+		}))
+	}
+	ignores, opaque := answer(trusted.Token(issuer.Valid, resource, "mcp")), answer("opaque")
+	defer ignores.Close()
+	defer opaque.Close()
+	u, err := url.Parse(resource)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		tokens string // the token endpoint
+		kind   issuer.Kind
+		want   bool
+	}{
+		"valid":                        {trusted.URL + "/token", issuer.Valid, true},
+		"for another resource":         {trusted.URL + "/token", issuer.OtherResource, true},
+		"without scope":                {trusted.URL + "/token", issuer.NoScope, true},
+		"expired":                      {trusted.URL + "/token", issuer.Expired, false},
+		"the resource is ignored":      {ignores.URL, issuer.OtherResource, false},
+		"the scope is ignored":         {ignores.URL, issuer.NoScope, false},
+		"opaque, for another resource": {opaque.URL, issuer.OtherResource, false},
+		"opaque, without scope":        {opaque.URL, issuer.NoScope, false},
+		"no authorization server":      {"http://127.0.0.1:1/token", issuer.Valid, false},
+	} {
+		o := &ownServer{t.Context(), &login.Server{Resource: login.Resource{URL: u}, TokenURL: c.tokens, HTTP: http.DefaultClient}, login.Client{ID: "c", Secret: "s"}, redact.New()}
+		if got := o.Token(c.kind, resource, "mcp"); (got != "") != c.want {
+			t.Errorf("%s: token %q", name, got)
+		}
+	}
+}

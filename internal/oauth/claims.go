@@ -1,0 +1,61 @@
+package oauth
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// Claims are what a JWT says about itself (RFC 7519, section 4.1; RFC 9068, section 2.2.3). Nothing
+// verifies them.
+type Claims struct {
+	Issuer, Subject string
+	Audience        []string
+	Scopes          []string
+}
+
+// ParseClaims returns the claims of a token; false if it is no JWT, as opaque tokens are not.
+func ParseClaims(token string) (Claims, bool) {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return Claims{}, false
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return Claims{}, false
+	}
+	var raw struct {
+		Issuer   string `json:"iss"`
+		Subject  string `json:"sub"`
+		Audience texts  `json:"aud"`
+		Scope    texts  `json:"scope"`
+		Scopes   texts  `json:"scp"`
+	}
+	if json.Unmarshal(text, &raw) != nil {
+		return Claims{}, false
+	}
+	c := Claims{Issuer: raw.Issuer, Subject: raw.Subject, Audience: raw.Audience}
+	for _, scope := range slices.Concat(raw.Scope, raw.Scopes) {
+		c.Scopes = append(c.Scopes, strings.Fields(scope)...)
+	}
+	return c, true
+}
+
+// texts is a string, or a list of them.
+type texts []string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *texts) UnmarshalJSON(text []byte) error {
+	var one string
+	if json.Unmarshal(text, &one) == nil {
+		*t = texts{one}
+		return nil
+	}
+	return json.Unmarshal(text, (*[]string)(t))
+}
+
+// IsFor reports whether the audience includes a resource, or a URL above it.
+func (c *Claims) IsFor(resource string) bool {
+	return slices.ContainsFunc(c.Audience, func(a string) bool { return a != "" && strings.HasPrefix(resource, strings.TrimSuffix(a, "/")) })
+}
