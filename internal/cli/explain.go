@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -123,8 +124,12 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if len(q.Needs) > 0 {
 		a.field("needs", strings.Join(q.Needs, ", "))
 	}
-	if q.CWE > 0 {
-		a.field("security", fmt.Sprintf("CWE-%d, https://cwe.mitre.org/data/definitions/%d.html", q.CWE, q.CWE))
+	if q.IsSecurity() {
+		number, where := cmp.Or(q.CWE, spec.CrashCWE), ""
+		if q.CWE == 0 {
+			where = "if the server ends: "
+		}
+		a.field("security", fmt.Sprintf("%sCWE-%d, https://cwe.mitre.org/data/definitions/%d.html", where, number, number))
 	}
 	a.field("why", q.Why)
 	a.field("cause", q.Cause)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"regexp"
@@ -74,8 +75,8 @@ const SecurityLabel = "security"
 // about security its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
-	if q.CWE > 0 {
-		labels = append(labels, SecurityLabel, fmt.Sprintf("CWE-%d", q.CWE))
+	if q.IsSecurity() {
+		labels = append(labels, SecurityLabel, fmt.Sprintf("CWE-%d", cmp.Or(q.CWE, spec.CrashCWE)))
 	}
 	for _, more := range []string{q.Area, spec.AreaOf(judge)} {
 		if more != "" && !slices.Contains(labels, more) {

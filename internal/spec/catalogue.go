@@ -83,7 +83,13 @@ const (
 	Bytes Trait = "bytes"
 	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
+	// Survival: its checks send what careless servers end of. A server that does has
+	// the weakness CrashCWE, whatever else the requirement is about.
+	Survival Trait = "survival"
 )
+
+// CrashCWE is the weakness of a server that one message stops: Uncaught Exception.
+const CrashCWE = 248
 
 // A Language is the language of a snippet, and of the official SDK that it uses.
 type Language string
@@ -120,7 +126,7 @@ type Requirement struct {
 	Snippets map[Language]string `yaml:"snippets"`
 
 	// CWE is the number of the weakness (https://cwe.mitre.org) that a server has which breaks
-	// the requirement; 0 if it is not about security.
+	// the requirement; 0 if none is known. IsSecurity includes Survival.
 	CWE int `yaml:"cwe"`
 
 	Traits []Trait `yaml:"traits"`
@@ -196,6 +202,9 @@ func (q *Requirement) InEra(e Era) bool {
 		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
 	})
 }
+
+// IsSecurity reports whether a deviation can be a weakness.
+func (q *Requirement) IsSecurity() bool { return q.CWE > 0 || slices.Contains(q.Traits, Survival) }
 
 // Grade returns the most severe result of a deviation in revision r: a MUST can
 // be broken only if its basis is a keyword, the schema or incorporated; any
@@ -332,7 +341,7 @@ func (q *Requirement) check() error {
 		}
 	}
 	for _, t := range q.Traits {
-		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing}, t) {
+		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival}, t) {
 			bad("trait %q is not known", t)
 		}
 	}
