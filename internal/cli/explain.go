@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -124,12 +123,12 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if len(q.Needs) > 0 {
 		a.field("needs", strings.Join(q.Needs, ", "))
 	}
-	if q.IsSecurity() {
-		number, where := cmp.Or(q.CWE, spec.CrashCWE), ""
+	if n := q.Weakness(); n > 0 {
+		text := spec.WeaknessName(n) + ", " + spec.WeaknessPage(n)
 		if q.CWE == 0 {
-			where = "if the server ends: "
+			text = "if the server ends: " + text
 		}
-		a.field("security", fmt.Sprintf("%sCWE-%d, https://cwe.mitre.org/data/definitions/%d.html", where, number, number))
+		a.field("security", text)
 	}
 	a.field("why", q.Why)
 	a.field("cause", q.Cause)

@@ -11,6 +11,7 @@ const (
 	AreaVersioning    = "versioning"
 	AreaCancellation  = "cancellation"
 	AreaAuthorization = "authorization"
+	AreaSecurity      = "security"
 )
 
 // areas are the parts of the specification, in the order of reports.
@@ -19,7 +20,7 @@ var areas = []string{
 	"ping", "progress", AreaCancellation, "pagination",
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",
-	"stdio", "streamable-http", "sse", AreaAuthorization, "security", "deprecated",
+	"stdio", "streamable-http", "sse", AreaAuthorization, AreaSecurity, "deprecated",
 }
 
 // Areas returns the areas that requirements, suites, rules, faults, coverage and
@@ -27,7 +28,7 @@ var areas = []string{
 func Areas() []string { return areas }
 
 // planned are the areas of handshake revisions whose checks are not written yet.
-var planned = []string{"security"}
+var planned = []string{AreaSecurity}
 
 // Planned reports whether the checks of an area are not written yet; its
 // requirements then need no not_judged.

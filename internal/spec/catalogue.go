@@ -88,9 +88,6 @@ const (
 	Survival Trait = "survival"
 )
 
-// CrashCWE is the weakness of a server that one message stops: Uncaught Exception.
-const CrashCWE = 248
-
 // A Language is the language of a snippet, and of the official SDK that it uses.
 type Language string
 
@@ -204,7 +201,17 @@ func (q *Requirement) InEra(e Era) bool {
 }
 
 // IsSecurity reports whether a deviation can be a weakness.
-func (q *Requirement) IsSecurity() bool { return q.CWE > 0 || slices.Contains(q.Traits, Survival) }
+func (q *Requirement) IsSecurity() bool {
+	return q.CWE > 0 || q.Area == AreaSecurity || slices.Contains(q.Traits, Survival)
+}
+
+// Weakness returns the CWE that a deviation can have, 0 if there is none.
+func (q *Requirement) Weakness() int {
+	if q.CWE == 0 && slices.Contains(q.Traits, Survival) {
+		return CrashCWE
+	}
+	return q.CWE
+}
 
 // Grade returns the most severe result of a deviation in revision r: a MUST can
 // be broken only if its basis is a keyword, the schema or incorporated; any

@@ -6,57 +6,62 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Security gathers what a report says about security.
+// Security is what a report says about security, over all areas.
 type Security struct {
-	Findings []string `json:"findings"` // ids of those with a CWE, in the order of the report
-	// Each requirement that can be a weakness is counted once: as broken if a
-	// finding of Findings is about it, as kept if it was kept in every revision, and
-	// otherwise as not observed, unless it applies nowhere. If it has only findings
-	// that are no weakness, it is not counted.
-	Broken      int `json:"broken"`
-	Kept        int `json:"kept"`
-	NotObserved int `json:"notObserved"`
+	Findings []string `json:"findings"` // ids of the findings about security, in the order of the report
+	// Each requirement about security is counted once, whatever the revision: in
+	// WithFindings if one of Findings is about it; else in NotObserved if some revision
+	// did not show it; else in Kept.
+	WithFindings int `json:"withFindings"`
+	Kept         int `json:"kept"`
+	NotObserved  int `json:"notObserved"`
 }
 
-// Security returns what the report says about security.
-func (p *Report) Security() Security {
+// IsSecurity reports whether the finding is about security.
+func (f *Finding) IsSecurity() bool {
+	return f.CWE > 0 || spec.AreaOf(f.Requirement) == spec.AreaSecurity
+}
+
+// SecurityOf returns what a report says about security. It counts no requirement that
+// applies nowhere, or that was only broken in a way that is no weakness.
+func SecurityOf(p *Report) Security {
 	out := Security{Findings: []string{}}
 	broken := map[string]bool{}
 	for i := range p.Findings {
-		if f := &p.Findings[i]; f.CWE > 0 {
+		if f := &p.Findings[i]; f.IsSecurity() {
 			out.Findings = append(out.Findings, f.ID)
 			broken[f.Requirement] = true
 		}
 	}
-	out.Broken = len(broken)
-	type seen struct{ kept, gap, other bool }
-	all := map[string]seen{}
+	worst := map[string]Outcome{} // NotObserved, Kept or Note, the latter for all that is not counted
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		if q := spec.Requirements().Lookup(v.Requirement); q == nil || !q.IsSecurity() || broken[q.ID] {
+		q := spec.Requirements().Lookup(v.Requirement)
+		if q == nil || !q.IsSecurity() || broken[q.ID] {
 			continue
 		}
-		s := all[v.Requirement]
-		switch v.Outcome {
-		case NotApplicable:
+		before, known := worst[q.ID]
+		switch o := v.Outcome; {
+		case o == NotApplicable:
+		case o >= Note && o != HarnessError:
+			worst[q.ID] = Note
+		case before == Note:
+		case o != Kept:
+			worst[q.ID] = NotObserved
+		case !known:
+			worst[q.ID] = Kept
+		}
+	}
+	for _, o := range worst {
+		switch o {
 		case Kept:
-			s.kept = true
-		case NotObserved, Blocked, HarnessError:
-			s.gap = true
-		default:
-			s.other = true
-		}
-		all[v.Requirement] = s
-	}
-	for _, s := range all {
-		switch {
-		case s.other:
-		case s.gap:
-			out.NotObserved++
-		case s.kept:
 			out.Kept++
+		case NotObserved:
+			out.NotObserved++
+		default:
 		}
 	}
+	out.WithFindings = len(broken)
 	return out
 }
 
