@@ -42,7 +42,7 @@ func (p *Report) Group(sightings map[Key][]Sighting) {
 	for i := range p.Findings {
 		f := &p.Findings[i]
 		all[i] = appearanceOf(sightings[f.Key()])
-		if len(all[i].pointers) > 0 && all[i].onlyEnds() {
+		if endsServer(sightings[f.Key()]) {
 			f.MarkCrash()
 		}
 	}
@@ -88,6 +88,19 @@ func appearanceOf(seen []Sighting) appearance {
 		a.cases[*s.Spot] = s.Case
 	}
 	return a
+}
+
+// endsServer reports whether a finding was only seen where the server ended. Sightings
+// whose place is unknown do not count.
+func endsServer(seen []Sighting) bool {
+	ends := false
+	for _, s := range seen {
+		if s.Spot != nil && !s.Spot.Ends {
+			return false
+		}
+		ends = ends || s.Spot != nil
+	}
+	return ends
 }
 
 // sameCause reports whether two findings have one cause: they were seen only at
