@@ -298,8 +298,30 @@ func issuedTokenFaults() []Fault {
 	}
 }
 
+// handedURLFaults are URLs in metadata that harm clients which follow them.
+func handedURLFaults() []Fault {
+	member := func(name, value string) refserver.Seams {
+		return documenting(func(d *refserver.Document) { d.Members[name] = value })
+	}
+	return []Fault{
+		newFault("security.metadata.url-schemes/challenge", "the challenge names a javascript: URL", challenging(`resource_metadata="http`, `resource_metadata="JavaScript:alert(1)//http`)),
+		newFault("security.metadata.url-schemes/server", "an authorization server is a data: URL", documenting(func(d *refserver.Document) {
+			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), "data:text/html,x")
+		})),
+		newFault("security.metadata.url-schemes/keys", "the keys of the resource are a file: URL", member("jwks_uri", "file:///etc/passwd")),
+		newFault("security.metadata.url-schemes/endpoint", "the authorization endpoint is a javascript: URL", documentingServer(func(members map[string]any) {
+			members["authorization_endpoint"] = "javascript:alert(1)"
+		})),
+		newFault("security.metadata.internal-addresses/cloud", "the keys of the resource are at a link-local address", member("jwks_uri", "http://169.254.169.254/latest/meta-data/")),
+	}
+}
+
 func legalProtection() []Fault {
 	return []Fault{
+		newVariation("protected-addresses", "the metadata of a server on this machine names private addresses, and has a logo as data", documenting(func(d *refserver.Document) {
+			d.Members["jwks_uri"], d.Members["resource_policy_uri"] = "http://10.0.0.1/keys", "http://localhost:8080/policy"
+			d.Members["logo_uri"] = "data:image/png;base64,iVBORw0KGgo="
+		})),
 		newVariation("protected", "all requests need a token", refserver.Seams{}),
 		newVariation("protected-schemes", "the refusals offer other schemes beside Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)

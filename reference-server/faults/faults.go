@@ -108,7 +108,7 @@ var tables = map[string][]func() []Fault{
 		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
-	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
+	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, handedURLFaults, legalProtection},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 
