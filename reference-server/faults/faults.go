@@ -108,7 +108,8 @@ var tables = map[string][]func() []Fault{
 		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
-	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, handedURLFaults, legalProtection},
+	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
+	"security":      {handedURLFaults},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 
