@@ -66,7 +66,7 @@ func (s *securityView) add(e *entry) {
 // observed.
 func (s *securityView) String() string {
 	if s.counts.WithFindings == 0 {
-		return fmt.Sprintf("no findings, %s kept, %d not observed", count(s.counts.Kept, "requirement"), s.counts.NotObserved)
+		return fmt.Sprintf("%s kept, %d not observed", count(s.counts.Kept, "requirement"), s.counts.NotObserved)
 	}
 	return fmt.Sprintf("%s with findings, %d kept, %d not observed", count(s.counts.WithFindings, "requirement"), s.counts.Kept, s.counts.NotObserved)
 }
