@@ -229,7 +229,7 @@ func accepts(r *http.Request, media string) bool {
 // is none, it refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
-		return h.openSession(w)
+		return h.openSession(w, userOf(r))
 	}
 	return h.findSession(w, r)
 }
@@ -238,9 +238,10 @@ func isInitialize(f *wire.Frame) bool {
 	return len(f.Messages) == 1 && !f.Batch && f.Messages[0].Kind == wire.Request && f.Messages[0].Method == spec.MethodInitialize
 }
 
-// openSession opens a session with a random id of visible ASCII characters.
-func (h *HTTPHandler) openSession(w http.ResponseWriter) *httpSession {
+// openSession opens a session of a user with a random id of visible ASCII characters.
+func (h *HTTPHandler) openSession(w http.ResponseWriter, user string) *httpSession {
 	s := newHTTPSession(h, rand.Text())
+	s.user = user
 	h.mu.Lock()
 	h.sessions[s.id] = s
 	h.mu.Unlock()
@@ -248,7 +249,13 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter) *httpSession {
 	return s
 }
 
-// findSession returns the session that the headers name. If there is none, or
+// isForeign reports whether what belongs to a user must not be used by a request. A request of
+// nobody gets here only on a faulty server, and is served.
+func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
+	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
+}
+
+// findSession returns the session that the headers name. If there is none, it is another user's, or
 // MCP-Protocol-Version differs from the negotiated one, it refuses the request and
 // returns nil.
 func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpSession {
@@ -260,7 +267,7 @@ func (h *HTTPHandler) findSession(w http.ResponseWriter, r *http.Request) *httpS
 	h.mu.Lock()
 	s := h.sessions[id]
 	h.mu.Unlock()
-	if s == nil {
+	if s == nil || h.isForeign(s.user, r) {
 		refuseHTTP(w, http.StatusNotFound, spec.CodeInvalidRequest, "there is no such session, or it has ended")
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 // stream carries each message.
 type httpSession struct {
 	id      string
+	user    string // whose session it is, see userOf
 	handler *HTTPHandler
 	session *Session
 	ended   chan struct{}

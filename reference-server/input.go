@@ -62,6 +62,7 @@ type requestState struct {
 	Expires int64                     `json:"expires"` // in Unix nanoseconds, so that all states of a request are equally long
 	Answers map[string]jsontext.Value `json:"answers"`
 	Pending []string                  `json:"pending"` // keys of the requests in the last result
+	User    string                    `json:"user,omitempty"`
 }
 
 // ask returns the client's results for several requests, or errInputRequired if one of
@@ -180,7 +181,8 @@ func (c *Call) readInput() *Error {
 	}
 	sealed, _ := wire.Text(raw)
 	state, ok := c.Session.options.openState(sealed, c.digest())
-	if !ok {
+	anyUser := c.Session.options.Seams.Protection.AnyUserState
+	if !ok || state.User != c.Session.user && !anyUser {
 		return invalidParams("requestState is not one that the server gave out for this request, or it has expired")
 	}
 	maps.Copy(c.input.answers, state.Answers)
@@ -207,7 +209,7 @@ func (c *Call) inputRequired() object {
 		"resultType":    resultInputRequired,
 		"inputRequests": requests,
 		"requestState": c.Session.options.sealState(requestState{
-			Request: c.digest(), Expires: time.Now().Add(stateLifetime).UnixNano(), Answers: c.input.answers, Pending: keys,
+			Request: c.digest(), Expires: time.Now().Add(stateLifetime).UnixNano(), Answers: c.input.answers, Pending: keys, User: c.Session.user,
 		}),
 	}
 }

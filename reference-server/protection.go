@@ -1,6 +1,7 @@
 package refserver
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -22,6 +23,8 @@ type ProtectionSeams struct {
 	Documents func(documents map[string]*Document)
 	// Verify may leave out parts of the verification of issued tokens.
 	Verify func(v *Verification)
+	// AnyUserSession serves a session, AnyUserState a requestState to users other than its own.
+	AnyUserSession, AnyUserState bool
 }
 
 // A Refusal is the response to a request that lacks a valid token.
@@ -62,7 +65,8 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 			_, _ = w.Write(wire.JSON(doc.Members))
 			return
 		}
-		f := o.refusal(r, endpoint, keys)
+		f, user := o.refusal(r, endpoint, keys)
+		r = r.WithContext(context.WithValue(r.Context(), userKey{}, user))
 		valid := f == nil
 		if accept := o.Seams.Protection.Accept; accept != nil {
 			valid = accept(r, valid)
@@ -86,33 +90,45 @@ func (o *Options) protect(endpoint string, next http.Handler) http.Handler {
 	})
 }
 
-// refusal returns the response to a request without a valid token, nil to one with it.
-func (o *Options) refusal(r *http.Request, endpoint string, keys *keySet) *Refusal {
+// A userKey is the key of the context value that names the user of a request.
+type userKey struct{}
+
+// userOf returns the user whose token a request has; "" if the server is not protected.
+func userOf(r *http.Request) string {
+	user, _ := r.Context().Value(userKey{}).(string)
+	return user
+}
+
+// refusal returns the response to a request without a valid token, nil to one with it, and the user
+// that the token names.
+func (o *Options) refusal(r *http.Request, endpoint string, keys *keySet) (f *Refusal, user string) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
 	}
 	scheme, token, _ := strings.Cut(given[0], " ")
 	switch {
 	case len(given) > 1 || token == "":
-		return o.refuse(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed")
+		return o.refuse(r.Host, endpoint, http.StatusBadRequest, "invalid_request", "the Authorization header is malformed"), ""
 	case !strings.EqualFold(scheme, "Bearer"):
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", "")
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "", ""), ""
 	case o.AuthServer != "":
 		v := &Verification{Signature: true, Issuer: true, Audience: true, Expiry: true, NotBefore: true, Scope: true}
 		if o.Seams.Protection.Verify != nil {
 			o.Seams.Protection.Verify(v)
 		}
-		switch err := v.verify(r.Context(), keys, token, "http://"+r.Host+endpoint); {
+		user, err := v.verify(r.Context(), keys, token, "http://"+r.Host+endpoint)
+		switch {
 		case errors.Is(err, errInvalid):
-			return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+			return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
 		case errors.Is(err, errScope):
-			return o.refuse(r.Host, endpoint, http.StatusForbidden, "insufficient_scope", "the token lacks a scope")
+			return o.refuse(r.Host, endpoint, http.StatusForbidden, "insufficient_scope", "the token lacks a scope"), ""
 		}
+		return nil, user
 	case token != o.Token:
-		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid")
+		return o.refuse(r.Host, endpoint, http.StatusUnauthorized, "invalid_token", "the token is not valid"), ""
 	}
-	return nil
+	return nil, token
 }
 
 // refuse returns a refusal with a challenge.

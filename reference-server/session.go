@@ -33,6 +33,7 @@ type Session struct {
 	exitCode       chan int    // set by a fault that ends the process
 	onExit         func()      // called when exitCode is set; nil on stdio
 	header         http.Header // header of the session's POST, in a stateless revision; else nil
+	user           string      // of that POST; "" if the server is not protected
 
 	closeMu    sync.Mutex // guards closed, so that no goroutine starts once Close waits
 	closed     bool

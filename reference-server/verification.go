@@ -70,14 +70,15 @@ func getJSON(ctx context.Context, url string, into any) bool {
 	return response.StatusCode == http.StatusOK && json.NewDecoder(response.Body).Decode(into) == nil
 }
 
-// verify returns errInvalid or errScope if the token may not be used for the resource.
-func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource string) error {
+// verify returns the user that the token names. It returns errInvalid or errScope if the token may
+// not be used for the resource.
+func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource string) (user string, err error) {
 	var standard jwt.Claims
 	var own struct {
 		Scope string `json:"scope"`
 	}
 	if !v.claims(ctx, keys, token, &standard, &own) {
-		return errInvalid
+		return "", errInvalid
 	}
 	now := time.Now()
 	switch {
@@ -85,11 +86,11 @@ func (v *Verification) verify(ctx context.Context, keys *keySet, token, resource
 		v.Audience && !standard.Audience.Contains(resource),
 		v.Expiry && (standard.Expiry == nil || now.After(standard.Expiry.Time())),
 		v.NotBefore && standard.NotBefore != nil && now.Before(standard.NotBefore.Time()):
-		return errInvalid
+		return "", errInvalid
 	case v.Scope && !slices.Contains(strings.Fields(own.Scope), scope):
-		return errScope
+		return "", errScope
 	}
-	return nil
+	return standard.Subject, nil
 }
 
 // claims reads the claims of a token, and reports whether its signature may be trusted.

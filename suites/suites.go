@@ -22,6 +22,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites/resources"
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 	"github.com/mcp-conform/mcp-conform/suites/sampling"
+	"github.com/mcp-conform/mcp-conform/suites/security"
 	"github.com/mcp-conform/mcp-conform/suites/sse"
 	"github.com/mcp-conform/mcp-conform/suites/stateless"
 	"github.com/mcp-conform/mcp-conform/suites/stdio"
@@ -48,6 +49,7 @@ func Cases() []suite.Case {
 		streamablehttp.Cases(),
 		sse.Cases(),
 		authorization.Cases(),
+		security.Cases(),
 		resources.Cases(),
 		pagination.Cases(),
 		tools.Cases(),

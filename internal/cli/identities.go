@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/oauth2"
 
@@ -57,40 +58,77 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 
 // reachAt returns how to reach the server at u: with the token of the user, if there is one.
 func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
-	f.reached = reach.Access(u)
+	access := reach.Access(u)
 	switch {
 	case reach.Authorizes(), f.as == noIdentity:
 	case f.issuer != nil:
-		resource, err := login.Describe(a.ctx, f.reached.Client, u)
+		resource, err := login.Describe(a.ctx, access.Client, u)
 		if err != nil { // the server may protect itself without a metadata document
 			resource = &login.Resource{ID: u.String()}
 		}
 		token := f.issuer.Token(issuer.Valid, resource.ID, strings.Join(resource.Scopes, " "))
 		reach.Token = func() string { return token }
 	default:
-		tokens, err := a.tokensOf(f, f.as)
+		tokens, err := a.tokensOf(f, access, f.as)
 		if err != nil {
 			return reach, err
 		}
-		reach.Token, f.authorized = tokens, tokens != nil
+		reach.Token = tokens
 	}
 	return reach, nil
 }
 
-// otherTokens returns the current token of the second user, or nil if there is none.
-func (a *app) otherTokens(f *remoteFlags, first bool) (func() string, error) {
+// met records how the first server of a run is reached.
+func (f *remoteFlags) met(reach exchange.Reach, u *url.URL) {
+	f.reached, f.accessTo, f.authorized = reach.Access(u), reach.Access, reach.Token != nil
+}
+
+// loginNotices returns which logins the run uses.
+func (f *remoteFlags) loginNotices() []string {
+	var out []string
+	for _, user := range []struct {
+		name string
+		used bool
+	}{{f.as, f.authorized && f.issuer == nil && f.clientID == ""}, {f.otherUser, f.otherUser != ""}} {
+		if user.used && f.identities[user.name] == (config.Identity{}) {
+			out = append(out, fmt.Sprintf("The login%s is used (mcp-conform whoami lists the logins; --as none runs without it).", asUser(&login.Login{Name: user.name})))
+		}
+	}
+	return out
+}
+
+// otherTokens returns the current token of the second user for the server at a URL, or nil if there
+// is no second user. A server that the run starts anew may have another URL, and a token is for one.
+func (a *app) otherTokens(f *remoteFlags, first bool) (func(u *url.URL) string, error) {
 	switch {
 	case f.otherUser == "":
 		return nil, nil
 	case !first:
 		return nil, usagef("name the first one with --as, or log in", "--other-user names a second user, and there is no first one")
 	}
-	return a.tokensOf(f, f.otherUser)
+	tokens, err := a.tokensOf(f, f.reached, f.otherUser)
+	if err != nil {
+		return nil, err
+	}
+	var mu sync.Mutex
+	known := map[string]func() string{login.ServerName(f.reached.URL): tokens}
+	return func(u *url.URL) string {
+		mu.Lock()
+		defer mu.Unlock()
+		tokens := known[login.ServerName(u)]
+		if tokens == nil {
+			if tokens, err = a.tokensOf(f, f.accessTo(u), f.otherUser); err != nil {
+				return ""
+			}
+			known[login.ServerName(u)] = tokens
+		}
+		return tokens()
+	}, nil
 }
 
 // tokensOf returns the current token of an identity: one of the configuration file, the client of
 // the flags, or a login. It returns nil if no identity is named and there is no login.
-func (a *app) tokensOf(f *remoteFlags, name string) (func() string, error) {
+func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (func() string, error) {
 	id := f.identities[name]
 	if name == "" && f.clientID != "" {
 		id = config.Identity{ClientID: f.clientID, ClientSecretEnv: f.clientSecretEnv}
@@ -104,9 +142,9 @@ func (a *app) tokensOf(f *remoteFlags, name string) (func() string, error) {
 		if err != nil {
 			return nil, err
 		}
-		return a.clientTokens(f.reached, login.Client{ID: id.ClientID, Secret: secret})
+		return a.clientTokens(access, login.Client{ID: id.ClientID, Secret: secret})
 	}
-	return a.loginTokens(f, name)
+	return a.loginTokens(f, access, name)
 }
 
 // secretOf returns the secret in an environment variable.
@@ -134,7 +172,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (func()
 }
 
 // loginTokens returns the current token of a login.
-func (a *app) loginTokens(f *remoteFlags, name string) (func() string, error) {
+func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (func() string, error) {
 	store, err := a.logins()
 	if err != nil && name == "" {
 		return nil, nil // nobody has asked for a login
@@ -142,7 +180,7 @@ func (a *app) loginTokens(f *remoteFlags, name string) (func() string, error) {
 	if err != nil {
 		return nil, err
 	}
-	server := login.ServerName(f.reached.URL)
+	server := login.ServerName(access.URL)
 	l, err := store.Get(server, name)
 	if err != nil {
 		return nil, harnessError{err}
@@ -163,13 +201,12 @@ func (a *app) loginTokens(f *remoteFlags, name string) (func() string, error) {
 		return nil, usagef(advice, "there is no login and no identity %q for %s", name, server)
 	}
 	a.hide(l)
-	source := l.Source(a.ctx, f.reached.Client, store)
+	source := l.Source(a.ctx, access.Client, store)
 	last, err := source.Token()
 	if err != nil {
 		return nil, a.noToken(err)
 	}
 	a.secrets.Add(last.AccessToken)
-	f.used = append(f.used, fmt.Sprintf("The login%s is used (mcp-conform whoami lists the logins; --as none runs without it).", asUser(l)))
 	return a.current(source, last), nil
 }
 

@@ -42,8 +42,8 @@ type remoteFlags struct {
 	identities    map[string]config.Identity // those of the configuration file
 
 	reached    transport.Access // the server; its zero value before it is known
-	authorized bool             // there is a token of the user
-	used       []string         // notices on the logins that are used
+	accessTo   func(u *url.URL) transport.Access
+	authorized bool // there is a token of the user
 }
 
 // registerTLS adds the flags that say which certificates to trust.
@@ -72,6 +72,7 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 	if reach, err = a.reachAt(f, u, reach); err != nil {
 		return nil, "", err
 	}
+	f.met(reach, u)
 	if over == spec.SSE {
 		return sse.NewDialer(u, reach), why, nil
 	}

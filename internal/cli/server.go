@@ -132,7 +132,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
 		return o, nil, err
 	}
-	notices = append(notices, f.remote.used...)
+	notices = append(notices, f.remote.loginNotices()...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}

@@ -58,6 +58,7 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 		server.Stop()
 		return nil, "", nil, err
 	}
+	f.met(first, server.URL())
 	d := starter.Dialer(server, over, func(u *url.URL) transport.Dialer {
 		reach, err := a.reachAt(f, u, reach)
 		if err != nil {

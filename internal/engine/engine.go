@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"runtime"
 	"strings"
 	"sync"
@@ -51,8 +52,9 @@ type Options struct {
 	Progress Progress
 	// Issuer is the authorization server of the run, which the server trusts, or nil.
 	Issuer *issuer.Issuer
-	// OtherToken returns the current token of a second user of the server; nil if there is none.
-	OtherToken func() string
+	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
+	// nil if there is no second user.
+	OtherToken func(u *url.URL) string
 
 	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string

@@ -4,6 +4,7 @@
 package issuer
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -40,8 +41,8 @@ type Issuer struct {
 	revoked map[string]bool  // tokens
 }
 
-// A grant is what a code or a refresh token stands for.
-type grant struct{ resource, scope, challenge string }
+// A grant is what a code or a refresh token stands for. Each client has one user.
+type grant struct{ client, resource, scope, challenge string }
 
 // keys are generated once, because that takes a while: the key that the issuer publishes, and one
 // that nobody knows.
@@ -130,7 +131,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	}
 	code := rand.Text()
 	i.mu.Lock()
-	i.codes[code] = grant{q.Get("resource"), q.Get("scope"), q.Get("code_challenge")}
+	i.codes[code] = grant{q.Get("client_id"), q.Get("resource"), q.Get("scope"), q.Get("code_challenge")}
 	i.mu.Unlock()
 	answer := back.Query()
 	answer.Set("code", code)
@@ -149,7 +150,10 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		refuse(w, "invalid_request")
 		return
 	}
-	g := grant{resource: r.PostForm.Get("resource"), scope: r.PostForm.Get("scope")}
+	g := grant{client: r.PostForm.Get("client_id"), resource: r.PostForm.Get("resource"), scope: r.PostForm.Get("scope")}
+	if id, _, ok := r.BasicAuth(); ok {
+		g.client = id
+	}
 	switch r.PostForm.Get("grant_type") {
 	case "client_credentials":
 	case "authorization_code":
@@ -178,7 +182,7 @@ func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	answer := map[string]any{
-		"access_token": i.Token(Valid, g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
+		"access_token": i.issue(Valid, cmp.Or(g.client, ownClient), g.resource, g.scope), "token_type": "Bearer", "expires_in": int(lifetime.Seconds()), "scope": g.scope,
 	}
 	if r.PostForm.Get("grant_type") != "client_credentials" {
 		again := rand.Text()
@@ -260,11 +264,25 @@ const lifetime = 12 * time.Hour
 // otherResource is the audience of tokens for another server.
 const otherResource = "https://other-server.invalid/mcp"
 
+// The clients of tokens that were not asked for over HTTP.
+const (
+	ownClient   = "mcp-conform"
+	otherClient = "mcp-conform-other-user"
+)
+
 // Token issues a token for a resource, with scopes separated by spaces.
 func (i *Issuer) Token(kind Kind, resource, scope string) string {
+	client := ownClient
+	if kind == OtherUser {
+		client = otherClient
+	}
+	return i.issue(kind, client, resource, scope)
+}
+
+func (i *Issuer) issue(kind Kind, client, resource, scope string) string {
 	now := time.Now()
 	claims := map[string]any{
-		"iss": i.URL, "sub": "mcp-conform", "client_id": "mcp-conform", "aud": resource, "scope": scope, "jti": rand.Text(),
+		"iss": i.URL, "sub": client, "client_id": client, "aud": resource, "scope": scope, "jti": rand.Text(),
 		"iat": now.Add(-time.Minute).Unix(), "nbf": now.Add(-time.Minute).Unix(), "exp": now.Add(lifetime).Unix(),
 	}
 	signer := jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: keys()[0], KeyID: keyID}}
@@ -289,9 +307,7 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 		delete(claims, "scope")
 	case Unsigned:
 		return JWT("none", claims, nil)
-	case OtherUser:
-		claims["sub"], claims["client_id"] = "mcp-conform-other-user", "mcp-conform-other-user"
-	case Valid:
+	case Valid, OtherUser:
 	}
 	s, err := jose.NewSigner(signer, (&jose.SignerOptions{}).WithType("JWT"))
 	if err != nil {
@@ -302,6 +318,20 @@ func (i *Issuer) Token(kind Kind, resource, scope string) string {
 		panic(err) // the claims can be marshalled
 	}
 	return text
+}
+
+// ForOtherUser returns a valid token of another user, for the same resource and with the same scopes
+// as a token that the issuer has issued; "" if it has not.
+func (i *Issuer) ForOtherUser(token string) string {
+	var claims struct {
+		Resource string `json:"aud"`
+		Scope    string `json:"scope"`
+	}
+	t, err := jwt.ParseSigned(token, []jose.SignatureAlgorithm{jose.RS256})
+	if err != nil || t.Claims(keys()[0].Public(), &claims) != nil {
+		return ""
+	}
+	return i.Token(OtherUser, claims.Resource, claims.Scope)
 }
 
 // JWT returns a token (RFC 7519) whose header names the algorithm. It is signed by HMAC with

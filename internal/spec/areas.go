@@ -1,7 +1,6 @@
 package spec
 
 import (
-	"slices"
 	"strings"
 )
 
@@ -26,13 +25,6 @@ var areas = []string{
 // Areas returns the areas that requirements, suites, rules, faults, coverage and
 // reports are divided into. Folders and files are named after them.
 func Areas() []string { return areas }
-
-// planned are the areas of handshake revisions whose checks are not written yet.
-var planned = []string{AreaSecurity}
-
-// Planned reports whether the checks of an area are not written yet; its
-// requirements then need no not_judged.
-func Planned(area string) bool { return slices.Contains(planned, area) }
 
 // AreaOf returns the area of a requirement: the first word of its id.
 func AreaOf(requirement string) string {

@@ -141,6 +141,17 @@ func (a *OutsideAnswer) Outcome() string {
 // CarriesResult reports whether the body, or an event in it, is a JSON-RPC response with a result.
 func (a *OutsideAnswer) CarriesResult() bool { return a.carries("result") }
 
+// Result returns the result of the JSON-RPC response in the body, or in an event in it; nil if there
+// is none.
+func (a *OutsideAnswer) Result() jsontext.Value {
+	for _, members := range a.responses() {
+		if result := members["result"]; result.Kind() == '{' {
+			return result
+		}
+	}
+	return nil
+}
+
 // carries reports whether the body, or an event in it, is a JSON-RPC response that has the member,
 // an object.
 func (a *OutsideAnswer) carries(member string) bool {

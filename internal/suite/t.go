@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"slices"
 	"sync"
 
@@ -38,8 +39,8 @@ type Env struct {
 	// Issuer is an authorization server that the server under test trusts; it issues right
 	// and wrong tokens. It is nil if there is none.
 	Issuer *issuer.Issuer
-	// OtherToken returns the token of a second user of the server; nil if there is none.
-	OtherToken func() string
+	// OtherToken is documented in engine.Options.
+	OtherToken func(u *url.URL) string
 	// Idle is closed when only cases that wait are still running, see
 	// Case.Waits. It is nil if the engine does not track this.
 	Idle <-chan struct{}

@@ -95,11 +95,11 @@ var tables = map[string][]func() []Fault{
 	"roots":       {rootsFaults, rootsShapeFaults, boundaryFaults, legalFiles},
 	"tasks": {
 		taskDeclarationFaults, taskToolFaults, taskCreationFaults, taskShownFaults, taskCourseFaults, taskClientFaults, taskLimitFaults,
-		legalTasks, legalTaskLimits,
+		foreignTaskFaults, legalTasks, legalTaskLimits,
 	},
 	"discover":      {discoverFaults, legalDiscovery},
 	"stateless":     {metadataFaults, rememberingFaults, resultFaults, removedFaults, legalStateless},
-	"mrtr":          {inputFaults, legalInput},
+	"mrtr":          {inputFaults, foreignStateFaults, legalInput},
 	"subscriptions": {changeFaults, legalListening},
 	"caching":       {cachingFaults, legalCaching},
 	"stdio":         {stdioFaults, statelessStdioFaults, legalProcess},
@@ -109,7 +109,7 @@ var tables = map[string][]func() []Fault{
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
 	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
-	"security":      {handedURLFaults},
+	"security":      {foreignSessionFaults, handedURLFaults, legalUsers},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 

@@ -316,3 +316,11 @@ func refuseUsedStates() refserver.Seams {
 		return ok && again
 	}, spec.CodeInvalidParams, "This requestState was used before")
 }
+
+func foreignStateFaults() []Fault {
+	return []Fault{
+		twoUsers(newFault("mrtr.request-state-principal/any-user", "a requestState serves every user", refserver.Seams{
+			Protection: refserver.ProtectionSeams{AnyUserState: true},
+		})),
+	}
+}

@@ -21,6 +21,7 @@ const (
 	otherIssuer     = "authorization.token.other-issuer-refused"
 	expired         = "authorization.token.expired-401"
 	audience        = "authorization.token.audience-checked"
+	passthrough     = "security.token-passthrough" // in 2025-03-26
 	scopeStatus     = "authorization.insufficient-scope.403"
 	scopeChallenge  = "authorization.insufficient-scope.challenge"
 	scopeNamed      = "authorization.insufficient-scope.scope-param"
@@ -119,7 +120,7 @@ func Cases() []suite.Case {
 		{
 			ID:              "authorization.issued-tokens",
 			Title:           "Sends tokens of an authorization server that the server trusts: expired, for another resource, signed by another key, without scope",
-			Requirements:    []string{expired, audience, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata},
+			Requirements:    []string{expired, audience, passthrough, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata},
 			Unauthenticated: true,
 			Run:             useIssuedTokens,
 		},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -76,8 +77,12 @@ func (p *prober) wanted(ctx context.Context) (resource, scope string) {
 	return resource, scope
 }
 
-// judgeIssued judges the answer to a token that must be refused.
+// judgeIssued judges the answer to a token that must be refused. In 2025-03-26 only the best practices
+// demand that the audience is checked.
 func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.OutsideAnswer) {
+	if w.requirement == audience && !p.t.Revision.AtLeast(spec.V20250618) {
+		w.requirement = passthrough
+	}
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
 	switch {
 	case a.Status == http.StatusUnauthorized:
@@ -85,7 +90,7 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 	case a.IsServed():
 		v.Summary, v.Weight = w.summary, w.weight
 		p.deviatesByServing(ctx, v, a)
-	case w.requirement == audience && a.Status == http.StatusForbidden:
+	case (w.requirement == audience || w.requirement == passthrough) && a.Status == http.StatusForbidden:
 		// "Invalid" is said of the token, and 403 is for insufficient permissions.
 		p.t.Kept(w.requirement)
 	default:

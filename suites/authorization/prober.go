@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -76,7 +75,7 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideAnswer {
 	session := first.Header.Get(sessionHeader)
 	if p.t.Revision.Era() == spec.Handshake {
 		body := wire.NewNotification(spec.MethodInitialized, nil)
-		p.Send(ctx, "POST of "+spec.MethodInitialized+" without a token", http.MethodPost, p.URL, p.sessionFields(body, nil, session), body)
+		p.Send(ctx, "POST of "+spec.MethodInitialized+" without a token", http.MethodPost, p.URL, p.HeadersIn(session, http.MethodPost, body, nil), body)
 	}
 	var later []use
 	for _, method := range p.t.DeclaredLists() {
@@ -92,41 +91,14 @@ func (p *prober) refusal(ctx context.Context) *suite.OutsideAnswer {
 	return first
 }
 
-// opening returns the first request of an ordinary client.
-func (p *prober) opening() []byte {
-	if p.t.Revision.Era() == spec.Stateless {
-		return p.C.Request(p.C.NewID(), spec.MethodDiscover, nil)
-	}
-	return p.C.Request(p.C.NewID(), spec.MethodInitialize, p.C.InitializeParams())
-}
-
 // open sends the first request of an ordinary client with these Authorization headers, outside of
 // any session, or the first one that needs a token.
 func (p *prober) open(ctx context.Context, how string, authorization []string) *suite.OutsideAnswer {
 	if in := p.inner; in != nil {
 		body := p.C.Request(p.C.NewID(), in.method, in.params)
-		return p.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, p.URL, p.sessionFields(body, authorization, in.session), body)
+		return p.Send(ctx, "POST of "+in.method+" "+how, http.MethodPost, p.URL, p.HeadersIn(in.session, http.MethodPost, body, authorization), body)
 	}
-	body := p.opening()
-	h := p.fields(http.MethodPost, body, authorization)
-	h.Del(sessionHeader)
-	if p.t.Revision.Era() == spec.Handshake {
-		h.Del(versionHeader)
-	}
-	return p.Send(ctx, "POST of "+p.t.Revision.OpeningMethod()+" "+how, http.MethodPost, p.URL, h, body)
-}
-
-// sessionFields returns the headers of a message in a session that is not that of the conversation.
-func (p *prober) sessionFields(body []byte, authorization []string, session string) http.Header {
-	h := p.fields(http.MethodPost, body, authorization)
-	h.Del(sessionHeader)
-	if session != "" {
-		h.Set(sessionHeader, session)
-	}
-	if r := p.t.Revision; r.Era() == spec.Handshake && r.AtLeast(spec.V20250618) {
-		h.Set(versionHeader, string(r))
-	}
-	return h
+	return p.SendOpening(ctx, how, authorization)
 }
 
 // post sends a message to the endpoint, with a query if one is given.
@@ -139,33 +111,7 @@ func (p *prober) post(ctx context.Context, how string, authorization []string, b
 	if query != "" {
 		u.RawQuery = strings.TrimPrefix(u.RawQuery+"&"+query, "&")
 	}
-	return p.Send(ctx, "POST"+method+" "+how, http.MethodPost, &u, p.fields(http.MethodPost, body, authorization), body)
-}
-
-// fields returns the headers of a request to the endpoint: those of the session, those that the
-// user gave except Authorization, and the given Authorization headers.
-func (p *prober) fields(method string, body []byte, authorization []string) http.Header {
-	h := http.Header{}
-	for _, f := range slices.Concat(p.Fields, p.C.Web().Headers(method, body)) {
-		if !strings.EqualFold(f.Name, "Authorization") {
-			h.Set(f.Name, f.Value)
-		}
-	}
-	for _, value := range authorization {
-		h.Add("Authorization", value)
-	}
-	return h
-}
-
-// token returns the Authorization header that the user gave, and whether it is a bearer token.
-func (p *prober) token() (header string, bearer bool) {
-	for _, f := range p.Fields {
-		if strings.EqualFold(f.Name, "Authorization") {
-			scheme, token, _ := strings.Cut(f.Value, " ")
-			return f.Value, strings.EqualFold(scheme, "Bearer") && token != ""
-		}
-	}
-	return "", false
+	return p.Send(ctx, "POST"+method+" "+how, http.MethodPost, &u, p.Headers(http.MethodPost, body, authorization), body)
 }
 
 // fetch gets a metadata document, without any of the user's headers. It follows redirects as far as

@@ -31,7 +31,7 @@ func sendWithoutToken(ctx context.Context, t *suite.T) {
 	}
 	t.Kept(noToken)
 	p.judgeLeak(ctx, first)
-	get := p.Send(ctx, "GET of the event stream without a token", http.MethodGet, p.URL, p.fields(http.MethodGet, nil, nil), nil)
+	get := p.Send(ctx, "GET of the event stream without a token", http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, nil), nil)
 	p.judgeGet(ctx, get)
 	if p.judgeHasChallenge(ctx, first) {
 		p.judgeChallenge(ctx, first)
@@ -54,7 +54,7 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) 
 // judgeOtherStatus judges a refusal with another status than 401. It is one for the lack of a
 // token only if the same request with the token is served.
 func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
-	token, _ := p.token()
+	token, _ := p.Authorization()
 	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
 		p.t.GiveUp("the server refuses a request without a token, and it is not known that it would serve one with a token")
 	}
@@ -205,7 +205,7 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 		{"with a JWT in the name of the server's issuer that mcp-conform has signed", garbage, []string{"Bearer " + issuer.JWT("HS256", claimed, key)}},
 		{"with a JWT of another issuer", otherIssuer, []string{"Bearer " + issuer.JWT("HS256", claims, key)}},
 	}
-	if given, ok := p.token(); ok && len(given) > len("Bearer ")+8 {
+	if given, token := p.Authorization(); len(token) > 8 {
 		at := len(given) - 3 // the last characters of a JWT may have bits without meaning
 		changed := "A"
 		if given[at:at+1] == changed {

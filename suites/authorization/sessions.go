@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -22,8 +21,8 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	}
 	c := t.Start(ctx, client.Options{})
 	p := newProber(t, c)
-	header, bearer := p.token()
-	if !bearer {
+	header, token := p.Authorization()
+	if token == "" {
 		t.GiveUp("mcp-conform was given no bearer token")
 	}
 	p.mustBeProtected(ctx)
@@ -31,10 +30,9 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if !p.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
 		t.GiveUp("the same request is not served with the token, either")
 	}
-	token := header[strings.IndexByte(header, ' ')+1:]
 	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
 	if p.judgeEveryRequest(ctx, header, list) {
-		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(strings.TrimSpace(token))))
+		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(token)))
 	}
 	p.judgeDelete(ctx, header, list)
 }
@@ -141,7 +139,7 @@ func (p *prober) listen(ctx context.Context, w wrongToken) *suite.OutsideAnswer 
 	if p.t.Revision.Era() == spec.Stateless {
 		return nil
 	}
-	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.fields(http.MethodGet, nil, w.header), nil)
+	return p.Send(ctx, "GET of the event stream "+w.how, http.MethodGet, p.URL, p.Headers(http.MethodGet, nil, w.header), nil)
 }
 
 // judgeQuery judges the answer to a request that is refused without the token in the query.
@@ -170,7 +168,7 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 
 // judgeDelete judges whether a client without a token can end the session.
 func (p *prober) judgeDelete(ctx context.Context, header string, list func() []byte) {
-	h := p.fields(http.MethodDelete, nil, nil)
+	h := p.Headers(http.MethodDelete, nil, nil)
 	if h.Get(sessionHeader) == "" || p.inner != nil { // or sessions are open to everybody
 		return
 	}

@@ -20,6 +20,7 @@ const (
 	stateTampered      = "mrtr.request-state-tampered"
 	attackerControlled = "mrtr.request-state-attacker-controlled"
 	stateBound         = "mrtr.request-state-bound-to-request"
+	statePrincipal     = "mrtr.request-state-principal"
 )
 
 // Cases returns the cases of this area.
@@ -50,6 +51,13 @@ func Cases() []suite.Case {
 			Requirements: []string{stateTampered, attackerControlled, stateBound},
 			Revisions:    revisions,
 			Run:          changeState,
+		},
+		{
+			ID:           "mrtr.other-user",
+			Title:        "Retries a request of one user, with its state, as another",
+			Requirements: []string{statePrincipal},
+			Revisions:    revisions,
+			Run:          retryAsOtherUser,
 		},
 		{
 			ID:           "mrtr.other-connection",

@@ -19,6 +19,8 @@ const (
 	unknownID         = "tasks.unknown-id-error"
 	resultAfterCancel = "tasks.result-after-cancel"
 	relatedIgnored    = "tasks.related-task-in-request-ignored"
+	foreignRejected   = "tasks.auth-foreign-rejected"
+	listFiltered      = "tasks.auth-list-filtered"
 )
 
 // toolCalls is the capability to run tool calls as tasks.
@@ -87,6 +89,13 @@ func Cases() []suite.Case {
 			Provokes: []string{"tasks.server-respects-client-capability"},
 			Needs:    []string{"tools"},
 			Run:      declareClientTasks,
+		},
+		{
+			ID:           "tasks.other-user",
+			Title:        "Requests, lists and cancels the tasks of one user as another",
+			Requirements: []string{foreignRejected, listFiltered},
+			Needs:        []string{toolCalls},
+			Run:          useForeignTasks,
 		},
 		httpCase(),
 	}

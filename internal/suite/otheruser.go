@@ -1,0 +1,178 @@
+package suite
+
+import (
+	"context"
+	"encoding/base64"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// The headers of a session.
+const (
+	sessionHeader = "Mcp-Session-Id"
+	versionHeader = "MCP-Protocol-Version"
+)
+
+// Headers returns the headers of a request to the endpoint: those of the session, those that the
+// user gave except Authorization, and the given Authorization headers.
+func (o *Outside) Headers(method string, body []byte, authorization []string) http.Header {
+	h := http.Header{}
+	for _, f := range slices.Concat(o.Fields, o.C.Web().Headers(method, body)) {
+		if !strings.EqualFold(f.Name, "Authorization") {
+			h.Set(f.Name, f.Value)
+		}
+	}
+	for _, value := range authorization {
+		h.Add("Authorization", value)
+	}
+	return h
+}
+
+// HeadersIn is Headers for a request in a session that is not that of the conversation; the id is
+// "" if the server has no sessions.
+func (o *Outside) HeadersIn(session, method string, body []byte, authorization []string) http.Header {
+	h := o.Headers(method, body, authorization)
+	h.Del(sessionHeader)
+	if session != "" {
+		h.Set(sessionHeader, session)
+	}
+	if r := o.t.Revision; r.Era() == spec.Handshake && r.AtLeast(spec.V20250618) {
+		h.Set(versionHeader, string(r))
+	}
+	return h
+}
+
+// Authorization returns the Authorization header of the user, and the bearer token in it; "" if it
+// is none.
+func (o *Outside) Authorization() (header, token string) {
+	for _, f := range o.Fields {
+		if strings.EqualFold(f.Name, "Authorization") {
+			if scheme, token, _ := strings.Cut(f.Value, " "); strings.EqualFold(scheme, "Bearer") {
+				return f.Value, strings.TrimSpace(token)
+			}
+			return f.Value, ""
+		}
+	}
+	return "", ""
+}
+
+// Opening returns the first request of an ordinary client.
+func (o *Outside) Opening() []byte {
+	if o.t.Revision.Era() == spec.Stateless {
+		return o.C.Request(o.C.NewID(), spec.MethodDiscover, nil)
+	}
+	return o.C.Request(o.C.NewID(), spec.MethodInitialize, o.C.InitializeParams())
+}
+
+// SendOpening sends the first request of an ordinary client, outside of any session.
+func (o *Outside) SendOpening(ctx context.Context, how string, authorization []string) *OutsideAnswer {
+	body := o.Opening()
+	h := o.Headers(http.MethodPost, body, authorization)
+	h.Del(sessionHeader)
+	if o.t.Revision.Era() == spec.Handshake {
+		h.Del(versionHeader)
+	}
+	return o.Send(ctx, "POST of "+o.t.Revision.OpeningMethod()+" "+how, http.MethodPost, o.URL, h, body)
+}
+
+// An OtherUser is a second user of a protected server, who has a session of their own if the server
+// has sessions.
+type OtherUser struct {
+	*Outside
+	authorization []string
+	session       string
+}
+
+// OtherUser returns the second user. It ends the case if there is none, if the server does not
+// accept their token, or if it serves requests without a token. c is an open conversation of the
+// first user. The caller has to call Leave.
+func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
+	if t.Transport != spec.StreamableHTTP {
+		t.Skip("the case is about Streamable HTTP")
+	}
+	o := t.Outside(c)
+	header, first := o.Authorization()
+	if header == "" {
+		t.Skip("the server serves requests without a token")
+	}
+	if first == "" {
+		t.GiveUp("mcp-conform was given no bearer token")
+	}
+	second := ""
+	switch {
+	case t.OtherToken != nil:
+		second = t.OtherToken(o.URL)
+	case t.Issuer != nil:
+		second = t.Issuer.ForOtherUser(first)
+	}
+	if second == "" {
+		t.GiveUp("mcp-conform knows only one user of the server; --other-user NAME names a second one")
+	}
+	if second == first || subject(first) != "" && subject(first) == subject(second) {
+		t.GiveUp("both tokens are of the same user")
+	}
+	if o.SendOpening(ctx, "without a token", nil).IsServed() {
+		t.GiveUp("the server serves requests without a token, so that it need not tell users apart")
+	}
+	u := &OtherUser{Outside: o, authorization: []string{"Bearer " + second}}
+	opened := o.SendOpening(ctx, "by the second user", u.authorization)
+	if !opened.IsServed() {
+		t.GiveUp("the server does not serve the second user: " + opened.Describe())
+	}
+	u.session = opened.Header.Get(sessionHeader)
+	if t.Revision.Era() == spec.Handshake {
+		u.PostIn(ctx, u.session, "by the second user", wire.NewNotification(spec.MethodInitialized, nil))
+	}
+	return u
+}
+
+// subject returns the issuer and the user in a token, if it is a JWT (RFC 7519); else "". Nothing
+// verifies the token.
+func subject(token string) string {
+	parts := strings.Split(token, ".")
+	if len(parts) != 3 {
+		return ""
+	}
+	text, err := base64.RawURLEncoding.DecodeString(parts[1])
+	if err != nil {
+		return ""
+	}
+	claims := membersOf(text)
+	user, _ := wire.Text(claims["sub"])
+	if user == "" {
+		return ""
+	}
+	issuer, _ := wire.Text(claims["iss"])
+	return issuer + " " + user
+}
+
+// Post sends a message in the second user's own session.
+func (u *OtherUser) Post(ctx context.Context, body []byte) *OutsideAnswer {
+	return u.PostIn(ctx, u.session, "by the second user", body)
+}
+
+// PostIn sends a message of the second user in a session; how says whose it is.
+func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte) *OutsideAnswer {
+	method := "a message"
+	if m := wire.Parse(body).Messages; len(m) == 1 && m[0].Method != "" {
+		method = m[0].Method
+	}
+	return u.Send(ctx, "POST of "+method+" "+how, http.MethodPost, u.URL, u.HeadersIn(session, http.MethodPost, body, u.authorization), body)
+}
+
+// End sends DELETE for a session as the second user.
+func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideAnswer {
+	return u.Send(ctx, "DELETE of the session "+how, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)
+}
+
+// Leave ends the second user's own session.
+func (u *OtherUser) Leave(ctx context.Context) {
+	if u.session != "" && ctx.Err() == nil {
+		u.End(ctx, u.session, "by the second user")
+	}
+}

@@ -1,0 +1,49 @@
+package mrtr
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// retryAsOtherUser retries a request of the first user, with its state, as the second one. The first
+// user's own retry completes, and the state matters: without it the second user's does not.
+func retryAsOtherUser(ctx context.Context, t *suite.T) {
+	c := t.Start(ctx, willing(t))
+	u := t.OtherUser(ctx, c)
+	defer u.Leave(ctx)
+	seen := false
+	for _, a := range findAsking(ctx, t, c, maxAsking) {
+		next, ok := a.begin(ctx)
+		if _, hasState := stateOf(next); !ok || !hasState {
+			continue
+		}
+		send := func(params map[string]any) *suite.OutsideAnswer {
+			return u.Post(ctx, c.Request(c.NewID(), a.Method, params))
+		}
+		if isComplete(send(without(next, "requestState"))) {
+			continue
+		}
+		foreign := send(next)
+		if isComplete(foreign) {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: statePrincipal, Summary: "The server accepts the requestState of one user from another.",
+				Permitted: "an error, or input that is required again", Seen: foreign.About + ": " + foreign.Describe(), At: []int{foreign.At},
+			})
+			return
+		}
+		seen = seen || completes(a.send(ctx, next))
+	}
+	if !seen {
+		t.GiveUp("no retry of the first user with a requestState is completed")
+	}
+	t.Kept(statePrincipal)
+}
+
+// isComplete reports whether an answer is a complete result in which nothing failed.
+func isComplete(a *suite.OutsideAnswer) bool {
+	kind, _ := wire.Text(wire.At(a.Result(), "/resultType"))
+	return kind == "complete" && string(wire.At(a.Result(), "/isError")) != "true"
+}

@@ -1,0 +1,18 @@
+package security_test
+
+import (
+	"testing"
+
+	"github.com/onsi/ginkgo/v2"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
+	"github.com/mcp-conform/mcp-conform/suites/security"
+)
+
+func TestMain(m *testing.M) { suitetest.Main(m) }
+
+func TestSuite(t *testing.T) {
+	suitetest.Declare(security.Cases(), spec.StreamableHTTP)
+	ginkgo.RunSpecs(t, "security")
+}

@@ -1,0 +1,85 @@
+package tasks
+
+import (
+	"context"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// useForeignTasks requests tasks of the first user as a second one, who has a session of their own.
+func useForeignTasks(ctx context.Context, t *suite.T) {
+	run, _, _, _ := toolsByTaskSupport(t)
+	if len(run) == 0 {
+		t.GiveUp("no tool may be called that runs as a task")
+	}
+	r := start(ctx, t)
+	u := t.OtherUser(ctx, r.c)
+	defer u.Leave(ctx)
+	ids := r.create(ctx, asTask(run[0], "ended", object{"ttl": ttl}))
+	if len(ids) == 0 || !r.request(ctx, spec.MethodTasksGet, ids[0]).Succeeded() {
+		t.GiveUp("the first user has no task that can be requested")
+	}
+	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // so that nobody waits for it
+	request := func(method, id string) *suite.OutsideAnswer {
+		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
+	}
+	deviates := func(requirement, summary, permitted string, a *suite.OutsideAnswer) {
+		t.Deviates(r.c, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: a.About + ": " + a.Describe(), At: []int{a.At}})
+	}
+	rejected := true
+	reject := func(a *suite.OutsideAnswer, summary string) {
+		if a.CarriesResult() {
+			rejected = false
+			deviates(foreignRejected, summary, "an error, as for a task that does not exist", a)
+		}
+	}
+	reject(request(spec.MethodTasksGet, ids[0]), "The server shows one user's task to another.")
+	reject(request(spec.MethodTasksResult, ids[0]), "The server gives the result of one user's task to another.")
+	if r.c.Server().Declares("tasks.cancel") {
+		if running := r.create(ctx, asTask(run[0], "running", object{"ttl": ttl})); len(running) > 0 {
+			reject(request(spec.MethodTasksCancel, running[0]), "The server cancels one user's task for another.")
+		}
+	}
+	if rejected {
+		t.Kept(foreignRejected)
+	}
+	if !r.c.Server().Declares("tasks.list") {
+		t.NotObserved(listFiltered, "the server does not declare tasks.list")
+		return
+	}
+	listed, a := isListed(ctx, r, u, ids[0])
+	switch {
+	case listed:
+		deviates(listFiltered, "The server lists one user's tasks for another.", "only tasks of the user who asks", a)
+	case a.CarriesResult():
+		t.Kept(listFiltered)
+	default:
+		t.NotObserved(listFiltered, "the server lists no tasks for the second user: "+a.Describe())
+	}
+}
+
+// maxForeignPages is how many pages of the second user's list are read.
+const maxForeignPages = 5
+
+// isListed reports whether a task is in the second user's list, with the page that shows it, or the
+// last one.
+func isListed(ctx context.Context, r *runner, u *suite.OtherUser, id string) (bool, *suite.OutsideAnswer) {
+	params := object{}
+	for page := 1; ; page++ {
+		a := u.Post(ctx, r.c.Request(r.c.NewID(), spec.MethodTasksList, params))
+		for _, task := range wire.Elements(wire.At(a.Result(), "/tasks")) {
+			if text, _ := wire.Text(wire.At(task, "/taskId")); text == id {
+				return true, a
+			}
+		}
+		cursor, more := wire.Text(wire.At(a.Result(), "/nextCursor"))
+		if !more || page == maxForeignPages {
+			return false, a
+		}
+		params = object{"cursor": cursor}
+	}
+}
