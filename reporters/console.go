@@ -266,6 +266,9 @@ func (c *Console) End(r *verdict.Report) {
 		c.line(line)
 	}
 	if !c.o.Quiet {
+		for _, line := range c.securityLines(r) {
+			c.line(line)
+		}
 		for _, line := range tally(r, c.o.Width) {
 			for _, part := range c.foldCells(line) {
 				c.line(part)

@@ -48,6 +48,9 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 			lines = append(lines, fmt.Sprintf("GitHub shows %d annotations of a kind: %s not shown; the job summary and the reports have all.", shownByGitHub, more(left, kind)))
 		}
 	}
+	if s := securityOf(r); s != nil {
+		lines = append(lines, s.lines()...)
+	}
 	annotate(&b, "notice", "", badgeLabel, lines...)
 	_, err := w.Write(b.Bytes())
 	return err

@@ -32,6 +32,7 @@ type page struct {
 	Shown                         string
 	Tallies                       []pageTally
 	MoreFindings                  string
+	Security                      *pageSecurity // nil if nothing was judged about it
 	Lacking                       []pageLacking
 	Tables                        []pageTable
 	Stats                         string
@@ -64,6 +65,19 @@ type pageOptions struct{ Outcomes, Areas, Levels, Revisions []string }
 // pageLacking describes what was not observed because no call was known or
 // allowed, and the configuration lines that would make it observable.
 type pageLacking struct{ Title, Head, Lines string }
+
+// pageSecurity is the section about security, which links to the findings.
+type pageSecurity struct {
+	Counts string
+	Rows   []pageWeakness
+}
+
+type pageWeakness struct {
+	Class, Sign, Name, Page string
+	Requirements            []pageWeakRequirement
+}
+
+type pageWeakRequirement struct{ ID, Remark, Link string }
 
 type pageTable struct {
 	Name, Sum string
@@ -124,6 +138,7 @@ func newPage(r *verdict.Report) *page {
 		p.Areas = append(p.Areas, pageAreaOf(r, area))
 	}
 	p.findings(r)
+	p.security(r)
 	p.tallies(r)
 	lines, counts := lacking(r)
 	for _, g := range lackingGroups(lines, counts) {
@@ -235,14 +250,42 @@ func pageAreaOf(r *verdict.Report, area string) pageArea {
 	return out
 }
 
-// table returns the requirements of an area with their verdicts.
-func (p *page) table(r *verdict.Report, area string) pageTable {
-	anchors := map[string]string{} // anchors of entries, by the ids of the findings that they represent
+// anchors returns the anchors of entries, by the ids of the findings that they represent.
+func (p *page) anchors() map[string]string {
+	out := map[string]string{}
 	for i := range p.Findings {
 		for _, id := range p.Findings[i].ids {
-			anchors[id] = p.Findings[i].Anchor
+			out[id] = p.Findings[i].Anchor
 		}
 	}
+	return out
+}
+
+// security sets the section about security.
+func (p *page) security(r *verdict.Report) {
+	s := securityOf(r)
+	if s == nil {
+		return
+	}
+	anchors := p.anchors()
+	p.Security = &pageSecurity{Counts: s.String()}
+	for i := range s.weaknesses {
+		w := &s.weaknesses[i]
+		row := pageWeakness{Class: classOf(w.outcome), Sign: signs[w.outcome], Name: w.name()}
+		if w.cwe > 0 {
+			row.Page = spec.WeaknessPage(w.cwe)
+		}
+		for j := range w.requirements {
+			q := &w.requirements[j]
+			row.Requirements = append(row.Requirements, pageWeakRequirement{clip(q.id, pageText1), w.remark(q), anchors[q.finding]})
+		}
+		p.Security.Rows = append(p.Security.Rows, row)
+	}
+}
+
+// table returns the requirements of an area with their verdicts.
+func (p *page) table(r *verdict.Report, area string) pageTable {
+	anchors := p.anchors()
 	out := pageTable{Name: Visible(area)}
 	for _, rev := range r.Revisions {
 		out.Revisions = append(out.Revisions, Visible(string(rev)))

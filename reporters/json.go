@@ -57,6 +57,8 @@ func document(r *verdict.Report) *verdict.Report {
 		v := &d.Verdicts[i]
 		v.Reason, v.Judges = bounded(v.Reason), list(v.Judges)
 	}
+	security := verdict.SecurityOf(r)
+	d.Security = &security
 	d.Findings = list(d.Findings)
 	for i := range d.Findings {
 		f := &d.Findings[i]

@@ -84,11 +84,12 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	for i := range r.Findings {
 		findings[r.Findings[i].ID] = &r.Findings[i]
 	}
+	properties := junitProperties(r)
 	suites := map[string]*junitSuite{}
 	suite := func(name string) *junitSuite {
 		s := suites[name]
 		if s == nil {
-			s = &junitSuite{Name: name, Time: noTime, Properties: junitProperties(r)}
+			s = &junitSuite{Name: name, Time: noTime, Properties: properties}
 			suites[name] = s
 			doc.Suites = append(doc.Suites, s)
 		}
@@ -142,13 +143,17 @@ func (s *junitSuite) add(c junitCase) {
 }
 
 func junitProperties(r *verdict.Report) []junitProperty {
-	return []junitProperty{
+	out := []junitProperty{
 		{"target", clip(r.Target, junitMessage)},
 		{"transport", Visible(string(r.Transport))},
 		{"server", clip(strings.TrimSpace(r.Server.Name+" "+r.Server.Version), junitMessage)},
 		{"tool", clip(strings.TrimSpace(r.Tool+" "+r.Version), junitMessage)},
 		{"seed", strconv.FormatUint(r.Seed, 10)},
 	}
+	if s := securityOf(r); s != nil {
+		out = append(out, junitProperty{"security", clip(strings.Join(append([]string{s.String()}, s.lines()[1:]...), "; "), junitText)})
+	}
+	return out
 }
 
 func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, strict bool) junitCase {
@@ -224,6 +229,9 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 		line(f.ID+" "+f.Outcome.String()+": ", f.Summary)
 		line("permitted: ", f.Permitted)
 		line("seen: ", f.Seen)
+		if f.CWE > 0 {
+			line("weakness: ", spec.WeaknessName(f.CWE))
+		}
 		line("sdk: ", knownInSDK(f))
 		line("fix: ", fix(f))
 		for j := range f.Evidence[:min(len(f.Evidence), junitEvents)] {

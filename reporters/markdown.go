@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -43,6 +44,9 @@ func markdown(r *verdict.Report, limit int) []byte {
 	}
 	out := []byte(top)
 	room := limit - len(last) - 200 // for the line that counts the omitted findings
+	if text := markdownSecurity(r); len(out)+len(text) <= room {
+		out = append(out, text...)
+	}
 	fs := families(allEntries(r))
 	if len(fs) > 0 {
 		out = append(out, "### Findings\n\n"...)
@@ -72,6 +76,27 @@ func markdownLacking(r *verdict.Report) string {
 			count(g.total, "requirement"), g.why.title, prose(g.why.head, markdownText), html.EscapeString(preformatted(g.rows(counts, listed))))
 	}
 	return text
+}
+
+// markdownSecurity returns the section about security: one line if there is no finding.
+func markdownSecurity(r *verdict.Report) string {
+	s := securityOf(r)
+	switch {
+	case s == nil:
+		return ""
+	case len(s.weaknesses) == 0:
+		return "Security: " + s.String() + "\n\n"
+	}
+	text := "### Security\n\n" + s.String() + "\n\n"
+	for i := range s.weaknesses {
+		w := &s.weaknesses[i]
+		name := w.name()
+		if w.cwe > 0 {
+			name = fmt.Sprintf("[%s](%s)", name, spec.WeaknessPage(w.cwe))
+		}
+		text += fmt.Sprintf("* %s %s: %s\n", outcomeMarks[w.outcome], name, prose(w.list(), markdownText))
+	}
+	return text + "\n"
 }
 
 var markdownMarks = map[overall]string{overallKept: "✅", overallDoubt: "⚠️", overallBroken: "❌", overallNothing: "❔"}

@@ -21,7 +21,7 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	}{{"broken", verdict.Broken}, {"warnings", verdict.Warning}, {"flaky", verdict.Flaky}, {"unconfirmed", verdict.Unconfirmed}, {"kept", verdict.Kept}} {
 		fmt.Fprintf(&b, "%s=%d\n", of.key, requirements(r, of.outcome))
 	}
-	fmt.Fprintf(&b, "known=%d\nstale=%d\n", len(known(r)), len(r.Stale))
+	fmt.Fprintf(&b, "known=%d\nstale=%d\nsecurity=%d\n", len(known(r)), len(r.Stale), verdict.SecurityOf(r).WithFindings)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -27,16 +27,16 @@ func TestOutputs(t *testing.T) {
 		report *verdict.Report
 		want   string
 	}{
-		{"nothing", is(), "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=0\nknown=0\nstale=0\n"},
-		{"kept", is(verdict.Kept, verdict.Note, verdict.NotObserved), "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
-		{"flaky alone", is(verdict.Kept, verdict.Flaky), "verdict=kept\nbroken=0\nwarnings=0\nflaky=1\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
-		{"unconfirmed", is(verdict.Kept, verdict.Warning, verdict.Unconfirmed), "verdict=not-judged\nbroken=0\nwarnings=1\nflaky=0\nunconfirmed=1\nkept=1\nknown=0\nstale=0\n"},
-		{"warnings", is(verdict.Kept, verdict.Warning), "verdict=warnings\nbroken=0\nwarnings=1\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
-		{"broken", is(verdict.Kept, verdict.Warning, verdict.Broken), "verdict=broken\nbroken=1\nwarnings=1\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
-		{"known", knownOne, "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=1\nstale=0\n"},
-		{"stale", stale, "verdict=stale\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=1\n"},
-		{"early", early, "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
-		{"failed", is(verdict.Kept, verdict.HarnessError), "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\n"},
+		{"nothing", is(), "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=0\nknown=0\nstale=0\nsecurity=0\n"},
+		{"kept", is(verdict.Kept, verdict.Note, verdict.NotObserved), "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"flaky alone", is(verdict.Kept, verdict.Flaky), "verdict=kept\nbroken=0\nwarnings=0\nflaky=1\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"unconfirmed", is(verdict.Kept, verdict.Warning, verdict.Unconfirmed), "verdict=not-judged\nbroken=0\nwarnings=1\nflaky=0\nunconfirmed=1\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"warnings", is(verdict.Kept, verdict.Warning), "verdict=warnings\nbroken=0\nwarnings=1\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"broken", is(verdict.Kept, verdict.Warning, verdict.Broken), "verdict=broken\nbroken=1\nwarnings=1\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"known", knownOne, "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=1\nstale=0\nsecurity=0\n"},
+		{"stale", stale, "verdict=stale\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=1\nsecurity=0\n"},
+		{"early", early, "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"failed", is(verdict.Kept, verdict.HarnessError), "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var b bytes.Buffer

@@ -10,6 +10,7 @@ import (
 	"html"
 	"io"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -153,7 +154,10 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 		Automation: sarifAutomation{"mcp-conform/" + slug(cmp.Or(string(r.Transport), "run")) + "/"},
 		Bases:      map[string]sarifBase{sarifRoot: {sarifText{Text: "The root of the repository."}}},
 		ColumnKind: "utf16CodeUnits", Results: []sarifResult{},
-		Properties: map[string]any{"target": clip(r.Target, sarifMessage), "transport": Visible(string(r.Transport)), "server": judged(r), "revisions": visibleAll(r.Revisions)},
+		Properties: map[string]any{
+			"target": clip(r.Target, sarifMessage), "transport": Visible(string(r.Transport)), "server": judged(r), "revisions": visibleAll(r.Revisions),
+			"security": verdict.SecurityOf(r),
+		},
 	}
 	run.Tool.Driver = sarifDriver{Name: "mcp-conform", Version: clip(r.Version, 80), InformationURI: project, Rules: []sarifRule{}}
 	index := map[string]int{}
@@ -163,6 +167,9 @@ func SARIF(w io.Writer, r *verdict.Report) error {
 		if _, ok := index[e.Requirement]; !ok {
 			index[e.Requirement] = len(run.Tool.Driver.Rules)
 			run.Tool.Driver.Rules = append(run.Tool.Driver.Rules, sarifRuleOf(e))
+		}
+		if e.IsSecurity() {
+			run.Tool.Driver.Rules[index[e.Requirement]].markSecurity(e)
 		}
 		run.Results = append(run.Results, sarifResultOf(r, e, index[e.Requirement]))
 	}
@@ -201,9 +208,6 @@ func sarifRuleOf(e *entry) sarifRule {
 		rule.Configuration.Level = severity
 		rule.Properties["problem.severity"] = strings.Replace(severity, "note", "recommendation", 1)
 		tags := []string{"mcp", q.Area, string(q.Level)}
-		if q.CWE > 0 { // the form that GitHub reads
-			tags = append(tags, "security", fmt.Sprintf("external/cwe/cwe-%03d", q.CWE))
-		}
 		rule.Properties["tags"] = tags
 		help += fmt.Sprintf("\n\n%s, on the basis %q, in %s. How it is seen: %s", q.Level, q.Basis(newest), strings.Join(spec.NewestFirst(q.Revisions), ", "), plainText(q.Observe))
 	}
@@ -217,6 +221,26 @@ func sarifRuleOf(e *entry) sarifRule {
 		rule.Help.Markdown += "\n\n[The specification](" + rule.HelpURI + ")"
 	}
 	return rule
+}
+
+// sarifSeverities maps levels to numbers, from which GitHub makes the severities high,
+// medium and low of findings about security.
+var sarifSeverities = map[string]string{"error": "7.5", "warning": "5.0", "note": "2.0"}
+
+// markSecurity marks the rule of a finding about security in the way that GitHub reads.
+func (rule *sarifRule) markSecurity(e *entry) {
+	tags, _ := rule.Properties["tags"].([]string)
+	add := func(tag string) {
+		if !slices.Contains(tags, tag) {
+			tags = append(tags, tag)
+		}
+	}
+	add(spec.AreaSecurity)
+	if e.CWE > 0 {
+		add(fmt.Sprintf("external/cwe/cwe-%03d", e.CWE))
+	}
+	rule.Properties["tags"] = tags
+	rule.Properties["security-severity"] = sarifSeverities[rule.Configuration.Level]
 }
 
 func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {

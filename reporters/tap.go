@@ -32,6 +32,11 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	for i := range r.Notices {
 		t.comment("note: " + r.Notices[i])
 	}
+	if s := securityOf(r); s != nil {
+		for _, line := range s.lines() {
+			t.comment(line)
+		}
+	}
 	points := len(r.Revisions)
 	if r.Incomplete != "" {
 		points++
@@ -127,6 +132,9 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 	if len(fs) > 0 {
 		f := fs[0]
 		out[2].value = f.Summary
+		if f.CWE > 0 {
+			out = append(out, tapField{"weakness", spec.WeaknessName(f.CWE)})
+		}
 		if v.Outcome == verdict.Unconfirmed {
 			out = append(out, tapField{"unconfirmed", tries(f)})
 		}

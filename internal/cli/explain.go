@@ -123,8 +123,12 @@ func (a *app) explainRequirement(q *spec.Requirement) {
 	if len(q.Needs) > 0 {
 		a.field("needs", strings.Join(q.Needs, ", "))
 	}
-	if q.CWE > 0 {
-		a.field("security", fmt.Sprintf("CWE-%d, https://cwe.mitre.org/data/definitions/%d.html", q.CWE, q.CWE))
+	if n := q.Weakness(); n > 0 {
+		text := spec.WeaknessName(n) + ", " + spec.WeaknessPage(n)
+		if q.CWE == 0 {
+			text = "if the server ends: " + text
+		}
+		a.field("security", text)
 	}
 	a.field("why", q.Why)
 	a.field("cause", q.Cause)

@@ -152,6 +152,11 @@ func (a *app) replayOf(f *fuzz.Finding) *script.File {
 // fuzzFinding converts a finding of the fuzzer to a finding of a report.
 func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string) verdict.Finding {
 	v := verdict.NewFinding(f.Deviation.Key("fuzz."+f.Law, f.Revision, f.Transport), &f.Deviation, f.Outcome)
+	if f.Evidence != nil && f.Conversation < len(f.Evidence.Conversations) {
+		if s := (&engine.Sighting{Events: f.Evidence.Conversations[f.Conversation].Events, Deviation: &f.Deviation}); s.EndsServer() {
+			v.MarkCrash()
+		}
+	}
 	v.Evidence, v.Context = fuzzEvidence(f, redactor)
 	v.Script, v.Replay, v.Tries, v.Reproduced = scriptLines(f, redactor.Known, len(replay) > 0), replay, f.Tries, f.Again
 	return v

@@ -33,6 +33,12 @@ func (s *Sighting) forReport() verdict.Sighting {
 	return out
 }
 
+// EndsServer reports whether the server ended there without being stopped.
+func (s *Sighting) EndsServer() bool {
+	spot := s.spot()
+	return spot != nil && spot.Ends
+}
+
 // Sightings collects where deviations were seen.
 type Sightings map[verdict.Key][]verdict.Sighting
 

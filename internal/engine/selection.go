@@ -66,18 +66,19 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
-// SecurityLabel is the label of requirements about security.
-const SecurityLabel = "security"
-
 // Labels returns the labels of a judge's opinion on a requirement: area, id,
 // judge and the first word of its id, level, revision, transport, and for a requirement
-// about security its CWE.
+// about security, of any area, the name of that area and its CWE.
 func Labels(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) []string {
 	labels := []string{area, q.ID, judge, string(q.Level), string(r), overLabel(t)}
-	if q.CWE > 0 {
-		labels = append(labels, SecurityLabel, fmt.Sprintf("CWE-%d", q.CWE))
+	more := []string{q.Area, spec.AreaOf(judge)}
+	if q.IsSecurity() {
+		more = append(more, spec.AreaSecurity)
 	}
-	for _, more := range []string{q.Area, spec.AreaOf(judge)} {
+	if n := q.Weakness(); n > 0 {
+		more = append(more, fmt.Sprintf("CWE-%d", n))
+	}
+	for _, more := range more {
 		if more != "" && !slices.Contains(labels, more) {
 			labels = append(labels, more)
 		}

@@ -2,6 +2,7 @@ package oauth
 
 import (
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -88,11 +89,25 @@ func MayFetch(from, u *url.URL) bool {
 	if !strings.EqualFold(u.Scheme, "https") && !strings.EqualFold(u.Scheme, "http") || u.Host == "" {
 		return false
 	}
-	return isInside(from) || !isInside(u)
+	return !LeadsInside(from, u)
 }
 
-// isInside reports whether the host of a URL is this machine or an address of a private network.
-func isInside(u *url.URL) bool {
+// LeadsInside reports whether a client that follows a server at from to u comes into a network that
+// the server is not in. A link-local address is no place for what a server has clients fetch, wherever
+// the server is: clouds keep secrets there.
+func LeadsInside(from, u *url.URL) bool {
+	return IsLinkLocal(u) && !IsLinkLocal(from) || IsInside(u) && !IsInside(from)
+}
+
+// IsLinkLocal reports whether the host of a URL is a link-local address, such as those at which
+// clouds describe a machine to itself.
+func IsLinkLocal(u *url.URL) bool {
+	ip, err := netip.ParseAddr(u.Hostname()) // it may have a zone
+	return err == nil && ip.Unmap().IsLinkLocalUnicast()
+}
+
+// IsInside reports whether the host of a URL is this machine or an address of a private network.
+func IsInside(u *url.URL) bool {
 	ip := net.ParseIP(u.Hostname())
-	return IsLoopback(u) || ip != nil && (ip.IsPrivate() || ip.IsLinkLocalUnicast() || ip.IsUnspecified())
+	return IsLoopback(u) || ip != nil && (ip.IsPrivate() || ip.IsUnspecified()) || IsLinkLocal(u)
 }

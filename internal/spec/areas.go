@@ -10,6 +10,7 @@ const (
 	AreaVersioning    = "versioning"
 	AreaCancellation  = "cancellation"
 	AreaAuthorization = "authorization"
+	AreaSecurity      = "security"
 )
 
 // areas are the parts of the specification, in the order of reports.
@@ -18,7 +19,7 @@ var areas = []string{
 	"ping", "progress", AreaCancellation, "pagination",
 	"tools", "resources", "prompts", "completion", "logging", "content",
 	"sampling", "elicitation", "roots", "tasks", "mrtr", "subscriptions", "caching",
-	"stdio", "streamable-http", "sse", AreaAuthorization, "security", "deprecated",
+	"stdio", "streamable-http", "sse", AreaAuthorization, AreaSecurity, "deprecated",
 }
 
 // Areas returns the areas that requirements, suites, rules, faults, coverage and

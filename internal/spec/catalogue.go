@@ -83,6 +83,9 @@ const (
 	Bytes Trait = "bytes"
 	// Timing: only the times of messages show a deviation.
 	Timing Trait = "timing"
+	// Survival: its checks send what careless servers end of. A server that does has
+	// the weakness CrashCWE, whatever else the requirement is about.
+	Survival Trait = "survival"
 )
 
 // A Language is the language of a snippet, and of the official SDK that it uses.
@@ -120,7 +123,7 @@ type Requirement struct {
 	Snippets map[Language]string `yaml:"snippets"`
 
 	// CWE is the number of the weakness (https://cwe.mitre.org) that a server has which breaks
-	// the requirement; 0 if it is not about security.
+	// the requirement; 0 if none is known. IsSecurity includes Survival.
 	CWE int `yaml:"cwe"`
 
 	Traits []Trait `yaml:"traits"`
@@ -195,6 +198,19 @@ func (q *Requirement) InEra(e Era) bool {
 	return slices.ContainsFunc(Revisions(), func(r Revision) bool {
 		return r.Era() == e && slices.ContainsFunc(Transports(), func(t Transport) bool { return t.DefinedIn(r) && q.AppliesTo(r, t) })
 	})
+}
+
+// IsSecurity reports whether a deviation can be a weakness.
+func (q *Requirement) IsSecurity() bool {
+	return q.CWE > 0 || q.Area == AreaSecurity || slices.Contains(q.Traits, Survival)
+}
+
+// Weakness returns the CWE that a deviation can have, 0 if there is none.
+func (q *Requirement) Weakness() int {
+	if q.CWE == 0 && slices.Contains(q.Traits, Survival) {
+		return CrashCWE
+	}
+	return q.CWE
 }
 
 // Grade returns the most severe result of a deviation in revision r: a MUST can
@@ -332,7 +348,7 @@ func (q *Requirement) check() error {
 		}
 	}
 	for _, t := range q.Traits {
-		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing}, t) {
+		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival}, t) {
 			bad("trait %q is not known", t)
 		}
 	}

@@ -72,3 +72,11 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 		})
 	}
 }
+
+func TestEveryWeaknessHasAName(t *testing.T) {
+	for _, q := range spec.Requirements().All() {
+		if n := q.Weakness(); n > 0 && !strings.Contains(spec.WeaknessName(n), " ") {
+			t.Errorf("%s: CWE-%d has no name in weakness.go", q.ID, n)
+		}
+	}
+}

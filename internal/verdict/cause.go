@@ -32,14 +32,19 @@ type Sighting struct {
 }
 
 // Group marks findings with a common cause, judging only by their evidence: the
-// exit of one process, or one message. The root of a group is its most severe
+// exit of one process, or one message. A finding that is the end of the server gets
+// the CWE of that. The root of a group is its most severe
 // finding, or the first of equally severe ones; Group of each finding in the
 // group is set to the root's id. A finding that shares its cause with no other
 // has no group.
 func (p *Report) Group(sightings map[Key][]Sighting) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
-		all[i] = appearanceOf(sightings[p.Findings[i].Key()])
+		f := &p.Findings[i]
+		all[i] = appearanceOf(sightings[f.Key()])
+		if endsServer(sightings[f.Key()]) {
+			f.MarkCrash()
+		}
 	}
 	var roots []int
 	for i := range p.Findings { // the most severe first
@@ -83,6 +88,19 @@ func appearanceOf(seen []Sighting) appearance {
 		a.cases[*s.Spot] = s.Case
 	}
 	return a
+}
+
+// endsServer reports whether a finding was only seen where the server ended. Sightings
+// whose place is unknown do not count.
+func endsServer(seen []Sighting) bool {
+	ends := false
+	for _, s := range seen {
+		if s.Spot != nil && !s.Spot.Ends {
+			return false
+		}
+		ends = ends || s.Spot != nil
+	}
+	return ends
 }
 
 // sameCause reports whether two findings have one cause: they were seen only at

@@ -160,6 +160,7 @@ type Report struct {
 	NotSpoken  []NotSpoken     `json:"notSpoken"`            // requested revisions that the server does not speak
 	Verdicts   []Verdict       `json:"verdicts"`             // by revision, newest first, then in the order of the catalogue
 	Findings   []Finding       `json:"findings"`             // most severe first
+	Security   *Security       `json:"security,omitempty"`   // SecurityOf the report when it was written; nil before
 	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices    []string        `json:"notices"`              // what the user should know about this run
 	Incomplete string          `json:"incomplete,omitempty"` // why the run ended early

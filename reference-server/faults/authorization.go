@@ -344,6 +344,10 @@ func demandMore() refserver.Seams {
 
 func legalProtection() []Fault {
 	return []Fault{
+		newVariation("protected-addresses", "the metadata of a server on this machine names private addresses, and has a logo as data", documenting(func(d *refserver.Document) {
+			d.Members["jwks_uri"], d.Members["resource_policy_uri"] = "http://10.0.0.1/keys", "http://localhost:8080/policy"
+			d.Members["logo_uri"] = "data:image/png;base64,iVBORw0KGgo="
+		})),
 		newVariation("protected", "all requests need a token", refserver.Seams{}),
 		newVariation("protected-schemes", "the refusals offer other schemes beside Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)

@@ -109,7 +109,7 @@ var tables = map[string][]func() []Fault{
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
 	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
-	"security":      {foreignSessionFaults, legalUsers},
+	"security":      {foreignSessionFaults, handedURLFaults, legalUsers},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }
 

@@ -65,7 +65,13 @@ const (
 	registration     = "authorization.as.dynamic-registration-2025-06-18"
 	clientDocuments  = "authorization.as.client-id-metadata-2025-11-25"
 	issParameter     = "authorization.as.iss-parameter-2026-07-28"
+
+	urlSchemes        = "security.metadata.url-schemes"
+	internalAddresses = "security.metadata.internal-addresses"
 )
+
+// sinceResourceMetadata are the revisions in which a protected resource has metadata.
+var sinceResourceMetadata = []spec.Revision{spec.V20250618, spec.V20251125, spec.V20260728}
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
@@ -91,21 +97,24 @@ func Cases() []suite.Case {
 			Title: "Looks for the metadata document of the protected resource, and reads it",
 			Requirements: []string{
 				discoverable, served, public, isJSON, resolves, namesServers, serverURLs, resource, canonical, noSlash, noQueryMethod, noOfflineScope, secureConnections,
+				urlSchemes, internalAddresses,
 			},
+			Revisions:       sinceResourceMetadata,
 			Unauthenticated: true,
 			Run:             readResourceMetadata,
 		},
 		{
 			ID:              "authorization.server-metadata",
 			Title:           "Reads the metadata documents of the authorization servers that the resource names",
-			Requirements:    []string{serverMetadata06, serverMetadata11, serverPKCE, serverHTTPS, registration, clientDocuments, issParameter},
+			Requirements:    []string{serverMetadata06, serverMetadata11, serverPKCE, serverHTTPS, registration, clientDocuments, issParameter, urlSchemes, internalAddresses},
+			Revisions:       sinceResourceMetadata,
 			Unauthenticated: true,
 			Run:             readServerMetadata,
 		},
 		{
 			ID:              "authorization.server-metadata-at-root",
 			Title:           "Reads the metadata document of the authorization server at the root of the host",
-			Requirements:    []string{rootMetadata, rootOnly, rootHTTPS, rootRegistration},
+			Requirements:    []string{rootMetadata, rootOnly, rootHTTPS, rootRegistration, urlSchemes, internalAddresses},
 			Revisions:       []spec.Revision{spec.V20250326},
 			Unauthenticated: true,
 			Run:             readRootMetadata,

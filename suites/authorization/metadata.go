@@ -44,9 +44,11 @@ func readResourceMetadata(ctx context.Context, t *suite.T) {
 	p.judgeNamed(ctx)
 	doc, tried := p.resourceMetadata(ctx)
 	if doc == nil {
+		p.judgeHanded(ctx, p.handedInChallenge())
 		p.judgeMissing(ctx, tried)
 		return
 	}
+	p.judgeHanded(ctx, append(p.handedInChallenge(), handedIn(doc)...))
 	for _, kept := range []string{discoverable, served, public} {
 		t.Kept(kept)
 	}
@@ -294,6 +296,7 @@ func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *sui
 		}
 		p.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc)
 	}
+	p.judgeHanded(ctx, handedIn(doc))
 	issuer, _ := wire.Text(members["issuer"])
 	same := strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(named, "/")
 	for _, requirement := range []string{serverMetadata06, serverMetadata11} {
@@ -348,6 +351,7 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 		}, root)
 		return
 	}
+	p.judgeHanded(ctx, handedIn(root))
 	t.Kept(rootMetadata)
 	t.Kept(rootOnly)
 	if insecure := insecureEndpoints(root.Members()); len(insecure) > 0 {

@@ -1,0 +1,74 @@
+package verdict
+
+import (
+	"cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// Security is what a report says about security, over all areas.
+type Security struct {
+	Findings []string `json:"findings"` // ids of the findings about security, in the order of the report
+	// Each requirement about security is counted once, whatever the revision: in
+	// WithFindings if one of Findings is about it; else in NotObserved if some revision
+	// did not show it; else in Kept.
+	WithFindings int `json:"withFindings"`
+	Kept         int `json:"kept"`
+	NotObserved  int `json:"notObserved"`
+}
+
+// IsSecurity reports whether the finding is about security.
+func (f *Finding) IsSecurity() bool {
+	return f.CWE > 0 || spec.AreaOf(f.Requirement) == spec.AreaSecurity
+}
+
+// SecurityOf returns what a report says about security. It counts no requirement that
+// applies nowhere, or that was only broken in a way that is no weakness.
+func SecurityOf(p *Report) Security {
+	out := Security{Findings: []string{}}
+	broken := map[string]bool{}
+	for i := range p.Findings {
+		if f := &p.Findings[i]; f.IsSecurity() {
+			out.Findings = append(out.Findings, f.ID)
+			broken[f.Requirement] = true
+		}
+	}
+	worst := map[string]Outcome{} // NotObserved, Kept or Note, the latter for all that is not counted
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		q := spec.Requirements().Lookup(v.Requirement)
+		if q == nil || !q.IsSecurity() || broken[q.ID] {
+			continue
+		}
+		before, known := worst[q.ID]
+		switch o := v.Outcome; {
+		case o == NotApplicable:
+		case o >= Note && o != HarnessError:
+			worst[q.ID] = Note
+		case before == Note:
+		case o != Kept:
+			worst[q.ID] = NotObserved
+		case !known:
+			worst[q.ID] = Kept
+		}
+	}
+	for _, o := range worst {
+		switch o {
+		case Kept:
+			out.Kept++
+		case NotObserved:
+			out.NotObserved++
+		default:
+		}
+	}
+	out.WithFindings = len(broken)
+	return out
+}
+
+// MarkCrash gives the finding, which is that the server ended, the CWE of that. Over
+// SSE it does not: there only the client's own stream is known to have ended.
+func (f *Finding) MarkCrash() {
+	if f.Transport != spec.SSE {
+		f.CWE = cmp.Or(f.CWE, spec.CrashCWE)
+	}
+}

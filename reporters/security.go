@@ -1,0 +1,131 @@
+package reporters
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// securityView is the section about security, in the form that all reports share:
+// it refers to the findings and does not repeat them.
+type securityView struct {
+	counts     verdict.Security
+	weaknesses []weakness // the most severe first
+}
+
+// A weakness is a CWE, with the requirements whose findings are about it.
+type weakness struct {
+	cwe          int // 0 for findings about security that are no weakness of their own
+	outcome      verdict.Outcome
+	requirements []weakRequirement
+}
+
+type weakRequirement struct {
+	id      string
+	outcome verdict.Outcome
+	known   bool
+	finding string // the id of the first finding
+}
+
+// securityOf returns the section of a report, or nil if the report says nothing
+// about security.
+func securityOf(r *verdict.Report) *securityView {
+	s := &securityView{counts: verdict.SecurityOf(r)}
+	if s.counts.WithFindings+s.counts.Kept+s.counts.NotObserved == 0 {
+		return nil
+	}
+	for _, e := range allEntries(r) {
+		if e.IsSecurity() && len(e.ids) > 0 {
+			s.add(&e)
+		}
+	}
+	slices.SortStableFunc(s.weaknesses, func(a, b weakness) int {
+		return cmp.Or(cmp.Compare(b.outcome, a.outcome), cmp.Compare(a.cwe, b.cwe))
+	})
+	return s
+}
+
+func (s *securityView) add(e *entry) {
+	at := slices.IndexFunc(s.weaknesses, func(w weakness) bool { return w.cwe == e.CWE })
+	if at < 0 {
+		at = len(s.weaknesses)
+		s.weaknesses = append(s.weaknesses, weakness{cwe: e.CWE})
+	}
+	w := &s.weaknesses[at]
+	w.outcome = max(w.outcome, e.Outcome)
+	if !slices.ContainsFunc(w.requirements, func(q weakRequirement) bool { return q.id == e.Requirement && q.known == (e.Known != "") }) {
+		w.requirements = append(w.requirements, weakRequirement{e.Requirement, e.Outcome, e.Known != "", e.ids[0]})
+	}
+}
+
+// String returns how many requirements about security were broken, kept and not
+// observed.
+func (s *securityView) String() string {
+	if s.counts.WithFindings == 0 {
+		return fmt.Sprintf("%s kept, %d not observed", count(s.counts.Kept, "requirement"), s.counts.NotObserved)
+	}
+	return fmt.Sprintf("%s with findings, %d kept, %d not observed", count(s.counts.WithFindings, "requirement"), s.counts.Kept, s.counts.NotObserved)
+}
+
+// name returns the number and the name of the weakness.
+func (w *weakness) name() string {
+	if w.cwe == 0 {
+		return "no CWE"
+	}
+	return spec.WeaknessName(w.cwe)
+}
+
+// list returns the requirements on one line.
+func (w *weakness) list() string {
+	out := make([]string, len(w.requirements))
+	for i := range w.requirements {
+		out[i] = w.requirements[i].id + w.remark(&w.requirements[i])
+	}
+	return strings.Join(out, ", ")
+}
+
+// remark returns what is special about a requirement: an outcome that is not that of the
+// weakness, or that the finding is known. It begins with a space.
+func (w *weakness) remark(q *weakRequirement) string {
+	switch {
+	case q.known:
+		return " (known)"
+	case q.outcome != w.outcome:
+		return " (" + q.outcome.String() + ")"
+	}
+	return ""
+}
+
+// lines returns the section as text, the counts first.
+func (s *securityView) lines() []string {
+	out := []string{"security: " + s.String()}
+	for i := range s.weaknesses {
+		w := &s.weaknesses[i]
+		out = append(out, fmt.Sprintf("%s: %s: %s", w.outcome, w.name(), w.list()))
+	}
+	return out
+}
+
+// securityLines returns the section on the console.
+func (c *Console) securityLines(r *verdict.Report) []string {
+	s := securityOf(r)
+	if s == nil {
+		return nil
+	}
+	out := Fold("security: "+s.String(), c.folding(), 2)
+	for i := range s.weaknesses {
+		w := &s.weaknesses[i]
+		look := looks[w.outcome]
+		lead := "  " + c.paint(look.color, look.mark) + " " + w.name() + ": "
+		if c.folding() == 0 {
+			out = append(out, lead+Visible(w.list()))
+			continue
+		}
+		out = append(out, flow(lead, width("  "+look.mark+" "+w.name()+": "), words(Visible(w.list())), c.folding(), 4)...)
+	}
+	return out
+}

@@ -1,0 +1,103 @@
+package authorization
+
+import (
+	"context"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A handedURL is a URL that the server hands to clients, which open or fetch it.
+type handedURL struct {
+	name string // of the parameter or member
+	text string
+	in   *suite.OutsideAnswer
+}
+
+func (h handedURL) String() string { return h.name + " " + wire.Excerpt(h.text, 200) }
+
+// handedInChallenge returns the URL of the metadata in the challenge, if there is one.
+func (p *prober) handedInChallenge() []handedURL {
+	c, _ := challengeIn(p.refused)
+	if text := c.Param("resource_metadata"); text != "" {
+		return []handedURL{{"resource_metadata", text, p.refused}}
+	}
+	return nil
+}
+
+// handedIn returns the URLs in a metadata document of a resource or an authorization server that
+// clients open or fetch (RFC 9728, section 2; RFC 8414, section 2), sorted by name. A logo is not one: a data
+// URL is a usual way to show it.
+func handedIn(doc *suite.OutsideAnswer) []handedURL {
+	var out []handedURL
+	for name, v := range doc.Members() {
+		var all []string
+		switch text, ok := wire.Text(v); {
+		case name == "authorization_servers":
+			all = texts(v)
+		case !ok || name == "logo_uri":
+		case strings.HasSuffix(name, "_endpoint"), strings.HasSuffix(name, "_uri"), strings.HasSuffix(name, "_documentation"):
+			all = []string{text}
+		}
+		for _, text := range all {
+			out = append(out, handedURL{name, text, doc})
+		}
+	}
+	slices.SortFunc(out, func(a, b handedURL) int { return strings.Compare(a.name, b.name) })
+	return out
+}
+
+// judgeHanded judges the schemes and the hosts of URLs that the server hands to clients.
+func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
+	if len(all) == 0 {
+		return
+	}
+	var scripts, inside []handedURL
+	for _, h := range all {
+		if isActiveScheme(h.text) {
+			scripts = append(scripts, h)
+		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsInside(p.URL, u) {
+			inside = append(inside, h)
+		}
+	}
+	report := func(v verdict.Deviation, seen []handedURL) {
+		texts := make([]string, len(seen))
+		for i, h := range seen {
+			texts[i] = h.String()
+		}
+		v.Seen = wire.Excerpt(strings.Join(texts, ", "), 400)
+		p.deviates(ctx, v, seen[0].in)
+	}
+	switch {
+	case len(scripts) > 0:
+		report(verdict.Deviation{
+			Requirement: urlSchemes, Summary: "The server hands clients a URL that runs code or reads files.", Permitted: "https and http URLs", Weight: verdict.AtMostWarning,
+		}, scripts)
+	default:
+		p.t.Kept(urlSchemes)
+	}
+	switch {
+	case len(inside) > 0:
+		report(verdict.Deviation{
+			Requirement: internalAddresses, Summary: "The server leads clients to an address inside their own network.", Permitted: "hosts that are as public as the server",
+			Weight: verdict.OnlyNote,
+		}, inside)
+	case oauth.IsInside(p.URL):
+		p.t.NotObserved(internalAddresses, "the server itself is on this machine or in a private network")
+	default:
+		p.t.Kept(internalAddresses)
+	}
+}
+
+// isActiveScheme reports whether a URL has one of the schemes that the best-practice page tells
+// clients to refuse, read like browsers do, which ignore case and blanks.
+func isActiveScheme(text string) bool {
+	text = strings.TrimLeft(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text), " ")
+	scheme, _, _ := strings.Cut(text, ":")
+	return slices.Contains([]string{"javascript", "data", "file", "vbscript"}, strings.ToLower(scheme))
+}
