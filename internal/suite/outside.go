@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptrace"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -49,6 +51,8 @@ type OutsideAnswer struct {
 	Header http.Header
 	Body   []byte // of an event stream that a GET opens: nothing
 	At     int    // the position that shows both
+	// Peer is the address that the request was sent to; that of a proxy if there is one.
+	Peer netip.Addr
 }
 
 // Send sends a request and records it with its response; about says what it is. It ends the case if
@@ -56,12 +60,17 @@ type OutsideAnswer struct {
 func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideAnswer {
 	limited, cancel := context.WithTimeout(ctx, outsideTime)
 	defer cancel()
-	r, err := http.NewRequestWithContext(limited, method, u.String(), bytes.NewReader(body))
+	a := &OutsideAnswer{About: about}
+	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
+		if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil {
+			a.Peer = at.Addr().Unmap()
+		}
+	}})
+	r, err := http.NewRequestWithContext(traced, method, u.String(), bytes.NewReader(body))
 	if err != nil {
 		o.t.GiveUp("a request to " + u.Redacted() + " can't be made: " + err.Error())
 	}
 	r.Header = h
-	a := &OutsideAnswer{About: about}
 	response, err := o.Client.Do(r)
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()

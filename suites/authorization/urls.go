@@ -2,6 +2,7 @@ package authorization
 
 import (
 	"context"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -57,11 +58,12 @@ func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
 	if len(all) == 0 {
 		return
 	}
+	server := p.place()
 	var scripts, inside []handedURL
 	for _, h := range all {
 		if isActiveScheme(h.text) {
 			scripts = append(scripts, h)
-		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsInside(p.URL, u) {
+		} else if u, err := url.Parse(h.text); err == nil && oauth.LeadsInside(server, u) {
 			inside = append(inside, h)
 		}
 	}
@@ -87,11 +89,21 @@ func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
 			Requirement: internalAddresses, Summary: "The server leads clients to an address inside their own network.", Permitted: "hosts that are as public as the server",
 			Weight: verdict.OnlyNote,
 		}, inside)
-	case oauth.IsInside(p.URL):
+	case oauth.IsInside(server):
 		p.t.NotObserved(internalAddresses, "the server itself is on this machine or in a private network")
 	default:
 		p.t.Kept(internalAddresses)
 	}
+}
+
+// place returns the URL of the server with the address that was connected to as its host. A name
+// does not show whether it leads into a private network.
+func (p *prober) place() *url.URL {
+	at := *p.URL
+	if p.refused.Peer.IsValid() {
+		at.Host = netip.AddrPortFrom(p.refused.Peer, 0).String()
+	}
+	return &at
 }
 
 // isActiveScheme reports whether a URL has one of the schemes that the best-practice page tells

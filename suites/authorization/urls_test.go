@@ -1,6 +1,14 @@
 package authorization
 
-import "testing"
+import (
+	"net/netip"
+	"net/url"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+)
 
 func TestIsActiveScheme(t *testing.T) {
 	blank := " "
@@ -10,6 +18,35 @@ func TestIsActiveScheme(t *testing.T) {
 	} {
 		if got := isActiveScheme(text); got != want {
 			t.Errorf("%q: %t", text, got)
+		}
+	}
+}
+
+func TestTheAddressShowsWhetherTheServerIsPublic(t *testing.T) {
+	private, err := url.Parse("http://10.0.0.1/keys")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		server, peer string
+		want         bool
+	}{
+		{"https://mcp.example/mcp", "93.184.215.14", true},
+		{"https://mcp.example/mcp", "2606:2800:21f::1", true},
+		{"https://mcp.example/mcp", "192.168.1.1", false},
+		{"https://mcp.example/mcp", "fd00::1", false},
+		{"https://mcp.example/mcp", "127.0.0.1", false}, // of a proxy, for example
+		{"https://mcp.example/mcp", "", true},
+		{"http://127.0.0.1:3000/mcp", "127.0.0.1", false},
+	} {
+		server, err := url.Parse(c.server)
+		if err != nil {
+			t.Fatal(err)
+		}
+		peer, _ := netip.ParseAddr(c.peer)
+		p := &prober{Outside: &suite.Outside{Access: transport.Access{URL: server}}, refused: &suite.OutsideAnswer{Peer: peer}}
+		if got := oauth.LeadsInside(p.place(), private); got != c.want {
+			t.Errorf("%s at %q: %t", c.server, c.peer, got)
 		}
 	}
 }
