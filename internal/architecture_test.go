@@ -36,7 +36,7 @@ var layers = []struct {
 	{"internal/oauth", nil},
 	// Tokens for the server under test, which the judge issues.
 	{"internal/issuer", nil},
-	{"internal/login", []string{"internal/oauth"}},
+	{"internal/login", []string{"internal/oauth", "internal/transcript"}},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},

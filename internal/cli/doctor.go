@@ -92,6 +92,9 @@ func (a *app) doctor(f *serverFlags) error {
 			break
 		}
 	}
+	if n := o.RateLimit(); n != "" {
+		d.say(remark, "%s", n)
+	}
 	d.conclude()
 	return nil
 }

@@ -213,6 +213,9 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		screen.err = errors.Join(screen.err, harnessError{err})
 	}
+	if n := o.RateLimit(); n != "" {
+		screen.printf("%s\n", a.visible(n))
+	}
 	screen.end(report)
 	a.code = ExitKept
 	if report.Incomplete != "" {

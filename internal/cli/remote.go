@@ -43,7 +43,8 @@ type remoteFlags struct {
 
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
-	authorized bool // there is a token of the user
+	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
+	authorized bool            // there is a token of the user
 }
 
 // registerTLS adds the flags that say which certificates to trust.
@@ -86,6 +87,10 @@ func (f *remoteFlags) reach(t target.Target) (reach exchange.Reach, err error) {
 	for _, name := range slices.Sorted(maps.Keys(t.Headers)) {
 		reach.Fields = append(reach.Fields, transcript.Field{Name: name, Value: t.Headers[name]})
 	}
+	if f.pacer == nil {
+		f.pacer = exchange.NewPacer()
+	}
+	reach.Pacer = f.pacer
 	reach.TLS, err = f.tls()
 	return reach, err
 }
@@ -145,7 +150,7 @@ func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.
 		return "", "", usagef("give one like https://example.com/mcp", "%v", err)
 	}
 	defer c.Wait()
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := c.Record.WithTimeout(ctx, timeout, context.DeadlineExceeded)
 	defer cancel()
 	newest := spec.V20251125
 	initialize := wire.NewRequest(wire.IntID(1), spec.MethodInitialize, map[string]any{

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +19,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 )
 
@@ -81,6 +83,8 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if f.waiting == nil {
 		f.waiting = a.waiting()
 	}
+	f.remote.pacer = exchange.NewPacer()
+	f.remote.pacer.Say = f.waiting
 	o = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
 	notices = f.configured.notices()
 	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
@@ -139,6 +143,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}
+	o.RateLimit = f.remote.pacer.Notice
 	f.over = o.Dialer.Transport()
 	f.sdk = func() *sdk.Used {
 		if f.reference {
@@ -228,8 +233,11 @@ func short(d time.Duration) string {
 
 // waiting returns a function that prints a line on stderr for each wait.
 func (a *app) waiting() func(text string) {
+	var mu sync.Mutex
 	waits := false
 	return func(text string) {
+		mu.Lock()
+		defer mu.Unlock()
 		if text != "" && !waits {
 			fmt.Fprintln(a.Err, a.visible(text))
 		}

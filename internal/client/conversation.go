@@ -198,7 +198,7 @@ func (c *Conversation) reply(m *wire.Message) {
 	}
 	c.replies.Lock()
 	defer c.replies.Unlock()
-	ctx, cancel := context.WithTimeout(c.ctx, c.opts.Timeout)
+	ctx, cancel := c.Record.WithTimeout(c.ctx, c.opts.Timeout, ErrUnanswered)
 	defer cancel()
 	_ = c.link.Send(ctx, frame) // a server that stopped reading shows it elsewhere
 }

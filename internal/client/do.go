@@ -173,7 +173,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 	defer giveUp(nil)
 	within := func(left time.Duration, look func(context.Context)) {
 		looking.Go(func() {
-			ctx, enough := context.WithTimeout(ctx, left)
+			ctx, enough := c.Record.WithTimeout(ctx, left, ErrUnanswered)
 			defer enough()
 			look(ctx)
 			giveUp(ErrUnanswered)

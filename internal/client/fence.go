@@ -31,7 +31,7 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 	case errors.Is(fence, ErrEnded) && next > from:
 		return nil, ErrEnded
 	}
-	grace, cancel := context.WithTimeoutCause(ctx, c.graceAfter(fence), ErrUnanswered)
+	grace, cancel := c.Record.WithTimeout(ctx, c.graceAfter(fence), ErrUnanswered)
 	defer cancel()
 	defer c.BeginIdle()()
 	e, err := c.await(grace, next, match)
@@ -41,9 +41,28 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 	return e, err
 }
 
+// maxFences bounds how often a fence is repeated because of the server's rate limit.
+const maxFences = 5
+
 // fenceUnless is Fence that ends as soon as stop is true for an event at
-// position from or later.
+// position from or later. If the server's rate limit refused a request meanwhile,
+// which is sent again, the fence may have overtaken it, and is repeated.
 func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
+	stopped := false
+	for fences := 1; ; fences++ {
+		retracted := c.Record.Retracted()
+		err := c.fenceOnce(ctx, from, func(e *transcript.Event) bool {
+			from, stopped = e.Seq+1, stop(e)
+			return stopped
+		})
+		if err != nil || stopped || fences == maxFences || c.Record.Retracted() == retracted {
+			return err
+		}
+	}
+}
+
+// fenceOnce is fenceUnless without repetitions.
+func (c *Conversation) fenceOnce(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
 	started := c.HasStarted()
 	ctx, cancel := c.boundWait(ctx, c.fenceTime(), false)
 	defer cancel()
@@ -135,13 +154,16 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 	}
 	resume := c.BeginIdle()
 	defer resume()
+	grace, cancel := c.Record.WithTimeout(ctx, c.Grace(), ErrUnanswered)
+	defer cancel()
 	select {
-	case <-time.After(c.Grace()):
+	case <-grace.Done():
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		c.quietUpTo.Store(int64(c.Record.Len()))
 		return nil
 	case <-c.link.Ended():
 		return nil // more silence than this can't be had
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -84,10 +84,10 @@ func hasOpeningRequest(frames ...[]byte) bool {
 // returns when the wait is over.
 func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, opening bool) (context.Context, context.CancelFunc) {
 	if !opening && c.HasStarted() {
-		return context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	}
 	ctx, giveUp := context.WithCancelCause(ctx)
-	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout), began: time.Now()}
+	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout), began: c.Record.Moment()}
 	over := func() {}
 	if c.opts.Starts != nil {
 		over = c.opts.Starts.BeginWait()
@@ -113,7 +113,7 @@ func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, openi
 type startWait struct {
 	c              *Conversation
 	limit, longest time.Duration
-	began          time.Time
+	began          transcript.Moment
 	responded      chan struct{} // closed with the first response; nil where it says nothing
 }
 
@@ -197,7 +197,7 @@ func (w *startWait) runControl(ctx context.Context) (more time.Duration, how pau
 	case ctx.Err() != nil:
 		return 0, waitCancelled, err
 	default:
-		return w.longest - time.Since(w.began), timePassed, err
+		return w.longest - w.c.Record.Since(w.began), timePassed, err
 	}
 }
 
@@ -211,14 +211,15 @@ const (
 )
 
 func (w *startWait) pause(ctx context.Context, d time.Duration) pauseEnd {
-	timer := time.NewTimer(max(d, 0))
-	defer timer.Stop()
+	timer, stop := w.c.Record.WithTimeout(ctx, max(d, 0), ErrUnanswered)
+	defer stop()
 	select {
-	case <-timer.C:
+	case <-timer.Done():
+		if ctx.Err() != nil {
+			return waitCancelled
+		}
 		return timePassed
 	case <-w.responded:
 		return serverResponded
-	case <-ctx.Done():
-		return waitCancelled
 	}
 }

@@ -39,7 +39,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 	owed := c.opts.Pace.limit(c.opts.Timeout)
 	limit := owed
 	from := c.Record.Len()
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+	bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	sendErr := c.send(bounded, requests...)
 	cancel()
 	if sendErr != nil {
@@ -52,7 +52,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 			continue
 		}
 		id := wire.Parse(frame).Messages[0].ID
-		bounded, cancel := context.WithTimeoutCause(ctx, limit, ErrUnanswered)
+		bounded, cancel := c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 		r := c.awaitFrameResponse(bounded, from, id, frame)
 		cancel()
 		r.Sent = c.RequestSent(from, id)

@@ -24,7 +24,7 @@ var errCaseTime = errors.New("the case took too long")
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	o.clock = newCaseClock(caseTime, func() { cancel(errCaseTime) })
+	o.clock = newCaseClock(caseTime, o.held, func() { cancel(errCaseTime) })
 	defer o.clock.stop()
 	t := suite.NewT(c, env)
 	done := make(chan suite.Stop, 1)

@@ -54,6 +54,8 @@ type Options struct {
 	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
 	// nil if there is no second user.
 	OtherToken func(u *url.URL) string
+	// RateLimit returns how the server's rate limit affected the run, or ""; nil if there is none.
+	RateLimit func() string
 
 	// Target is the name of the server in reports; Version is that of the tool.
 	Target, Version string

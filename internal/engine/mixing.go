@@ -61,7 +61,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 // answered reports whether a request with this id got a response. A missing one
 // does not count as a failure here, because no rule judges this conversation.
 func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	from := c.Record.Len()
 	return c.Send(ctx, c.Request(id, c.HarmlessMethod(), nil)) == nil && c.AwaitResponse(ctx, from, id).Answered()

@@ -142,6 +142,15 @@ func (o *opener) conversations() []*client.Conversation {
 	return append([]*client.Conversation(nil), o.convs...)
 }
 
+// held returns for how long requests of the conversations were held back.
+func (o *opener) held() time.Duration {
+	var all time.Duration
+	for _, c := range o.conversations() {
+		all += c.Record.Held()
+	}
+	return all
+}
+
 // Shared implements suite.Opener. It opens a new conversation if the server of
 // the last one has exited.
 func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {

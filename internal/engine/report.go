@@ -54,6 +54,11 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
+	if r.o.RateLimit != nil {
+		if n := r.o.RateLimit(); n != "" {
+			p.Notices = append(p.Notices, n)
+		}
+	}
 	p.Notices = append(p.Notices, r.discounts.Notices()...)
 	if n := r.unjudgedNotice(); n != "" {
 		p.Notices = append(p.Notices, n)

@@ -82,19 +82,45 @@ func endedEarly(record *transcript.Transcript) bool {
 	return false
 }
 
-// A caseClock bounds the time of a case, in which the starts of servers do not
-// count. A nil clock bounds nothing.
+// A caseClock bounds the time of a case, in which the starts of servers, and the time in which
+// requests were held back, do not count. A nil clock bounds nothing.
 type caseClock struct {
 	mu       sync.Mutex
 	left     time.Duration
 	since    time.Time // when it was started or resumed
 	starting int       // servers that are starting now
 	timer    *time.Timer
+	held     func() time.Duration // for how long requests were held back
+	credited time.Duration        // how much of it was added to the time
 }
 
 // newCaseClock returns a clock that calls end after limit.
-func newCaseClock(limit time.Duration, end func()) *caseClock {
-	return &caseClock{left: limit, since: time.Now(), timer: time.AfterFunc(limit, end)}
+func newCaseClock(limit time.Duration, held func() time.Duration, end func()) *caseClock {
+	c := &caseClock{left: limit, since: time.Now(), held: held, credited: held()}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.timer = time.AfterFunc(limit, func() {
+		if !c.extend() {
+			end()
+		}
+	})
+	return c
+}
+
+// extend adds the time in which requests were held back, and reports whether there is any.
+func (c *caseClock) extend() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	more := c.held() - c.credited
+	if more <= 0 || c.left <= 0 {
+		return false
+	}
+	c.credited += more
+	c.left, c.since = more, time.Now()
+	if c.starting == 0 {
+		c.timer.Reset(more)
+	}
+	return true
 }
 
 // pause stops the clock until resume is called; several pauses may overlap.

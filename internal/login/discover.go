@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // A Server is a protected server, and where its tokens come from.
@@ -187,10 +188,17 @@ type reader struct {
 	server *url.URL
 }
 
+// withinAnswerTime returns a context for one request. Time in which the request is held back because
+// of the server's rate limit does not count.
+func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc) {
+	var clock transcript.Clock
+	return clock.WithTimeout(transcript.WithClock(ctx, &clock), answerTime, context.DeadlineExceeded)
+}
+
 // challenge returns the status of the answer to a request with the token, which may be "", and its
 // Bearer challenge, if it has one. The request is no JSON-RPC message and has no effect.
 func (r *reader) challenge(ctx context.Context, token string) (int, oauth.Challenge) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := withinAnswerTime(ctx)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.String(), strings.NewReader("{}"))
 	if err != nil {
@@ -260,7 +268,7 @@ func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) e
 	if !oauth.MayFetch(r.server, u) {
 		return errors.New("it is in another network, or no URL for http")
 	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+	ctx, cancel := withinAnswerTime(ctx)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {

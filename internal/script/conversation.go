@@ -55,7 +55,7 @@ func (l *liveConversation) until(ctx context.Context, limit time.Duration, so fu
 	if so() {
 		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := l.c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
 	for {
 		events, err := l.c.Record.Wait(ctx, l.at)

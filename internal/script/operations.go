@@ -132,7 +132,7 @@ func (r *runner) flush(l *liveConversation) {
 	frames, first := l.pending, l.pendingFrom
 	l.pending = nil
 	from := l.c.Record.Len()
-	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
+	ctx, cancel := l.c.Record.WithTimeout(r.ctx, r.Timeout, context.DeadlineExceeded)
 	defer cancel()
 	if err := l.c.Send(ctx, frames...); err != nil {
 		l.over = true
@@ -162,7 +162,7 @@ func (r *runner) raw(l *liveConversation, i int, o *Operation) {
 	r.count()
 	release := l.c.HoldReplies()
 	defer release()
-	ctx, cancel := context.WithTimeout(r.ctx, r.Timeout)
+	ctx, cancel := l.c.Record.WithTimeout(r.ctx, r.Timeout, context.DeadlineExceeded)
 	defer cancel()
 	if err := l.c.SendBytes(ctx, chunks...); err != nil && l.c.Web() == nil {
 		l.over = true
@@ -228,14 +228,14 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 		return
 	}
 	defer x.Drop()
-	ctx, cancel := context.WithTimeout(r.ctx, min(webTime, r.Timeout))
+	ctx, cancel := l.c.Record.WithTimeout(r.ctx, min(webTime, r.Timeout), context.DeadlineExceeded)
 	defer cancel()
 	if o.Exchange.Method == "GET" || o.Exchange.Method == "HEAD" {
 		select {
 		case <-x.Responded():
 			// A stream that is opened by such an exchange carries no response, and
 			// does not end.
-			ctx, cancel = context.WithTimeout(ctx, authorTime)
+			ctx, cancel = l.c.Record.WithTimeout(ctx, authorTime, context.DeadlineExceeded)
 			defer cancel()
 		case <-ctx.Done():
 		}

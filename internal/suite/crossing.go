@@ -48,7 +48,7 @@ func (c *Crowd) checkCrossedIDs(ctx context.Context) {
 		same, own := wire.StringID(crossingID), wire.StringID(clientMark(i)+"crossing")
 		from := conv.Record.Len()
 		<-turns[i]
-		ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
+		ctx, cancel := conv.Record.WithTimeout(ctx, crossTime+crowdTime, client.ErrUnanswered)
 		defer cancel()
 		err := conv.Send(ctx, conv.Request(same, spec.MethodToolsCall, c.paramsWithSteps(i)), conv.Request(own, spec.MethodToolsCall, c.paramsWithSteps(i)))
 		if err == nil && i+1 < len(c.convs) {

@@ -202,7 +202,7 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 	sent.Add(len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) {
 		from := conv.Record.Len()
-		ctx, cancel := context.WithTimeoutCause(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
+		ctx, cancel := conv.Record.WithTimeout(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
 		defer cancel()
 		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(clientMark(i)+"token")))
 		sent.Done()

@@ -22,7 +22,7 @@ func (t *T) AwaitNotification(ctx context.Context, c *client.Conversation, from 
 	if t.Revision.Era() == spec.Stateless && !isSubscribed(c) {
 		return false
 	}
-	wait, cancel := context.WithTimeout(ctx, verdict.NoticeTime)
+	wait, cancel := c.Record.WithTimeout(ctx, verdict.NoticeTime, context.DeadlineExceeded)
 	defer cancel()
 	_, err := c.Await(wait, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Notification && m.Method == method })

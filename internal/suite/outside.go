@@ -58,7 +58,7 @@ type OutsideAnswer struct {
 // Send sends a request and records it with its response; about says what it is. It ends the case if
 // the server under test does not respond.
 func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideAnswer {
-	limited, cancel := context.WithTimeout(ctx, outsideTime)
+	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTime, context.DeadlineExceeded)
 	defer cancel()
 	a := &OutsideAnswer{About: about}
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {

@@ -14,7 +14,7 @@ import (
 // reports whether the call is still running. It keeps its slot, because it
 // might not acquire it again before the call ends.
 func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	answered := MatchResponse(id)
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {

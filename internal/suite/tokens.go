@@ -80,7 +80,7 @@ func (c *Crowd) getsAllProgress(ctx context.Context, i int) bool {
 func (c *Crowd) callWithProgress(ctx context.Context, i int, id wire.ID, token string) progress {
 	conv := c.convs[i]
 	from := conv.Record.Len()
-	ctx, cancel := context.WithTimeoutCause(ctx, crossTime+crowdTime, client.ErrUnanswered)
+	ctx, cancel := conv.Record.WithTimeout(ctx, crossTime+crowdTime, client.ErrUnanswered)
 	defer cancel()
 	params := c.paramsWithSteps(i)
 	params["_meta"] = map[string]any{"progressToken": token}

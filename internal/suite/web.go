@@ -235,7 +235,7 @@ type Stream struct {
 // Until waits until done returns true for the exchange so far, or the exchange
 // ends, or the limit is over. It returns nil if nothing was sent.
 func (s *Stream) Until(ctx context.Context, limit time.Duration, done func(x *transcript.Exchange) bool) *transcript.Exchange {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := s.w.C.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
 	defer s.w.C.BeginWait()()
 	select {

@@ -90,6 +90,9 @@ func (e *Event) Messages() []wire.Message {
 
 // Transcript records one conversation. All methods are safe for concurrent use.
 type Transcript struct {
+	// Clock stands still while requests of the conversation are held back.
+	Clock
+
 	start time.Time
 
 	mu       sync.Mutex
@@ -100,6 +103,8 @@ type Transcript struct {
 	limit    int64
 	limits   Limits
 	received received // counted by Admit
+	// retracted counts the calls of Retract.
+	retracted int
 
 	budget *Budget
 	held   int64 // weight counted by the budget

@@ -153,7 +153,7 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 
 // awaitOneOf waits for the end of one of the calls and returns the other.
 func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []wire.ID) wire.ID {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(calls[0])) || suite.HasMessage(e, suite.MatchResponse(calls[1])))

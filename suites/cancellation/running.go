@@ -3,7 +3,6 @@ package cancellation
 import (
 	"context"
 	"encoding/json"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -69,9 +68,9 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 	// way when the cancellations were read has come by then.
 	requireFence(ctx, t, c)
 	requireFence(ctx, t, c)
-	until := time.Now().Add(duration)
+	began := c.Record.Moment()
 	for _, id := range []wire.ID{id, early} {
-		c.AwaitResponse(ctx, from, id, client.Within(time.Until(until)))
+		c.AwaitResponse(ctx, from, id, client.Within(duration-c.Record.Since(began)))
 	}
 	if runs {
 		t.Quiet(ctx, c)

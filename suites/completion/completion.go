@@ -9,6 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // Limits for real servers.
@@ -76,10 +77,10 @@ func requireCompletion(t *suite.T) {
 // completer sends completion requests one after the other, within time limits.
 type completer struct {
 	c     *client.Conversation
-	since time.Time
+	since transcript.Moment
 }
 
-func newCompleter(c *client.Conversation) completer { return completer{c, time.Now()} }
+func newCompleter(c *client.Conversation) completer { return completer{c, c.Record.Moment()} }
 
 // complete requests values and reports whether more requests may follow.
 func (a completer) complete(ctx context.Context, params map[string]any) bool {
@@ -89,7 +90,7 @@ func (a completer) complete(ctx context.Context, params map[string]any) bool {
 
 // hasTime reports whether more requests may follow.
 func (a completer) hasTime(ctx context.Context) bool {
-	return ctx.Err() == nil && a.c.Alive() && time.Since(a.since) < allAsked
+	return ctx.Err() == nil && a.c.Alive() && a.c.Record.Since(a.since) < allAsked
 }
 
 func promptRef(name string) map[string]any { return map[string]any{"type": "ref/prompt", "name": name} }

@@ -171,7 +171,7 @@ func (k *openRequests) end() []*wire.Message {
 // awaitServerRequest waits for a request that the server sends during a call. It returns nil if
 // the call ends without one, or nothing comes.
 func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, call wire.ID) (question *wire.Message, ended bool) {
-	ctx, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		if e.Kind != transcript.Received {

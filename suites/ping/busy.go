@@ -44,7 +44,7 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {
 		t.GiveUp("the tool could not be called: " + err.Error())
 	}
-	wait, cancel := context.WithTimeoutCause(ctx, c.Options().Timeout, client.ErrUnanswered)
+	wait, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	if !suite.IsRunning(ctx, c, from, id) {
 		t.GiveUp("the tool was not seen to be running: it reported no progress")

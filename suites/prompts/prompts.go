@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -123,10 +124,10 @@ func walkLists(ctx context.Context, t *suite.T) {
 // getter gets prompts one after the other, within time limits.
 type getter struct {
 	c     *client.Conversation
-	since time.Time
+	since transcript.Moment
 }
 
-func newGetter(c *client.Conversation) getter { return getter{c, time.Now()} }
+func newGetter(c *client.Conversation) getter { return getter{c, c.Record.Moment()} }
 
 // get gets a prompt, with arguments unless they are nil, and reports whether more may follow.
 func (g getter) get(ctx context.Context, name string, arguments map[string]any) bool {
@@ -151,7 +152,7 @@ func (g getter) probe(ctx context.Context, t *suite.T, p suite.Probe) bool {
 
 // hasTime reports whether more requests may follow.
 func (g getter) hasTime(ctx context.Context) bool {
-	return ctx.Err() == nil && g.c.Alive() && time.Since(g.since) < allGets
+	return ctx.Err() == nil && g.c.Alive() && g.c.Record.Since(g.since) < allGets
 }
 
 // firstPrompts returns the first suitable prompts, at most n.

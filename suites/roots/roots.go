@@ -135,7 +135,7 @@ func requestsRoots(ctx context.Context, t *suite.T, c *client.Conversation) bool
 
 // awaitRootsRequest reports whether the server requests the roots at position from or later.
 func awaitRootsRequest(ctx context.Context, c *client.Conversation, from int, limit time.Duration) bool {
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := c.Record.WithTimeout(ctx, limit, context.DeadlineExceeded)
 	defer cancel()
 	_, err := c.Await(ctx, from, isRootsList)
 	return err == nil
@@ -231,7 +231,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 
 // awaitReply waits until the server's request at position from or later got its response.
 func awaitReply(ctx context.Context, c *client.Conversation, from int) {
-	ctx, cancel := context.WithTimeout(ctx, againTime)
+	ctx, cancel := c.Record.WithTimeout(ctx, againTime, context.DeadlineExceeded)
 	defer cancel()
 	_, _ = c.Await(ctx, from, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Sent && suite.HasMessage(e, func(m *wire.Message) bool { return m.Kind == wire.Response })

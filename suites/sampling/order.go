@@ -91,7 +91,7 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		if c.Send(ctx, c.Request(id, spec.MethodToolsCall, object{"name": tool.Name, "arguments": arguments})) != nil {
 			return nil
 		}
-		waiting, cancel := context.WithTimeoutCause(ctx, callTime, client.ErrUnanswered)
+		waiting, cancel := c.Record.WithTimeout(ctx, callTime, client.ErrUnanswered)
 		_, err := c.Await(waiting, from, func(*transcript.Event) bool {
 			questions = samplingRequestIDs(c.Record.From(from))
 			return len(questions) == n

@@ -72,7 +72,7 @@ const (
 // whether the server sends requests unprompted.
 func callWithoutCapability(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, client.Options{Capabilities: map[string]any{}})
-	limit, cancel := context.WithTimeoutCause(ctx, allTime, client.ErrUnanswered)
+	limit, cancel := c.Record.WithTimeout(ctx, allTime, client.ErrUnanswered)
 	defer cancel()
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, together)

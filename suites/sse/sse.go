@@ -50,7 +50,7 @@ func streamCase() suite.Case {
 			from := w.C.Record.Len()
 			id := w.C.NewID()
 			to(w.C.Request(id, spec.MethodInitialize, w.C.InitializeParams()))
-			waiting, cancel := context.WithTimeout(ctx, answerTime)
+			waiting, cancel := w.C.Record.WithTimeout(ctx, answerTime, context.DeadlineExceeded)
 			w.C.AwaitResponse(waiting, from, id)
 			cancel()
 			_ = w.C.Fence(ctx) // its response has to come on some stream before one is closed

@@ -105,7 +105,7 @@ const (
 
 // watch queries the tasks until each has ended or waits for the client.
 func (r *runner) watch(ctx context.Context, ids []string) {
-	for until := time.Now().Add(watchTime); ; {
+	for began := r.c.Record.Moment(); ; {
 		var busy []string
 		for _, id := range ids {
 			switch r.get(ctx, id) {
@@ -115,7 +115,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 				r.get(ctx, id) // its request has come by now
 			}
 		}
-		if len(busy) == 0 || time.Now().Add(r.interval).After(until) || ctx.Err() != nil {
+		if len(busy) == 0 || r.c.Record.Since(began)+r.interval > watchTime || ctx.Err() != nil {
 			return
 		}
 		ids = busy
@@ -137,9 +137,9 @@ const leaveTime = 1100 * time.Millisecond
 
 // results waits for the results of the tasks, and requests the first one again.
 func (r *runner) results(ctx context.Context, ids []string) {
-	until := time.Now().Add(allTime)
+	began := r.c.Record.Moment()
 	for i, id := range ids {
-		if time.Now().After(until) {
+		if r.c.Record.Since(began) > allTime {
 			return
 		}
 		if !r.request(ctx, spec.MethodTasksResult, id).Answered() {

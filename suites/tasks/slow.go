@@ -142,7 +142,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 // awaitProgress waits until the execution has shown that it runs, so that its stop is visible.
 func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	defer r.c.BeginIdle()()
-	ctx, cancel := context.WithTimeout(ctx, duration/2)
+	ctx, cancel := r.c.Record.WithTimeout(ctx, duration/2, context.DeadlineExceeded)
 	defer cancel()
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {

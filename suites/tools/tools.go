@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -157,10 +158,10 @@ func callUndeclared(ctx context.Context, t *suite.T) {
 // caller calls tools one after the other, within time limits.
 type caller struct {
 	c     *client.Conversation
-	since time.Time
+	since transcript.Moment
 }
 
-func newCaller(c *client.Conversation) caller { return caller{c, time.Now()} }
+func newCaller(c *client.Conversation) caller { return caller{c, c.Record.Moment()} }
 
 // call calls a tool and reports whether more calls may follow.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
@@ -176,7 +177,7 @@ func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Rep
 	if slices.ContainsFunc(receivedMessages(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
 		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
 	}
-	return r, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
+	return r, ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < allCalls
 }
 
 // probe sends odd calls after their control. It reports whether the control was served, and
@@ -185,9 +186,9 @@ func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (telling, 
 	p.Limit = callTime
 	for r := range t.Probe(ctx, k.c, p) {
 		telling = r.Control.Served
-		if time.Since(k.since) >= allCalls {
+		if k.c.Record.Since(k.since) >= allCalls {
 			break
 		}
 	}
-	return telling, ctx.Err() == nil && k.c.Alive() && time.Since(k.since) < allCalls
+	return telling, ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < allCalls
 }

@@ -28,6 +28,7 @@ type Client struct {
 	Reach  Reach
 
 	idle    idle
+	sender  sender
 	flooded sync.Once
 	running sync.WaitGroup
 }
@@ -84,6 +85,10 @@ type Pending struct {
 	detail string
 	retry  string // of the event stream: the last value of its retry fields
 	lastID string // of the event stream: the last event id
+
+	// Only the goroutine of the exchange uses these.
+	attempts int
+	passed   time.Time // when the pacer let the last attempt pass
 }
 
 // Written is closed when the request was sent or sending failed.
@@ -183,34 +188,21 @@ type ended struct {
 	how    transcript.How
 	detail string
 	stage  string // the stage that was reached, if no response came
+	// refused describes the refusal of a request that is to be sent again; else it is "".
+	refused string
 }
 
-// run performs one exchange from the first byte to the last.
+// run performs one exchange from the first byte to the last. A request that is refused because of
+// the server's rate limit is sent again; of the earlier attempts there are only remarks.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
-	conn, err := c.connect(ctx, p, r)
 	line, fields := c.Reach.head(r)
 	raw := transcript.HeadBytes(line, fields)
-	p.mu.Lock()
-	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
-	p.mu.Unlock()
-	end := ended{how: transcript.Unreachable}
-	if err == nil {
-		p.setQuit(func() { _ = conn.Close() })
-		end = c.converse(ctx, p, conn, raw, r)
-		if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
-			// A server may close an idle connection at any time.
-			if fresh, err := c.open(ctx, p, r.URL); err == nil {
-				conn.discard()
-				conn = fresh
-				p.setQuit(func() { _ = conn.Close() })
-				end = c.exchange(ctx, p, conn, raw, r)
-			}
-		}
-		p.setQuit(func() {}) // ending this exchange later must not close a connection that another one reuses
-		c.release(conn, p, r, end, p.endCause(ctx) == nil)
-	} else {
-		end.detail, end.stage = explain(err), stageOf(err)
+	end := c.attempt(ctx, p, raw, r)
+	for end.refused != "" && p.endCause(ctx) == nil {
+		c.Record.Retract(p.Number(), line+" was refused with "+end.refused+", and is sent again")
+		r.Frame = nil // Add parses the body again
+		end = c.attempt(ctx, p, raw, r)
 	}
 	stop()
 	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
@@ -223,6 +215,31 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	p.markWritten()
 	p.markResponded(nil)
 	close(p.over)
+}
+
+// attempt sends the request once.
+func (c *Client) attempt(ctx context.Context, p *Pending, raw []byte, r Request) ended {
+	conn, err := c.connect(ctx, p, r)
+	p.mu.Lock()
+	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
+	p.mu.Unlock()
+	if err != nil {
+		return ended{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err)}
+	}
+	p.setQuit(func() { _ = conn.Close() })
+	end := c.converse(ctx, p, conn, raw, r)
+	if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
+		// A server may close an idle connection at any time.
+		if fresh, err := c.open(ctx, p, r.URL); err == nil {
+			conn.discard()
+			conn = fresh
+			p.setQuit(func() { _ = conn.Close() })
+			end = c.exchange(ctx, p, conn, raw, r)
+		}
+	}
+	p.setQuit(func() {}) // ending this exchange later must not close a connection that another one reuses
+	c.release(conn, p, r, end, p.endCause(ctx) == nil)
+	return end
 }
 
 // dropped returns why the client closed the connection, unless the caller wanted it, and at

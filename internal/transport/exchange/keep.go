@@ -86,8 +86,11 @@ func (i *idle) close() {
 // mayKeep reports whether the request may use an idle connection and leave its own idle.
 func (c *Client) mayKeep(r Request) bool { return c.Reach.Keep || r.Keep }
 
-// connect returns a connection for one exchange.
+// connect returns a connection for one exchange, when the pacer lets its request pass.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
+	if err := c.awaitPass(ctx, p); err != nil {
+		return nil, err
+	}
 	if c.mayKeep(r) {
 		if conn := c.idle.take(place(r.URL)); conn != nil {
 			conn.sent, conn.used = false, true
@@ -95,6 +98,19 @@ func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connectio
 		}
 	}
 	return c.open(ctx, p, r.URL)
+}
+
+// awaitPass waits until the pacer lets the request pass.
+func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
+	if c.Reach.Pacer == nil {
+		return nil
+	}
+	ctx, quit := context.WithCancelCause(ctx)
+	defer quit(nil)
+	p.setQuit(func() { quit(errDropped) })
+	p.attempts++
+	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
+	return within(ctx, "while the server's rate limit held it back", err)
 }
 
 // place returns the scheme and host of a URL.

@@ -40,12 +40,16 @@ type Reach struct {
 	// connections open: if the server closed one between two requests, the exchange would look
 	// broken. Runs leave it off.
 	Keep bool
+	// Pacer keeps the requests below the server's rate limit; nil sends them at once, and no refused
+	// one again.
+	Pacer *Pacer
 }
 
 const defaultConnect = 10 * time.Second
 
 // Access returns how to reach u outside of a link. The client does not connect to addresses of the
-// network that it runs in because a server outside of that network names them.
+// network that it runs in because a server outside of that network names them. Requests to the host
+// of u wait for the pacer; that stops the clock of their context.
 func (r *Reach) Access(u *url.URL) transport.Access {
 	dialer := &net.Dialer{Timeout: defaultConnect}
 	inside := &net.Dialer{Timeout: defaultConnect, ControlContext: func(ctx context.Context, _, address string, _ syscall.RawConn) error {
@@ -55,7 +59,7 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 		return fmt.Errorf("%s is an address of this network, and %s is not in it", address, u.Hostname())
 	}}
 	return transport.Access{URL: u, Fields: r.configured(), Client: &http.Client{
-		Transport: &http.Transport{
+		Transport: &paced{r.Pacer, u.Host, &http.Transport{
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
 			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxy(q.URL) },
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -64,7 +68,7 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 				}
 				return dialer.DialContext(ctx, network, address)
 			},
-		},
+		}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }

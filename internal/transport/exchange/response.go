@@ -87,8 +87,15 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 		if end := headFault(raw, err); end.how != "" {
 			return end
 		}
+		why, refused := refusalIn(raw)
+		if refused && c.Reach.Pacer.refused(why, p.passed, p.attempts) {
+			return ended{refused: why.String()}
+		}
 		head := c.Record.Add(transcript.Event{Kind: transcript.Responded, Exchange: p.number, Raw: raw}).Head
 		if head.Status() >= 200 {
+			if !refused {
+				c.Reach.Pacer.served(p.attempts > 1)
+			}
 			if r.OnHead != nil {
 				r.OnHead(head)
 			}
@@ -108,11 +115,11 @@ func headFault(raw []byte, err error) ended {
 	const inside = "within the head of the response"
 	switch {
 	case err != nil && len(raw) == 0:
-		return ended{transcript.Broken, describeLoss(err) + " " + beforeResponse, beforeResponse}
+		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + beforeResponse, stage: beforeResponse}
 	case errors.Is(err, errLongHead):
 		return ended{how: transcript.Unreadable, detail: err.Error()}
 	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
-		return ended{transcript.Broken, describeLoss(err) + " " + inside, inside}
+		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + inside, stage: inside}
 	case !bytes.HasPrefix(raw, []byte(http1)):
 		return ended{how: transcript.Unreadable, detail: describeForeign(raw)}
 	case statusOf(raw) < 100:

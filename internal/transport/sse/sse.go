@@ -78,7 +78,7 @@ func (l *Link) watch() {
 			case ev != nil && ev.Type == "endpoint":
 				l.endpoint, l.fault = l.resolve(string(ev.Data))
 				return
-			case e.Kind == transcript.Over && e.Exchange == 1:
+			case e.Kind == transcript.Over && e.Exchange == l.stream.Number():
 				l.fault = fmt.Errorf("the stream %s before it named an endpoint", ending(e))
 				return
 			}

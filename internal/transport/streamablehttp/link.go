@@ -212,8 +212,9 @@ func (l *Link) Shutdown(patience transport.Patience) {
 		session := l.session
 		l.mu.Unlock()
 		if session != "" && l.alive() {
+			held := l.client.Record.Held()
 			p := l.client.Begin(l.ctx, l.request("DELETE", nil, nil))
-			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience {
+			if !within(p.Over(), patience.AfterClose) && patience.AfterClose >= fullPatience && l.client.Record.Held() == held {
 				l.gaveUp(p)
 			}
 		}
@@ -264,6 +265,18 @@ func within(c <-chan struct{}, d time.Duration) bool {
 	case <-c:
 		return true
 	case <-timer.C:
+		return false
+	}
+}
+
+// within is like the function, but time in which requests of the link are held back does not count.
+func (l *Link) within(c <-chan struct{}, d time.Duration) bool {
+	timeout, cancel := l.client.Record.WithTimeout(l.ctx, d, context.DeadlineExceeded)
+	defer cancel()
+	select {
+	case <-c:
+		return true
+	case <-timeout.Done():
 		return false
 	}
 }

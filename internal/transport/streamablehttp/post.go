@@ -230,7 +230,7 @@ func (l *Link) listen(p *exchange.Pending) {
 	}
 	stream := l.client.Begin(l.ctx, l.request("GET", nil, nil))
 	l.spawn(func() { l.keepListening(stream) })
-	within(stream.Responded(), listenTime)
+	l.within(stream.Responded(), listenTime)
 }
 
 // keepListening reopens the stream whenever it ends.

@@ -1,0 +1,165 @@
+package cli
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// perSecond permits a number of requests a second.
+func perSecond(n int) func() bool { return rate.NewLimiter(rate.Limit(n), n).Allow }
+
+// first permits that many requests, and none after them.
+func first(n int64) func() bool {
+	var used atomic.Int64
+	return func() bool { return used.Add(1) <= n }
+}
+
+// judgeLimited judges the reference server behind a rate limit.
+func judgeLimited(t *testing.T, over spec.Transport, r spec.Revision, filter string, retryAfter func() string, permits func() bool) (report *verdict.Report, refusals int64) {
+	t.Helper()
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var serve http.Handler = refserver.NewHTTPHandler(ctx, refserver.Options{})
+	if over == spec.SSE {
+		serve = refserver.NewSSEHandler(ctx, refserver.Options{})
+	}
+	var refused atomic.Int64
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		if permits() {
+			serve.ServeHTTP(w, q)
+			return
+		}
+		refused.Add(1)
+		if after := retryAfter(); after != "" {
+			w.Header().Set("Retry-After", after)
+		}
+		http.Error(w, "slow down", http.StatusTooManyRequests)
+	}))
+	defer func() { front.CloseClientConnections(); front.Close() }()
+	u, err := url.Parse(front.URL + map[spec.Transport]string{spec.SSE: "/sse", spec.StreamableHTTP: "/mcp"}[over])
+	if err != nil {
+		t.Fatal(err)
+	}
+	reach := exchange.Reach{Pacer: exchange.NewPacer()}
+	dialer := transport.Dialer(streamablehttp.NewDialer(u, reach))
+	if over == spec.SSE {
+		dialer = sse.NewDialer(u, reach)
+	}
+	report, err = engine.Run(ctx, engine.Options{
+		Dialer: dialer, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{r},
+		Selection: engine.Selection{Labels: filter}, RateLimit: reach.Pacer.Notice, Timeout: 20 * time.Second,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return report, refused.Load()
+}
+
+// verdictsOf returns the verdict of each requirement.
+func verdictsOf(r *verdict.Report) map[string]verdict.Outcome {
+	out := map[string]verdict.Outcome{}
+	for i := range r.Verdicts {
+		out[r.Verdicts[i].Requirement] = r.Verdicts[i].Outcome
+	}
+	return out
+}
+
+// TestRateLimit checks that a server that permits 20 requests a second gets the verdicts that it
+// gets without a limit, that it rarely has to refuse a request, and that the report says so.
+func TestRateLimit(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	t.Parallel()
+	const filter = "ping || lifecycle || completion || tools"
+	for _, c := range []struct {
+		name       string
+		over       spec.Transport
+		revision   spec.Revision
+		retryAfter func() string
+		notice     string
+	}{
+		{"seconds", spec.StreamableHTTP, spec.V20251125, func() string { return "1" }, `^the server limits requests \(429, Retry-After: 1\): mcp-conform waited .*, .* s in all, and slowed down to \d+ requests a second; that does not count$`},
+		{"a date", spec.StreamableHTTP, spec.V20260728, func() string { return time.Now().Add(2 * time.Second).UTC().Format(http.TimeFormat) }, `^the server limits requests \(429, Retry-After: \w{3}, \d.* GMT\): mcp-conform waited `},
+		{"sse, without a time", spec.SSE, spec.V20241105, func() string { return "" }, `^the server limits requests \(429 without Retry-After\): mcp-conform waited `},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			free, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, func() bool { return true })
+			if refusals != 0 || len(free.Findings) > 0 || strings.Contains(strings.Join(free.Notices, " "), "limits requests") {
+				t.Fatalf("without a limit: %d refusals, %d findings, %q", refusals, len(free.Findings), free.Notices)
+			}
+			limited, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, perSecond(20))
+			t.Logf("%d refusals, %d messages, %v", refusals, limited.Stats.Messages, limited.Stats.Took)
+			if len(limited.Findings) > 0 {
+				t.Errorf("there are findings: %v", limited.Findings)
+			}
+			unseen, got := 0, verdictsOf(limited)
+			for id, want := range verdictsOf(free) {
+				if got[id] != want {
+					t.Logf("%s: %s, without a limit %s", id, got[id], want)
+					unseen++
+				}
+			}
+			if unseen > 2 { // a task or a call may be over too soon
+				t.Errorf("%d verdicts are others", unseen)
+			}
+			if refusals == 0 || refusals > 60 {
+				t.Errorf("there were %d refusals", refusals)
+			}
+			if n := len(regexp.MustCompile(`(?m)`+c.notice).FindAllString(strings.Join(limited.Notices, "\n"), -1)); n != 1 {
+				t.Errorf("the notices are %q", limited.Notices)
+			}
+		})
+	}
+}
+
+// TestRateLimitWithoutEnd checks that a server that soon refuses everything costs a bounded time, and
+// that it is not accused.
+func TestRateLimitWithoutEnd(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	t.Parallel()
+	for _, c := range []struct {
+		name, after, notice string
+	}{
+		{"without a time", "", `\(429 without Retry-After\): mcp-conform waited 5 times, [\d.]+ s in all, which did not help, and stopped waiting`},
+		{"an hour", "3600", `\(429, Retry-After: 3600\): mcp-conform waits at most 60 s, and sent no refused request again`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			report, refusals := judgeLimited(t, spec.StreamableHTTP, spec.V20251125, "ping || tools", func() string { return c.after }, first(60))
+			if len(report.Findings) > 0 {
+				t.Errorf("there are findings: %v", report.Findings)
+			}
+			if report.Stats.Took > time.Minute || refusals == 0 {
+				t.Errorf("it took %v, with %d refusals", report.Stats.Took, refusals)
+			}
+			if n := len(regexp.MustCompile(c.notice).FindAllString(strings.Join(report.Notices, "\n"), -1)); n != 1 {
+				t.Errorf("the notices are %q", report.Notices)
+			}
+			t.Logf("%v, %d refusals, %s", report.Stats.Took, refusals, report.Incomplete)
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package transcript
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// A Clock is a clock that stands still while requests are held back because the server limits
+// their rate. Whoever waits for the server measures time with it, so that a slow pace does not
+// look like a slow server. The zero value runs.
+type Clock struct {
+	mu    sync.Mutex
+	holds int
+	since time.Time // when holds became positive
+	held  time.Duration
+}
+
+// Hold stops the clock until release is called; several holds may overlap.
+func (c *Clock) Hold() (release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holds++; c.holds == 1 {
+		c.since = time.Now()
+	}
+	return sync.OnceFunc(func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.holds--; c.holds == 0 {
+			c.held += time.Since(c.since)
+		}
+	})
+}
+
+// Held returns for how long the clock has stood still.
+func (c *Clock) Held() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.holds > 0 {
+		return c.held + time.Since(c.since)
+	}
+	return c.held
+}
+
+// heldPoll is how often a timeout is checked again while the clock stands still.
+const heldPoll = 5 * time.Millisecond
+
+// WithTimeout is like context.WithTimeoutCause by this clock.
+func (c *Clock) WithTimeout(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	began := c.Moment()
+	var mu sync.Mutex
+	mu.Lock()
+	defer mu.Unlock()
+	var timer *time.Timer
+	timer = time.AfterFunc(limit, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		if left := limit - c.Since(began); left > 0 && ctx.Err() == nil {
+			timer.Reset(max(left, heldPoll))
+			return
+		}
+		cancel(cause)
+	})
+	return ctx, func() {
+		cancel(nil)
+		timer.Stop()
+	}
+}
+
+// Since returns the time by this clock since a moment that Moment returned.
+func (c *Clock) Since(m Moment) time.Duration { return time.Since(m.at) - (c.Held() - m.held) }
+
+// A Moment is a point in time of a Clock.
+type Moment struct {
+	at   time.Time
+	held time.Duration
+}
+
+// Moment returns the current time.
+func (c *Clock) Moment() Moment { return Moment{time.Now(), c.Held()} }
+
+type clockKey struct{}
+
+// WithClock returns a context whose requests, if they are held back, stop the clock. It is for
+// requests outside of a conversation.
+func WithClock(ctx context.Context, c *Clock) context.Context {
+	return context.WithValue(ctx, clockKey{}, c)
+}
+
+// ClockOf returns the clock that requests with this context stop; a new one if there is none.
+func ClockOf(ctx context.Context) *Clock {
+	if c, ok := ctx.Value(clockKey{}).(*Clock); ok {
+		return c
+	}
+	return &Clock{}
+}

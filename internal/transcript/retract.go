@@ -1,0 +1,28 @@
+package transcript
+
+// Retract replaces the events of an exchange by remarks, the first of them with the text. It is
+// for a request that the server refused unread because of its rate limit, and that is sent again:
+// to the session it never happened.
+func (t *Transcript) Retract(exchange int, text string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var freed int64
+	for i, e := range t.events {
+		if e.Exchange != exchange {
+			continue
+		}
+		t.events[i] = &Event{Seq: i, At: e.At, Kind: Remark, Detail: text}
+		freed += eventWeight(e)
+		text = "part of the request that was refused"
+	}
+	t.retracted++
+	t.held -= freed
+	t.budget.addHeld(-freed)
+}
+
+// Retracted returns how many exchanges were retracted.
+func (t *Transcript) Retracted() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.retracted
+}

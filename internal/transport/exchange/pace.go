@@ -1,0 +1,217 @@
+package exchange
+
+import (
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	maxWait     = time.Minute // of one wait, and of consecutive waits that don't help
+	maxInVain   = 5           // consecutive waits that don't help
+	maxAttempts = 8           // to send one request
+	firstPause  = 250 * time.Millisecond
+)
+
+// A refusal is a response that says that the client sends too much.
+type refusal struct {
+	status int
+	after  string // the value of Retry-After, or ""
+	wait   time.Duration
+}
+
+// refusalOf returns the refusal that the head of a response is; ok is false if it is none.
+func refusalOf(status int, header func(name string) string, now time.Time) (r refusal, ok bool) {
+	r = refusal{status: status, after: strings.TrimSpace(header("Retry-After"))}
+	seconds, err := strconv.ParseUint(r.after, 10, 63)
+	known := err == nil
+	switch {
+	case known:
+		r.wait = time.Duration(min(seconds, math.MaxInt64/uint64(time.Second))) * time.Second
+	default:
+		var at time.Time
+		if at, err = http.ParseTime(r.after); err == nil {
+			known = true
+			if date, err := http.ParseTime(header("Date")); err == nil { // by the server's clock
+				now = date
+			}
+			r.wait = max(0, at.Sub(now))
+		}
+	}
+	return r, status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && known
+}
+
+// isRefusal reports whether the head may be that of a refusal, without parsing it.
+func isRefusal(raw []byte) bool {
+	line := string(raw[:min(len(raw), len("HTTP/1.1 429"))])
+	return strings.HasSuffix(line, " 429") || strings.HasSuffix(line, " 503")
+}
+
+// refusalIn returns the refusal in the head of a response.
+func refusalIn(raw []byte) (refusal, bool) {
+	if !isRefusal(raw) {
+		return refusal{}, false
+	}
+	head := transcript.ParseHead(raw)
+	return refusalOf(head.Status(), head.Get, time.Now())
+}
+
+func (r refusal) String() string {
+	if r.after == "" {
+		return strconv.Itoa(r.status) + " without Retry-After"
+	}
+	return fmt.Sprintf("%d, Retry-After: %s", r.status, wire.Excerpt(r.after, 40))
+}
+
+// backoff determines how long to wait, and when to give up.
+type backoff struct {
+	helped   bool          // a request was served when it was sent again after the last wait
+	last     time.Duration // the last wait
+	vain     int           // consecutive waits that did not help
+	vainTime time.Duration
+}
+
+// wait returns how long to wait after a refusal.
+func (b *backoff) wait(r refusal) time.Duration { return max(r.wait, firstPause<<b.vain) }
+
+// begin begins a wait after a refusal. It returns false if waiting does not help.
+func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
+	if b.last > 0 && !b.helped {
+		b.vain++
+		b.vainTime += b.last
+	} else {
+		b.vain, b.vainTime = 0, 0
+	}
+	wait = b.wait(r)
+	b.helped, b.last = false, wait
+	return wait, b.vain < maxInVain && b.vainTime+wait <= maxWait
+}
+
+// pace is the rate of requests that the server's refusals teach.
+type pace struct {
+	rate    float64       // requests a second; 0 while there is no limit
+	ceiling float64       // a rate that was too high; 0 while none is known
+	waited  time.Duration // the last wait, which shows how long the server remembers
+
+	// since the last reopening
+	since         time.Time
+	sent, refused int
+	grown         int  // requests sent since the rate last changed
+	isTaught      bool // there was a reopening
+}
+
+const (
+	least   = 1.0  // rate; below it the server's own Retry-After paces the run
+	margin  = 0.95 // of what a limit is believed to permit
+	slower  = 0.8  // of a rate that was too high
+	faster  = 1.1  // of a rate that was not refused for a while
+	fewSent = 10   // requests from which less can't be concluded
+)
+
+// let notes that a request is sent, and returns the time until the next one may be.
+func (p *pace) let(now time.Time) time.Duration {
+	if p.since.IsZero() {
+		p.since = now
+	}
+	p.sent++
+	if p.rate == 0 {
+		return 0
+	}
+	if p.grown++; float64(p.grown) >= max(fewSent, 2*p.rate*p.waited.Seconds()) {
+		p.grown = 0
+		p.rate = max(p.rate, min(p.rate*faster, p.ceiling*margin))
+		if p.ceiling == 0 {
+			p.rate *= faster
+		}
+	}
+	return time.Duration(float64(time.Second) / p.rate)
+}
+
+// refuse notes that a request that was sent at a time was refused.
+func (p *pace) refuse(sent time.Time) {
+	if !sent.Before(p.since) {
+		p.refused++
+	}
+}
+
+// learn determines the rate after a wait: the limit permits what was served since the end of
+// the last one. The first time, the limit may have been used up before the run.
+func (p *pace) learn(began, end, now time.Time) {
+	p.waited = max(firstPause, end.Sub(began))
+	limit := margin * float64(max(1, p.sent-p.refused)) / max(end.Sub(p.since), firstPause).Seconds()
+	switch {
+	case p.rate > 0:
+		if p.ceiling == 0 || p.rate < p.ceiling {
+			p.ceiling = p.rate
+		}
+		p.rate = max(least, min(limit, slower*p.rate))
+	case p.isTaught, p.sent >= fewSent:
+		p.rate = max(least, limit)
+	}
+	p.since, p.sent, p.refused, p.grown, p.isTaught = now, 0, 0, 0, true
+}
+
+// tally counts what the user is told.
+type tally struct {
+	first    refusal // the first refusal with the longest demand
+	refusals int
+	waits    int
+	waited   time.Duration
+	tooLong  bool // the server demanded a wait of more than maxWait
+}
+
+func (t *tally) refused(r refusal) {
+	if t.refusals++; t.refusals == 1 || r.wait > t.first.wait {
+		t.first = r
+	}
+}
+
+func (t *tally) notice(rate float64, gaveUp bool) string {
+	if t.refusals == 0 {
+		return ""
+	}
+	text := "the server limits requests (" + t.first.String() + "): mcp-conform "
+	switch {
+	case gaveUp:
+		return text + "waited " + t.times() + ", which did not help, and stopped waiting"
+	case t.tooLong && t.waits == 0:
+		return text + "waits at most " + seconds(maxWait) + ", and sent no refused request again"
+	case t.waits == 0:
+		return ""
+	}
+	text += "waited " + t.times()
+	if rate > 0 {
+		text += ", and slowed down to " + describeRate(rate)
+	}
+	if t.tooLong {
+		return text + "; it waits at most " + seconds(maxWait) + " at a time"
+	}
+	return text + "; that does not count"
+}
+
+func (t *tally) times() string {
+	if t.waits == 1 {
+		return "once, for " + seconds(t.waited)
+	}
+	return fmt.Sprintf("%d times, %s in all", t.waits, seconds(t.waited))
+}
+
+func seconds(d time.Duration) string {
+	if d < 10*time.Second {
+		return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64) + " s"
+	}
+	return strconv.Itoa(int(math.Round(d.Seconds()))) + " s"
+}
+
+func describeRate(rate float64) string {
+	if rate < 2 {
+		return fmt.Sprintf("%.0f requests a minute", max(1, math.Round(rate*60)))
+	}
+	return fmt.Sprintf("%.0f requests a second", rate)
+}

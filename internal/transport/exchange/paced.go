@@ -1,0 +1,51 @@
+package exchange
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// paced sends requests to a host when the pacer lets them pass.
+type paced struct {
+	pacer *Pacer
+	host  string
+	over  http.RoundTripper
+}
+
+// RoundTrip implements http.RoundTripper.
+func (t *paced) RoundTrip(q *http.Request) (*http.Response, error) {
+	if t.pacer == nil || q.URL.Host != t.host {
+		return t.over.RoundTrip(q)
+	}
+	from := &sender{}
+	for attempts := 1; ; attempts++ {
+		passed, err := t.pacer.pass(q.Context(), transcript.ClockOf(q.Context()), from, attempts > 1)
+		if err != nil {
+			if q.Body != nil {
+				_ = q.Body.Close()
+			}
+			return nil, err
+		}
+		response, err := t.over.RoundTrip(q)
+		if err != nil {
+			return nil, err
+		}
+		mayRepeat := q.Body == nil || q.Body == http.NoBody || q.GetBody != nil
+		r, refused := refusalOf(response.StatusCode, response.Header.Get, time.Now())
+		if !refused {
+			t.pacer.served(attempts > 1)
+		}
+		if !refused || !mayRepeat || !t.pacer.refused(r, passed, attempts) {
+			return response, nil
+		}
+		_ = response.Body.Close()
+		if q.GetBody != nil {
+			q = q.Clone(q.Context())
+			if q.Body, err = q.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package exchange
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// A Pacer keeps the requests to one server below its rate limit. It lets them pass at once until
+// the server refuses one with 429, or with 503 and Retry-After. Then it holds all requests back for
+// as long as the server demands, learns from what was served until then how many requests a second
+// the limit permits, and spaces later ones accordingly. The refused request passes first, to be
+// sent again. If waiting does not help, or the server demands too long a wait, the refusal stands.
+//
+// All connections to a server share a Pacer. A nil Pacer holds nothing back.
+type Pacer struct {
+	// Say, if set, is called with what the pacer waits for, and with "" when the wait is over.
+	Say func(text string)
+
+	mu           sync.Mutex
+	again, fresh queue // refused requests, and others
+	timer        *time.Timer
+	ready        time.Time // when the next request may pass
+
+	closed  time.Time // when requests were last held back because of a refusal
+	isOpen  bool      // that is over
+	gaveUp  bool      // waiting does not help
+	hasSaid bool      // what it waits for
+	pace    pace
+	backoff backoff
+	tally   tally
+}
+
+// A waiter is a request that waits; pass is closed when it may pass.
+type waiter struct {
+	pass chan struct{}
+	from *sender
+}
+
+// A sender sends requests that belong together, such as those of one conversation.
+type sender struct{ last time.Time } // when its last request passed
+
+// queue holds the requests that wait, in order.
+type queue []waiter
+
+// NewPacer returns a pacer.
+func NewPacer() *Pacer { return &Pacer{isOpen: true} }
+
+// pass waits until a request may be sent, during which the clock stands still, and returns when that
+// was; repeated is for one that was refused. The error is the cause of the context's end.
+func (p *Pacer) pass(ctx context.Context, clock *transcript.Clock, from *sender, repeated bool) (time.Time, error) {
+	if p == nil {
+		return time.Time{}, nil
+	}
+	p.mu.Lock()
+	now := time.Now()
+	if len(p.again)+len(p.fresh) == 0 && !now.Before(p.ready) {
+		p.let(now, from)
+		p.mu.Unlock()
+		return now, nil
+	}
+	mine, into := waiter{make(chan struct{}), from}, &p.fresh
+	if repeated {
+		into = &p.again
+	}
+	*into = append(*into, mine)
+	p.arm(now)
+	p.mu.Unlock()
+	defer clock.Hold()()
+	select {
+	case <-mine.pass:
+		return time.Now(), nil
+	case <-ctx.Done():
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		*into = slices.DeleteFunc(*into, func(w waiter) bool { return w == mine })
+		return now, context.Cause(ctx)
+	}
+}
+
+// take removes and returns the waiter whose sender has sent last: what a conversation has begun may
+// last only for a moment, and others can wait. Requests of one sender keep their order.
+func (q *queue) take() waiter {
+	next := 0
+	for i, w := range *q {
+		if w.from.last.After((*q)[next].from.last) {
+			next = i
+		}
+	}
+	w := (*q)[next]
+	*q = slices.Delete(*q, next, next+1)
+	return w
+}
+
+// let lets one request pass, and determines when the next one may.
+func (p *Pacer) let(now time.Time, from *sender) {
+	from.last = now
+	if !p.isOpen {
+		p.reopen(now)
+	}
+	p.ready = now.Add(p.pace.let(now))
+}
+
+// arm makes sure that waiting requests pass when it is time.
+func (p *Pacer) arm(now time.Time) {
+	if p.timer == nil && len(p.again)+len(p.fresh) > 0 {
+		p.timer = time.AfterFunc(p.ready.Sub(now), p.release)
+	}
+}
+
+// release lets the requests pass whose time has come.
+func (p *Pacer) release() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.timer = nil
+	now := time.Now()
+	for len(p.again)+len(p.fresh) > 0 && !now.Before(p.ready) {
+		from := &p.again
+		if len(p.again) == 0 {
+			from = &p.fresh
+		}
+		next := from.take()
+		close(next.pass)
+		p.let(now, next.from)
+	}
+	p.arm(now)
+}
+
+// refused tells the pacer of a refusal of a request that passed at a time, and reports whether to
+// send it again.
+func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.pace.refuse(passed)
+	p.tally.refused(r)
+	switch {
+	case p.gaveUp, attempts >= maxAttempts:
+		return false
+	case r.wait > maxWait:
+		p.tally.tooLong = true
+		return false
+	case !p.isOpen || !passed.After(p.closed): // it met the limit together with others
+		if at := now.Add(p.backoff.wait(r)); !p.isOpen && at.After(p.ready) {
+			p.ready = at
+		}
+		return true
+	}
+	wait, ok := p.backoff.begin(r)
+	if !ok {
+		p.gaveUp, p.pace = true, pace{}
+		return false
+	}
+	p.closed, p.isOpen, p.ready = now, false, now.Add(wait)
+	p.tally.waits++
+	if p.Say != nil && wait >= longWait {
+		p.Say("waiting as long as the server's rate limit demands")
+		p.hasSaid = true
+	}
+	return true
+}
+
+// longWait is how long a wait is that the user is told of at once.
+const longWait = 3 * time.Second
+
+// reopen ends a wait.
+func (p *Pacer) reopen(now time.Time) {
+	p.isOpen = true
+	p.tally.waited += now.Sub(p.closed)
+	p.pace.learn(p.closed, p.ready, now)
+	if p.hasSaid {
+		p.Say("")
+		p.hasSaid = false
+	}
+}
+
+// served tells the pacer that a request was not refused; repeated is for one that was before.
+func (p *Pacer) served(repeated bool) {
+	if p == nil || !repeated {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.backoff.helped = true
+}
+
+// Notice returns what the user should know about the server's rate limit, or "".
+func (p *Pacer) Notice() string {
+	if p == nil {
+		return ""
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	t := p.tally
+	if !p.isOpen {
+		t.waited += max(0, time.Since(p.closed))
+	}
+	return t.notice(p.pace.rate, p.gaveUp)
+}
