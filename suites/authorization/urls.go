@@ -31,9 +31,14 @@ func (p *prober) handedInChallenge() []handedURL {
 	return nil
 }
 
+// linkNames are the members of metadata documents that are URLs, beside endpoints (RFC 9728,
+// section 2; RFC 8414, section 2).
+var linkNames = []string{
+	"jwks_uri", "resource_documentation", "resource_policy_uri", "resource_tos_uri", "service_documentation", "op_policy_uri", "op_tos_uri",
+}
+
 // handedIn returns the URLs in a metadata document of a resource or an authorization server that
-// clients open or fetch (RFC 9728, section 2; RFC 8414, section 2), sorted by name. A logo is not one: a data
-// URL is a usual way to show it.
+// clients open or fetch, sorted by name.
 func handedIn(doc *suite.OutsideAnswer) []handedURL {
 	var out []handedURL
 	for name, v := range doc.Members() {
@@ -41,8 +46,8 @@ func handedIn(doc *suite.OutsideAnswer) []handedURL {
 		switch text, ok := wire.Text(v); {
 		case name == "authorization_servers":
 			all = texts(v)
-		case !ok || name == "logo_uri":
-		case strings.HasSuffix(name, "_endpoint"), strings.HasSuffix(name, "_uri"), strings.HasSuffix(name, "_documentation"):
+		case !ok:
+		case strings.HasSuffix(name, "_endpoint"), slices.Contains(linkNames, name):
 			all = []string{text}
 		}
 		for _, text := range all {
