@@ -66,14 +66,16 @@ func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchang
 		if err != nil { // the server may protect itself without a metadata document
 			resource = &login.Resource{ID: u.String()}
 		}
-		token := f.issuer.Token(issuer.Valid, resource.ID, strings.Join(resource.Scopes, " "))
-		reach.Token = func() string { return token }
+		issued := issuedTokens(f.issuer, resource)
+		reach.Token, reach.Widen = issued.current, issued.widen
 	default:
 		tokens, err := a.tokensOf(f, access, f.as)
 		if err != nil {
 			return reach, err
 		}
-		reach.Token = tokens
+		if tokens != nil {
+			reach.Token, reach.Widen = tokens.current, tokens.widen
+		}
 	}
 	return reach, nil
 }
@@ -99,30 +101,31 @@ func (f *remoteFlags) loginNotices() []string {
 
 // otherTokens returns the current token of the second user for the server at a URL, or nil if there
 // is no second user. A server that the run starts anew may have another URL, and a token is for one.
-func (a *app) otherTokens(f *remoteFlags, first bool) (func(u *url.URL) string, error) {
+func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) string, error) {
 	switch {
 	case f.otherUser == "":
 		return nil, nil
-	case !first:
+	case !hasFirst:
 		return nil, usagef("name the first one with --as, or log in", "--other-user names a second user, and there is no first one")
 	}
-	tokens, err := a.tokensOf(f, f.reached, f.otherUser)
+	first, err := a.tokensOf(f, f.reached, f.otherUser)
 	if err != nil {
 		return nil, err
 	}
 	var mu sync.Mutex
-	known := map[string]func() string{login.ServerName(f.reached.URL): tokens}
+	known := map[string]*tokens{login.ServerName(f.reached.URL): first}
 	return func(u *url.URL) string {
 		mu.Lock()
 		defer mu.Unlock()
-		tokens := known[login.ServerName(u)]
-		if tokens == nil {
-			if tokens, err = a.tokensOf(f, f.accessTo(u), f.otherUser); err != nil {
+		its := known[login.ServerName(u)]
+		if its == nil {
+			var err error
+			if its, err = a.tokensOf(f, f.accessTo(u), f.otherUser); err != nil {
 				return ""
 			}
-			known[login.ServerName(u)] = tokens
+			known[login.ServerName(u)] = its
 		}
-		return tokens()
+		return its.current()
 	}, nil
 }
 
@@ -134,14 +137,20 @@ func (f *remoteFlags) identity(name string) config.Identity {
 	return f.identities[name]
 }
 
-// tokensOf returns the current token of an identity: one of the configuration file, the client of
-// the flags, or a login. It returns nil if no identity is named and there is no login.
-func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (func() string, error) {
+// tokens are those of one identity.
+type tokens struct {
+	current func() string
+	widen   func(scope string) bool // see exchange.Reach; nil if the identity can't
+}
+
+// tokensOf returns the tokens of an identity: one of the configuration file, the client of the
+// flags, or a login. It returns nil if no identity is named and there is no login.
+func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
 	id := f.identity(name)
 	switch {
 	case id.BearerEnv != "":
 		token, err := a.secretOf("bearer-env of the identity "+name, id.BearerEnv)
-		return func() string { return token }, err
+		return &tokens{current: func() string { return token }}, err
 	case id.ClientID != "":
 		secret, err := a.secretOf("--client-secret-env", id.ClientSecretEnv)
 		if err != nil {
@@ -162,8 +171,8 @@ func (a *app) secretOf(what, variable string) (string, error) {
 	return secret, nil
 }
 
-// clientTokens returns the current token of a client that gets its own.
-func (a *app) clientTokens(access transport.Access, client login.Client) (func() string, error) {
+// clientTokens returns the tokens of a client that gets its own.
+func (a *app) clientTokens(access transport.Access, client login.Client) (*tokens, error) {
 	server, err := login.Discover(a.ctx, access.Client, access.URL)
 	if err != nil {
 		return nil, a.noToken(err)
@@ -173,11 +182,57 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (func()
 		return nil, a.noToken(err)
 	}
 	a.secrets.Add(last.AccessToken)
-	return a.current(source, last), nil
+	var mu sync.Mutex
+	now := a.current(source, last)
+	return &tokens{
+		current: func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return now()
+		},
+		widen: func(scope string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if !server.AddScopes(strings.Fields(scope)) {
+				return scope != "" // another request has asked for them
+			}
+			source, last, err := server.ClientCredentials(a.ctx, client)
+			if err != nil {
+				return false
+			}
+			a.secrets.Add(last.AccessToken)
+			now = a.current(source, last)
+			return true
+		},
+	}, nil
 }
 
-// loginTokens returns the current token of a login.
-func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (func() string, error) {
+// issuedTokens returns tokens of the authorization server of the run.
+func issuedTokens(i *issuer.Issuer, resource *login.Resource) *tokens {
+	var mu sync.Mutex
+	server := &login.Server{Resource: *resource}
+	issue := func() string { return i.Token(issuer.Valid, server.ID, strings.Join(server.Scopes, " ")) }
+	token := issue()
+	return &tokens{
+		current: func() string {
+			mu.Lock()
+			defer mu.Unlock()
+			return token
+		},
+		widen: func(scope string) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			if server.AddScopes(strings.Fields(scope)) {
+				token = issue()
+			}
+			return scope != ""
+		},
+	}
+}
+
+// loginTokens returns the tokens of a login. Further scopes take the user's consent, so that a run
+// can't ask for them.
+func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
 	store, err := a.logins()
 	if err != nil && name == "" {
 		return nil, nil // nobody has asked for a login
@@ -212,7 +267,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 		return nil, a.noToken(err)
 	}
 	a.secrets.Add(last.AccessToken)
-	return a.current(source, last), nil
+	return &tokens{current: a.current(source, last)}, nil
 }
 
 // current returns the current token of a source. If the source has none any more, the run ends.

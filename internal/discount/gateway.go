@@ -2,6 +2,8 @@ package discount
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -13,11 +15,23 @@ import (
 type gateway struct {
 	count int
 	line  string // the first status line
+
+	scopeless int      // requests whose token lacked a scope
+	scopes    []string // those scopes
 }
 
 func (g *gateway) observe(c Conversation) {
 	for _, x := range c.Dialogue.Exchanges().All() {
 		if !x.Intercepted() {
+			continue
+		}
+		if scope, ok := x.LacksScope(); ok {
+			g.scopeless++
+			for _, s := range strings.Fields(scope) {
+				if !slices.Contains(g.scopes, s) && len(g.scopes) < maxScopes {
+					g.scopes = append(g.scopes, s)
+				}
+			}
 			continue
 		}
 		if g.count++; g.line == "" {
@@ -38,7 +52,25 @@ func (g *gateway) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
+// maxScopes bounds the scopes that the notice names.
+const maxScopes = 10
+
 func (g *gateway) notice() string {
+	var parts []string
+	if g.scopeless > 0 {
+		wanted := "further scopes"
+		if len(g.scopes) > 0 {
+			wanted = "the scopes " + wire.Excerpt(strings.Join(g.scopes, " "), 200)
+		}
+		parts = append(parts, fmt.Sprintf("%d requests were refused because the token lacks %s; they do not count (mcp-conform login --scope asks for scopes)", g.scopeless, wanted))
+	}
+	if text := g.intercepted(); text != "" {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+func (g *gateway) intercepted() string {
 	switch g.count {
 	case 0:
 		return ""

@@ -80,8 +80,13 @@ const maxRounds = 3
 // widen adds the scopes that the server misses in the token to those to ask for. It returns false
 // if there are none.
 func (s *Server) widen(ctx context.Context, token *oauth2.Token) bool {
+	return s.AddScopes(s.Missing(ctx, token.AccessToken))
+}
+
+// AddScopes adds scopes to those to ask for. It returns false if they are among them.
+func (s *Server) AddScopes(scopes []string) bool {
 	before := len(s.Scopes)
-	for _, scope := range s.Missing(ctx, token.AccessToken) {
+	for _, scope := range scopes {
 		if !slices.Contains(s.Scopes, scope) {
 			s.Scopes = append(slices.Clone(s.Scopes), scope)
 		}

@@ -2,6 +2,7 @@ package transcript
 
 import (
 	"net/http"
+	"regexp"
 
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -121,8 +122,39 @@ func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 // Intercepted reports whether the status may come from a proxy, gateway or rate limiter, so that
 // the server may never have seen the request, or asks for a token that the request does not have.
 func (x *Exchange) Intercepted() bool {
-	return InterceptedStatus(x.Status()) || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
+	_, lacksScope := x.LacksScope()
+	return InterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
 }
+
+// LacksScope reports whether the response is the refusal of a token that lacks scopes, and returns
+// the scopes that it names (RFC 6750, section 3.1).
+func (x *Exchange) LacksScope() (scope string, ok bool) {
+	if x.ResponseHead() == nil {
+		return "", false
+	}
+	return x.ResponseHead().LacksScope()
+}
+
+// LacksScope is Exchange.LacksScope for the head of a response.
+func (h *Head) LacksScope() (scope string, ok bool) {
+	if h.Status() != http.StatusForbidden {
+		return "", false
+	}
+	for _, challenge := range h.Values("WWW-Authenticate") {
+		if insufficientScope.MatchString(challenge) {
+			if m := scopeParameter.FindStringSubmatch(challenge); m != nil {
+				scope = m[1]
+			}
+			return scope, true
+		}
+	}
+	return "", false
+}
+
+var (
+	insufficientScope = regexp.MustCompile(`(?i)\berror\s*=\s*"?insufficient_scope\b`)
+	scopeParameter    = regexp.MustCompile(`(?i)(?:^|[\s,])scope\s*=\s*"([^"]*)"`)
+)
 
 // InterceptedStatus reports whether a status may come from a proxy, gateway or rate limiter.
 func InterceptedStatus(status int) bool {

@@ -302,7 +302,7 @@ func issuedTokenFaults() []Fault {
 		scopes("challenge/missing", "the refusal for a missing scope has no challenge", func(f *refserver.Refusal) { f.Challenges = nil }),
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
-		issued(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a further scope is demanded after the first", demandMore())),
+		issued(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a further scope is demanded after the first", demandMore(Scopes, func(*http.Request) bool { return true }))),
 		issued(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() refserver.Seams {
 			var n atomic.Int64
 			return refusing(func(_ *http.Request, f *refserver.Refusal) {
@@ -315,8 +315,10 @@ func issuedTokenFaults() []Fault {
 	}
 }
 
-// demandMore demands a second scope of tokens that have the first.
-func demandMore() refserver.Seams {
+// demandMore demands a second scope for some requests, of tokens that have the first. challenged are
+// the scopes of the challenge to a request without a token.
+func demandMore(challenged string, when func(r *http.Request) bool) refserver.Seams {
+	const lacks = "Lacks-Scope" // tells Refuse why Accept did not serve the request
 	has := func(r *http.Request, scope string) bool {
 		_, rest, _ := strings.Cut(bearer(r), ".")
 		payload, _, _ := strings.Cut(rest, ".")
@@ -327,13 +329,18 @@ func demandMore() refserver.Seams {
 		return err == nil && json.Unmarshal(text, &claims) == nil && slices.Contains(strings.Fields(claims.Scope), scope)
 	}
 	return refserver.Seams{Protection: refserver.ProtectionSeams{
-		Accept: func(r *http.Request, valid bool) bool { return valid && has(r, moreScope) },
+		Accept: func(r *http.Request, valid bool) bool {
+			if valid && when(r) && !has(r, moreScope) {
+				r.Header.Set(lacks, moreScope)
+			}
+			return valid && r.Header.Get(lacks) == ""
+		},
 		Refuse: func(r *http.Request, f *refserver.Refusal) {
-			demanded := Scopes
+			demanded := challenged
 			switch {
 			case f.Status == http.StatusForbidden:
 				demanded = "mcp"
-			case has(r, "mcp") && !has(r, moreScope):
+			case r.Header.Get(lacks) != "":
 				demanded, f.Status = moreScope, http.StatusForbidden
 				f.Challenges[0] = strings.Replace(f.Challenges[0], "invalid_token", "insufficient_scope", 1)
 			}
@@ -397,6 +404,9 @@ func legalProtection() []Fault {
 		})).inRevisions(spec.V20251125),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
 		issued(newVariation("protected-issued", "tokens are issued by an authorization server", refserver.Seams{})),
+		issued(newVariation("protected-call-scope", "calls of tools need a further scope", demandMore("mcp", func(r *http.Request) bool {
+			return contains(r, `"tools/call"`)
+		}))),
 		issued(newVariation("protected-any-scope", "no scope is needed", refserver.Seams{Protection: refserver.ProtectionSeams{
 			Verify: func(v *refserver.Verification) { v.Scope = false },
 		}})),

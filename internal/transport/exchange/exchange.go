@@ -88,6 +88,7 @@ type Pending struct {
 
 	// Only the goroutine of the exchange uses these.
 	attempts int
+	widened  int       // attempts with a token of further scopes
 	passed   time.Time // when the pacer let the last attempt pass
 }
 
@@ -193,16 +194,17 @@ type ended struct {
 }
 
 // run performs one exchange from the first byte to the last. A request that is refused because of
-// the server's rate limit is sent again; of the earlier attempts there are only remarks.
+// the server's rate limit, or because the token lacks a scope, is sent again; of the earlier attempts
+// there are only remarks.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
 	line, fields := c.Reach.head(r)
-	raw := transcript.HeadBytes(line, fields)
-	end := c.attempt(ctx, p, raw, r)
+	end := c.attempt(ctx, p, transcript.HeadBytes(line, fields), r)
 	for end.refused != "" && p.endCause(ctx) == nil {
 		c.Record.Retract(p.Number(), line+" was refused with "+end.refused+", and is sent again")
-		r.Frame = nil // Add parses the body again
-		end = c.attempt(ctx, p, raw, r)
+		r.Frame = nil                  // Add parses the body again
+		line, fields = c.Reach.head(r) // the token may be another one
+		end = c.attempt(ctx, p, transcript.HeadBytes(line, fields), r)
 	}
 	stop()
 	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {

@@ -30,6 +30,10 @@ type Reach struct {
 	// Token returns the current bearer token, for a client whose tokens expire; nil if there is
 	// none. Fields with an Authorization header take precedence.
 	Token func() string
+	// Widen requests a token with further scopes, separated by spaces, because the server refused the
+	// current one for lack of them. It returns false if there is none. A nil function lets the refusal
+	// stand.
+	Widen func(scope string) bool
 	// TLS is the configuration for https; nil uses the root certificates of the system.
 	TLS *tls.Config
 	// Proxy returns the proxy for a URL, or nil. A nil function means no proxies.
