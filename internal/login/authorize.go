@@ -85,9 +85,10 @@ func (s *Server) canAuthorize() error {
 }
 
 // asked returns the scopes to ask for: those that the server names, and the one for refresh tokens
-// if the authorization server has it.
+// if the authorization server has it. If the server names none, the authorization server chooses
+// (MCP, basic/authorization#scope-selection-strategy).
 func (s *Server) asked() []string {
-	if s.offline && !slices.Contains(s.Scopes, offlineAccess) {
+	if s.offline && len(s.Scopes) > 0 && !slices.Contains(s.Scopes, offlineAccess) {
 		return append(slices.Clone(s.Scopes), offlineAccess)
 	}
 	return s.Scopes
