@@ -52,7 +52,11 @@ func TestLogins(t *testing.T) {
 			s.run(3, "401", "doctor", "--no-config", "--as", "none", at)
 			s.run(0, "The login as alice is used", "doctor", "--no-config", "--as", "alice", at)
 
-			judgeAs(t, c.name, at, s)
+			second := ""
+			if c.asks { // without a question, both are the same user of the example
+				second = "bob"
+			}
+			judgeAs(t, c.name, at, s, "alice", second)
 
 			s.expire("alice")
 			if c.renews {
@@ -80,8 +84,9 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// judgeAs judges how the server at a URL protects itself from the users of two logins.
-func judgeAs(t *testing.T, name, at string, s *shell) {
+// judgeAs judges the protection of the server at a URL with the login of a user, and with that of a
+// second one unless it is "".
+func judgeAs(t *testing.T, name, at string, s *shell, first, second string) {
 	t.Helper()
 	u, err := url.Parse(at)
 	if err != nil {
@@ -98,10 +103,13 @@ func judgeAs(t *testing.T, name, at string, s *shell) {
 			return granted.AccessToken
 		}
 	}
-	bob := token("bob")
 	judged := server{name: name, revisions: in(last)}
-	p, err := judged.judge(t, streamablehttp.NewDialer(u, exchange.Reach{Token: token("alice")}), measure(), func(o *engine.Options) {
-		o.Selection, o.OtherToken = engine.Selection{Labels: "authorization || security"}, func(*url.URL) string { return bob() }
+	p, err := judged.judge(t, streamablehttp.NewDialer(u, exchange.Reach{Token: token(first)}), measure(), func(o *engine.Options) {
+		o.Selection = engine.Selection{Labels: "authorization || security"}
+		if second != "" {
+			other := token(second)
+			o.OtherToken = func(*url.URL) string { return other() }
+		}
 	})
 	if err != nil {
 		t.Fatal(err)
