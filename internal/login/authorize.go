@@ -170,26 +170,6 @@ func (f *flow) code(q url.Values) (string, error) {
 	return q.Get("code"), nil
 }
 
-// handler answers the browser when it comes back.
-func (f *flow) handler(path string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'")
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		_, _ = fmt.Fprint(w, "<!DOCTYPE html><title>mcp-conform</title><p>mcp-conform has the answer of the authorization server. You can close this page.")
-		select {
-		case f.answers <- q:
-		case <-r.Context().Done():
-		case <-time.After(answerTime): // a second answer, or one to nobody
-		}
-	})
-}
-
 // IsRedirect returns an error if u can't be where a browser comes back to.
 func IsRedirect(u *url.URL) error {
 	if u.Scheme != "http" || !oauth.IsLoopback(u) || u.Port() == "" {
