@@ -49,14 +49,25 @@ func TestProtectedServers(t *testing.T) {
 	}
 }
 
-// TestIssuedTokens judges servers that trust the authorization server of the run. The first checks
-// for whom a token was issued, the second does not.
+// TestIssuedTokens judges servers that trust the authorization server of the run. Those that end
+// in any-resource do not check for whom a token was issued, and the SDK of the one that ends in
+// anonymous does not learn whose it is.
 func TestIssuedTokens(t *testing.T) {
-	for name, words := range map[string][]string{
-		"typescript-sdk-1.32-bearer":              nil,
-		"typescript-sdk-1.32-bearer-any-resource": {"any-resource"},
+	handshake, both := in(spec.V20250618, last), in(last, current)
+	goProtected := []string{"./go-sdk/go-sdk-protected", "-http", "127.0.0.1:" + port}
+	for _, c := range []struct {
+		name      string
+		argv      []string
+		revisions []spec.Revision
+	}{
+		{"typescript-sdk-1.32-bearer", []string{"node", "./protected.mjs"}, handshake},
+		{"typescript-sdk-1.32-bearer-any-resource", []string{"node", "./protected.mjs", "any-resource"}, handshake},
+		{"typescript-sdk-2.4-bearer", []string{"node", "./protected-2.mjs"}, both},
+		{"typescript-sdk-2.4-bearer-any-resource", []string{"node", "./protected-2.mjs", "any-resource"}, both},
+		{"go-sdk-bearer", goProtected, both},
+		{"go-sdk-bearer-anonymous", append(goProtected[:len(goProtected):len(goProtected)], "-any-resource", "-anonymous"), both},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			trusted, err := issuer.Start(t.Context())
 			if err != nil {
@@ -64,15 +75,13 @@ func TestIssuedTokens(t *testing.T) {
 			}
 			defer trusted.Close()
 			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
-				name: name, argv: append([]string{"node", "./protected.mjs"}, words...), revisions: in(spec.V20250618, last),
+				name: c.name, argv: c.argv, revisions: c.revisions,
 				env: []string{"PORT=" + port, issuer.URLVariable + "=" + trusted.URL},
-			}, reach: func(u *url.URL) exchange.Reach {
-				return exchange.Reach{Fields: []transcript.Field{{Name: "Authorization", Value: "Bearer " + trusted.Token(issuer.Valid, u.String(), "mcp")}}}
-			}}
+			}, reach: func(u *url.URL) exchange.Reach { return bearer(trusted.Token(issuer.Valid, u.String(), "mcp")) }}
 			dialer := s.dialer(t)
 			defer dialer.Close()
 			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
-				o.Issuer, o.Selection = trusted, engine.Selection{Labels: "authorization"}
+				o.Issuer, o.Selection = trusted, engine.Selection{Labels: "authorization || security"}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -80,9 +89,34 @@ func TestIssuedTokens(t *testing.T) {
 			if n := p.Count(last, verdict.Kept); n < leastProtected {
 				t.Errorf("only %d requirements were seen kept", n)
 			}
+			hold(t, c.name, p)
+		})
+	}
+}
+
+// TestStaticToken judges a server that knows one token and has no metadata, without that token and
+// with it.
+func TestStaticToken(t *testing.T) {
+	for name, reach := range map[string]exchange.Reach{"typescript-sdk-2.4-static-without": {}, "typescript-sdk-2.4-static": bearer("demo-token")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
+				name: name, argv: []string{"node", "./protected-2.mjs", "static"}, revisions: in(last), env: []string{"PORT=" + port},
+			}, reach: func(*url.URL) exchange.Reach { return reach }}
+			dialer := s.dialer(t)
+			defer dialer.Close()
+			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) { o.Selection = engine.Selection{Labels: "authorization || security"} })
+			if err != nil {
+				t.Fatal(err)
+			}
 			hold(t, name, p)
 		})
 	}
+}
+
+// bearer returns a way to reach a server with a token.
+func bearer(token string) exchange.Reach {
+	return exchange.Reach{Fields: []transcript.Field{{Name: "Authorization", Value: "Bearer " + token}}}
 }
 
 // leastProtected is a little below the number of requirements that a server which
