@@ -49,12 +49,14 @@ func TestProtectedServers(t *testing.T) {
 	}
 }
 
-// TestIssuedTokens judges servers that trust the authorization server of the run. Those that end
-// in any-resource do not check for whom a token was issued, and the SDK of the one that ends in
-// anonymous does not learn whose it is.
+// TestIssuedTokens judges servers that trust the authorization server of the run. Those with
+// any-resource do not check for whom a token was issued, and the SDK of the one with anonymous does
+// not learn whose it is.
 func TestIssuedTokens(t *testing.T) {
 	handshake, both := in(spec.V20250618, last), in(last, current)
-	goProtected := []string{"./go-sdk/go-sdk-protected", "-http", "127.0.0.1:" + port}
+	goProtected := func(flags ...string) []string {
+		return append([]string{"./go-sdk/go-sdk-protected", "-http", "127.0.0.1:" + port}, flags...)
+	}
 	for _, c := range []struct {
 		name      string
 		argv      []string
@@ -64,8 +66,9 @@ func TestIssuedTokens(t *testing.T) {
 		{"typescript-sdk-1.32-bearer-any-resource", []string{"node", "./protected.mjs", "any-resource"}, handshake},
 		{"typescript-sdk-2.4-bearer", []string{"node", "./protected-2.mjs"}, both},
 		{"typescript-sdk-2.4-bearer-any-resource", []string{"node", "./protected-2.mjs", "any-resource"}, both},
-		{"go-sdk-bearer", goProtected, both},
-		{"go-sdk-bearer-anonymous", append(goProtected[:len(goProtected):len(goProtected)], "-any-resource", "-anonymous"), both},
+		{"go-sdk-bearer", goProtected(), in(last)},
+		{"go-sdk-bearer-stateless", goProtected("-stateless"), both},
+		{"go-sdk-bearer-any-resource-anonymous", goProtected("-any-resource", "-anonymous"), in(last)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
