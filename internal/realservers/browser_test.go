@@ -23,7 +23,7 @@ func TestBrowserLogin(t *testing.T) {
 	if err != nil {
 		thirdparty.Missing(t, "login in a browser", err.Error())
 	}
-	at := serveWithUsers(t, "oidc-provider", "127.0.0.1", []string{"node", "./protected.mjs", "oidc"})
+	at := serveWithUsers(t, "oidc-provider", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "opaque"})
 	pictures := os.Getenv("MCP_CONFORM_PICTURES")
 	if pictures == "" {
 		pictures = t.TempDir()

@@ -29,12 +29,14 @@ func TestLogins(t *testing.T) {
 	for _, c := range []struct {
 		name, host string
 		argv       []string
-		// Whether the authorization server asks the user, renews tokens and revokes them.
+		// Whether the authorization server asks the user, renews tokens, and revokes access tokens.
 		asks, renews, revokes bool
 	}{
 		{"typescript-sdk-1.32-oauth-user", "localhost", []string{"node", example, "--oauth"}, false, false, false},
 		{"typescript-sdk-1.32-oauth-strict-user", "localhost", []string{"node", example, "--oauth", "--oauth-strict"}, false, false, false},
-		{"oidc-provider-user", "127.0.0.1", []string{"node", "./protected.mjs", "oidc"}, true, true, true},
+		{"oidc-provider-user", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "opaque"}, true, true, true},
+		// JWTs stay valid until they expire.
+		{"oidc-provider-jwt-user", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "jwt"}, true, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -58,29 +60,49 @@ func TestLogins(t *testing.T) {
 			}
 			judgeAs(t, c.name, at, s, "alice", second)
 
-			s.expire("alice")
-			if c.renews {
+			for range 2 { // the second time with the refresh token of the first
+				s.expire("alice")
+				if !c.renews {
+					s.run(3, "log in again: mcp-conform login "+at+" --as alice", "doctor", "--no-config", "--as", "alice", at)
+					continue
+				}
 				old := s.login("alice").Token
 				s.run(0, "The login as alice is used", "doctor", "--no-config", "--as", "alice", at)
 				if renewed := s.login("alice").Token; renewed.AccessToken == old.AccessToken || !renewed.Valid() {
 					t.Error("the login was not renewed")
 				}
-			} else {
-				s.run(3, "log in again: mcp-conform login "+at+" --as alice", "doctor", "--no-config", "--as", "alice", at)
 			}
-			bob := s.login("bob")
-			if !c.revokes {
+			if !c.renews {
 				s.run(0, "The token stays valid until it expires", "logout", "--as", "bob", at)
 				return
 			}
+			bob := s.login("bob")
 			s.run(0, "The authorization server has ended the login", "logout", "--as", "bob", at)
 			if err := (login.Store{Folder: s.folder}).Save(bob); err != nil {
 				t.Fatal(err)
 			}
-			s.run(3, "401", "doctor", "--no-config", "--as", "bob", at)
+			if c.revokes {
+				s.run(3, "401", "doctor", "--no-config", "--as", "bob", at)
+			}
 			s.expire("bob")
 			s.run(3, "does not renew it: invalid_grant", "doctor", "--no-config", "--as", "bob", at)
 		})
+	}
+}
+
+// TestRegisteredClients uses clients that oidc-provider knows already.
+func TestRegisteredClients(t *testing.T) {
+	t.Parallel()
+	at := serveWithUsers(t, "oidc-provider", "127.0.0.1", []string{"node", "./protected.mjs", "oidc", "opaque"})
+	secret := "SECRET=" + `a+b c:d%e/f=&"` // as in oidc.mjs
+	s := &shell{t: t, folder: filepath.Join(t.TempDir(), "logins"), browse: (&person{name: "alice"}).browse, environ: []string{secret, "WRONG=wrong"}}
+	s.run(3, "issues no token: invalid_client", "doctor", "--no-config", "--client-id", "machine", "--client-secret-env", "WRONG", at)
+	s.run(0, "mcp-conform-protected", "doctor", "--no-config", "--client-id", "machine", "--client-secret-env", "SECRET", at)
+	for name, flags := range map[string][]string{"public": nil, "confidential": {"--client-secret-env", "SECRET"}} {
+		s.run(0, "Logged in", append([]string{"login", "--as", name, "--client-id", name, at}, flags...)...)
+		s.expire(name)
+		s.run(0, "mcp-conform-protected", "doctor", "--no-config", "--as", name, at)
+		s.run(0, "The authorization server has ended the login", "logout", "--as", name, at)
 	}
 }
 
@@ -151,9 +173,10 @@ func serveWithUsers(t *testing.T, name, host string, argv []string) string {
 
 // A shell invokes commands that share a folder for logins.
 type shell struct {
-	t      *testing.T
-	folder string
-	browse func(address string)
+	t       *testing.T
+	folder  string
+	browse  func(address string)
+	environ []string
 }
 
 // run invokes a command, and checks its exit code, and that its output has the text and no token.
@@ -162,7 +185,7 @@ func (s *shell) run(code int, want string, args ...string) {
 	var out bytes.Buffer
 	got := cli.Main(args, cli.World{
 		In: strings.NewReader(""), Out: &out, Err: &out, Browse: s.browse,
-		Environ: []string{"PATH=" + os.Getenv("PATH"), "MCP_CONFORM_LOGINS=" + s.folder},
+		Environ: append(s.environ, "PATH="+os.Getenv("PATH"), "MCP_CONFORM_LOGINS="+s.folder),
 	})
 	if got != code || !strings.Contains(out.String(), want) {
 		s.t.Fatalf("mcp-conform %s: exit code %d, not %d, or no %q:\n%s", strings.Join(args, " "), got, code, want, &out)
