@@ -1,6 +1,7 @@
 package realservers
 
 import (
+	"bufio"
 	"bytes"
 	"html"
 	"io"
@@ -106,6 +107,26 @@ func TestRegisteredClients(t *testing.T) {
 	}
 }
 
+// TestGoExampleLogin logs in at oidc-provider for the example auth/server of the go-sdk.
+func TestGoExampleLogin(t *testing.T) {
+	t.Parallel()
+	own, auth := freePort(t), freePort(t)
+	start(t, "oidc-provider", "http://127.0.0.1:"+auth, []string{"node", "./protected.mjs", "oidc", "opaque"}, "PORT="+freePort(t), "AUTH_PORT="+auth)
+	program := goExample(t, map[string]string{
+		"authorizationServer": "http://127.0.0.1:" + auth, "introspectionEndpoint": "http://127.0.0.1:" + auth + "/token/introspection",
+		"clientID": "resource-server", "clientSecret": "not-a-secret-of-anybody",
+	})
+	at := "http://localhost:" + own + "/mcp"
+	start(t, "go-sdk-example", at, []string{program, "-port", own})
+	s := &shell{t: t, folder: filepath.Join(t.TempDir(), "logins")}
+	for _, name := range []string{"alice", "bob"} {
+		s.browse = (&person{name: name}).browse
+		s.run(0, "Logged in to "+at+" as "+name, "login", "--as", name, at)
+	}
+	judgeAs(t, "go-sdk-example-user", at, s, "alice", "bob")
+	s.run(0, "The authorization server has ended the login", "logout", "--as", "bob", at)
+}
+
 // judgeAs judges the protection of the server at a URL with the login of a user, and with that of a
 // second one unless it is "".
 func judgeAs(t *testing.T, name, at string, s *shell, first, second string) {
@@ -144,7 +165,15 @@ func judgeAs(t *testing.T, name, at string, s *shell, first, second string) {
 func serveWithUsers(t *testing.T, name, host string, argv []string) string {
 	t.Helper()
 	own, auth := freePort(t), freePort(t)
-	c := server{name: name, argv: argv, env: []string{"PORT=" + own, "AUTH_PORT=" + auth, "MCP_PORT=" + own, "MCP_AUTH_PORT=" + auth}}.command(t)
+	at := "http://" + host + ":" + own + "/mcp"
+	start(t, name, at, argv, "PORT="+own, "AUTH_PORT="+auth, "MCP_PORT="+own, "MCP_AUTH_PORT="+auth)
+	return at
+}
+
+// start starts a server, and waits until it answers at a URL.
+func start(t *testing.T, name, at string, argv []string, env ...string) {
+	t.Helper()
+	c := server{name: name, argv: argv, env: env}.command(t)
 	var output bytes.Buffer
 	p := exec.CommandContext(t.Context(), c.Argv[0], c.Argv[1:]...)
 	p.Env, p.Stdout, p.Stderr = c.Env, &output, &output
@@ -158,17 +187,27 @@ func serveWithUsers(t *testing.T, name, host string, argv []string) string {
 			t.Logf("the server wrote:\n%s", output.String())
 		}
 	})
-	at := "http://" + host + ":" + own + "/mcp"
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		response, err := http.Get(at) //nolint:noctx // on this machine
 		if err == nil {
 			_ = response.Body.Close()
-			return at
+			return
 		}
 		if time.Now().After(deadline) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// asCommand is the variable with which this test binary is mcp-conform itself. Commands have
+// processes of their own, because each of them ends the servers of its process.
+const asCommand = "MCP_CONFORM_TEST_COMMAND"
+
+// command runs mcp-conform, and returns its exit code.
+func command() int {
+	w := cli.System()
+	w.Browse = func(string) {} // the test reads the address
+	return cli.Main(os.Args[1:], w)
 }
 
 // A shell invokes commands that share a folder for logins.
@@ -182,33 +221,51 @@ type shell struct {
 // run invokes a command, and checks its exit code, and that its output has the text and no token.
 func (s *shell) run(code int, want string, args ...string) {
 	s.t.Helper()
-	var out bytes.Buffer
-	got := cli.Main(args, cli.World{
-		In: strings.NewReader(""), Out: &out, Err: &out, Browse: s.browse,
-		Environ: append(s.environ, "PATH="+os.Getenv("PATH"), "MCP_CONFORM_LOGINS="+s.folder),
-	})
-	if got != code || !strings.Contains(out.String(), want) {
-		s.t.Fatalf("mcp-conform %s: exit code %d, not %d, or no %q:\n%s", strings.Join(args, " "), got, code, want, &out)
-	}
-	all, err := login.Store{Folder: s.folder}.All()
+	self, err := os.Executable()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, l := range all {
-		if strings.Contains(out.String(), l.Token.AccessToken) || l.Token.RefreshToken != "" && strings.Contains(out.String(), l.Token.RefreshToken) {
-			s.t.Errorf("mcp-conform %s prints a token:\n%s", strings.Join(args, " "), &out)
+	p := exec.CommandContext(s.t.Context(), self, args...)
+	p.Env = append(s.environ, "PATH="+os.Getenv("PATH"), "MCP_CONFORM_LOGINS="+s.folder, asCommand+"=1")
+	out, err := p.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	p.Stderr = p.Stdout
+	if err := p.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	var text strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if strings.HasPrefix(lines.Text(), "http://") && s.browse != nil {
+			s.browse(lines.Text())
+		}
+		text.WriteString(lines.Text() + "\n")
+	}
+	_ = p.Wait() // the exit code says more
+	if got := p.ProcessState.ExitCode(); got != code || !strings.Contains(text.String(), want) {
+		s.t.Fatalf("mcp-conform %s: exit code %d, not %d, or no %q:\n%s", strings.Join(args, " "), got, code, want, &text)
+	}
+	for _, l := range s.logins() {
+		if strings.Contains(text.String(), l.Token.AccessToken) || l.Token.RefreshToken != "" && strings.Contains(text.String(), l.Token.RefreshToken) {
+			s.t.Errorf("mcp-conform %s prints a token:\n%s", strings.Join(args, " "), &text)
 		}
 	}
 }
 
-// login returns the login of a user.
-func (s *shell) login(name string) *login.Login {
+func (s *shell) logins() []*login.Login {
 	s.t.Helper()
 	all, err := login.Store{Folder: s.folder}.All()
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	for _, l := range all {
+	return all
+}
+
+// login returns the login of a user.
+func (s *shell) login(name string) *login.Login {
+	s.t.Helper()
+	for _, l := range s.logins() {
 		if l.Name == name {
 			return l
 		}

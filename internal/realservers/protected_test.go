@@ -3,12 +3,17 @@ package realservers
 import (
 	"net"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
@@ -95,6 +100,66 @@ func TestIssuedTokens(t *testing.T) {
 			hold(t, c.name, p)
 		})
 	}
+}
+
+// TestGoExample judges the example auth/server of the go-sdk, without a token and with those of the
+// authorization server of the run. It accepts a token for any server.
+func TestGoExample(t *testing.T) {
+	trusted, err := issuer.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(trusted.Close)
+	program := goExample(t, map[string]string{"authorizationServer": trusted.URL, "introspectionEndpoint": trusted.URL + "/introspect"})
+	for name, token := range map[string]func(u *url.URL) string{
+		"go-sdk-example-without": func(*url.URL) string { return "" },
+		"go-sdk-example":         func(u *url.URL) string { return trusted.Token(issuer.Valid, u.String(), "read") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
+				name: name, argv: []string{program, "-port", port}, revisions: in(last),
+			}, reach: func(u *url.URL) exchange.Reach {
+				if token := token(u); token != "" {
+					return bearer(token)
+				}
+				return exchange.Reach{}
+			}}
+			dialer := s.dialer(t)
+			defer dialer.Close()
+			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
+				o.Selection = engine.Selection{Labels: "authorization || security"}
+				if token(&url.URL{}) != "" {
+					o.Issuer = trusted
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			hold(t, name, p)
+		})
+	}
+}
+
+// goExample builds the example auth/server of the go-sdk with values for its variables, which it has
+// instead of flags, and returns the path of the program.
+func goExample(t *testing.T, variables map[string]string) string {
+	t.Helper()
+	const folder = "../../fixtures/servers/go-sdk"
+	if _, err := os.Stat(folder + "/go-sdk-protected"); err != nil { // then its modules may be missing, too
+		thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+	}
+	var flags []string
+	for name, value := range variables {
+		flags = append(flags, "-X main."+name+"="+value)
+	}
+	program := filepath.Join(t.TempDir(), "go-sdk-example")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", strings.Join(flags, " "), "-o", program, "github.com/modelcontextprotocol/go-sdk/examples/auth/server")
+	build.Dir = folder
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
 }
 
 // TestStaticToken judges a server that knows one token and has no metadata, without that token and
