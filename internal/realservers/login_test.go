@@ -226,7 +226,7 @@ func (s *shell) run(code int, want string, args ...string) {
 		s.t.Fatal(err)
 	}
 	p := exec.CommandContext(s.t.Context(), self, args...)
-	p.Env = append(s.environ, "PATH="+os.Getenv("PATH"), "MCP_CONFORM_LOGINS="+s.folder, asCommand+"=1")
+	p.Env = append([]string{"PATH=" + os.Getenv("PATH"), "MCP_CONFORM_LOGINS=" + s.folder, asCommand + "=1"}, s.environ...)
 	out, err := p.StdoutPipe()
 	if err != nil {
 		s.t.Fatal(err)
