@@ -85,9 +85,10 @@ func (s *Server) canAuthorize() error {
 }
 
 // asked returns the scopes to ask for: those that the server names, and the one for refresh tokens
-// if the authorization server has it.
+// if the authorization server has it. If the server names none, the authorization server chooses
+// (MCP, basic/authorization#scope-selection-strategy).
 func (s *Server) asked() []string {
-	if s.offline && !slices.Contains(s.Scopes, offlineAccess) {
+	if s.offline && len(s.Scopes) > 0 && !slices.Contains(s.Scopes, offlineAccess) {
 		return append(slices.Clone(s.Scopes), offlineAccess)
 	}
 	return s.Scopes
@@ -167,26 +168,6 @@ func (f *flow) code(q url.Values) (string, error) {
 		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
 	}
 	return q.Get("code"), nil
-}
-
-// handler answers the browser when it comes back.
-func (f *flow) handler(path string) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {
-			http.NotFound(w, r)
-			return
-		}
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		w.Header().Set("Content-Security-Policy", "default-src 'none'")
-		w.Header().Set("Referrer-Policy", "no-referrer")
-		_, _ = fmt.Fprint(w, "<!DOCTYPE html><title>mcp-conform</title><p>mcp-conform has the answer of the authorization server. You can close this page.")
-		select {
-		case f.answers <- q:
-		case <-r.Context().Done():
-		case <-time.After(answerTime): // a second answer, or one to nobody
-		}
-	})
 }
 
 // IsRedirect returns an error if u can't be where a browser comes back to.

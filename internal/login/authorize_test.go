@@ -59,6 +59,11 @@ func TestAuthorize(t *testing.T) {
 		}, Client{}, "registered", "a b", true},
 		{"uses a client id metadata document", func(w *world) { w.metadata["client_id_metadata_document_supported"] = true }, Client{ID: document}, document, "a b", false},
 		{"asks for refresh tokens", func(w *world) { w.metadata["scopes_supported"] = []string{"a", "offline_access"} }, Client{}, "registered", "a b offline_access", false},
+		{"leaves the scopes to the authorization server", func(w *world) {
+			delete(w.resource, "scopes_supported")
+			w.metadata["scopes_supported"] = []string{"a", "offline_access"}
+		}, Client{}, "registered", "", false},
+		{"registers a client without scopes", func(w *world) { w.scopeless = true }, Client{}, "registered", "a b", false},
 		{"asks for further scopes", func(w *world) { w.demanded = "admin" }, Client{}, "registered", "a b admin", false},
 		{"does without iss", func(w *world) { w.back = map[string]string{"iss": "-"} }, Client{}, "registered", "a b", false},
 		{"finds the authorization server at the server's host", func(w *world) { w.resource = nil }, Client{}, "registered", "", false},
@@ -102,6 +107,9 @@ func TestRefusedAuthorizations(t *testing.T) {
 		{"no PKCE", func(w *world) { delete(w.metadata, "code_challenge_methods_supported") }, Client{}, "S256"},
 		{"no registration", func(w *world) { delete(w.metadata, "registration_endpoint") }, Client{}, "registers no clients"},
 		{"a refused registration", func(w *world) { w.registration = nil }, Client{}, "registers no client: 404"},
+		{"refused metadata", func(w *world) {
+			w.registration, w.unregistered = nil, map[string]any{"error": "invalid_client_metadata", "error_description": "no redirect_uris"}
+		}, Client{}, "registers no client: 400 Bad Request invalid_client_metadata no redirect_uris"},
 		{"a registration without an id", func(w *world) { w.registration = map[string]any{} }, Client{}, "no client_id"},
 		{"a document that nobody reads", func(*world) {}, Client{ID: "https://client.example/about.json"}, "client id metadata documents"},
 		{"no consent", func(w *world) {

@@ -23,6 +23,8 @@ type world struct {
 
 	lets         bool              // users log in
 	registration map[string]any    // the answer to a registration; nil if that is refused
+	unregistered map[string]any    // the error of a refused registration
+	scopeless    bool              // clients are registered without a scope only
 	registered   map[string]any    // the last registration
 	back         map[string]string // parameters of the authorization response, in addition to code, state and iss; "-" leaves one out
 	authorized   url.Values        // the last authorization request
@@ -71,8 +73,15 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			_ = r.ParseForm()
 			w.asked = r
 			write(out, w.status, w.token)
+		case r.URL.Path == "/register" && w.unregistered != nil:
+			write(out, http.StatusBadRequest, w.unregistered)
 		case r.URL.Path == "/register" && w.registration != nil:
+			w.registered = nil
 			_ = json.NewDecoder(r.Body).Decode(&w.registered)
+			if w.scopeless && w.registered["scope"] != nil {
+				write(out, http.StatusBadRequest, map[string]any{"error": "invalid_client_metadata"})
+				return
+			}
 			write(out, http.StatusCreated, w.registration)
 		case r.URL.Path == "/revoke":
 			_ = r.ParseForm()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -23,22 +24,31 @@ func (s *Server) clientFor(ctx context.Context, given Client, redirect string) (
 	case s.RegistrationURL == "":
 		return Client{}, &Error{fmt.Sprintf("the authorization server %s registers no clients by itself", s.Issuer), advice}
 	}
-	client, err := s.register(ctx, redirect)
+	client, err := s.register(ctx, redirect, strings.Join(s.asked(), " "))
+	if errors.Is(err, errMetadata) {
+		// Some authorization servers refuse scopes at registration that they grant for a resource.
+		client, err = s.register(ctx, redirect, "")
+	}
 	if err != nil {
 		return Client{}, failed(ctx, fmt.Sprintf("the authorization server %s registers no client: %v", s.Issuer, err), advice)
 	}
 	return client, nil
 }
 
-// register registers a client (RFC 7591).
-func (s *Server) register(ctx context.Context, redirect string) (Client, error) {
+// errMetadata says that an authorization server refuses the metadata of a client (RFC 7591,
+// section 3.2.2).
+var errMetadata = errors.New("invalid_client_metadata")
+
+// register registers a client (RFC 7591). Without a scope the authorization server may have a
+// default (section 2).
+func (s *Server) register(ctx context.Context, redirect, scope string) (Client, error) {
 	about := map[string]any{
 		"client_name": "mcp-conform", "redirect_uris": []string{redirect}, "application_type": "native",
 		"grant_types": []string{"authorization_code", "refresh_token"}, "response_types": []string{"code"},
 		"token_endpoint_auth_method": s.registeredMethod(),
 	}
-	if len(s.Scopes) > 0 {
-		about["scope"] = strings.Join(s.asked(), " ")
+	if scope != "" {
+		about["scope"] = scope
 	}
 	body, err := json.Marshal(about)
 	if err != nil {
@@ -62,8 +72,12 @@ func (s *Server) register(ctx context.Context, redirect string) (Client, error) 
 		Description string `json:"error_description"`
 	}
 	err = json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(&answer)
-	if response.StatusCode/100 != 2 {
-		return Client{}, fmt.Errorf("%s", strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")))
+	switch {
+	case response.StatusCode/100 == 2:
+	case answer.Error == errMetadata.Error():
+		return Client{}, fmt.Errorf("%s %w %s", response.Status, errMetadata, answer.Description)
+	default:
+		return Client{}, errors.New(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")))
 	}
 	if err == nil && answer.ID == "" {
 		err = fmt.Errorf("its answer has no client_id")

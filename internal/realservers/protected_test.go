@@ -3,12 +3,17 @@ package realservers
 import (
 	"net"
 	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/thirdparty"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
@@ -49,14 +54,28 @@ func TestProtectedServers(t *testing.T) {
 	}
 }
 
-// TestIssuedTokens judges servers that trust the authorization server of the run. The first checks
-// for whom a token was issued, the second does not.
+// TestIssuedTokens judges servers that trust the authorization server of the run. Those with
+// any-resource do not check for whom a token was issued, and the SDK of the one with anonymous does
+// not learn whose it is.
 func TestIssuedTokens(t *testing.T) {
-	for name, words := range map[string][]string{
-		"typescript-sdk-1.32-bearer":              nil,
-		"typescript-sdk-1.32-bearer-any-resource": {"any-resource"},
+	handshake, both := in(spec.V20250618, last), in(last, current)
+	goProtected := func(flags ...string) []string {
+		return append([]string{"./go-sdk/go-sdk-protected", "-http", "127.0.0.1:" + port}, flags...)
+	}
+	for _, c := range []struct {
+		name      string
+		argv      []string
+		revisions []spec.Revision
+	}{
+		{"typescript-sdk-1.32-bearer", []string{"node", "./protected.mjs"}, handshake},
+		{"typescript-sdk-1.32-bearer-any-resource", []string{"node", "./protected.mjs", "any-resource"}, handshake},
+		{"typescript-sdk-2.4-bearer", []string{"node", "./protected-2.mjs"}, both},
+		{"typescript-sdk-2.4-bearer-any-resource", []string{"node", "./protected-2.mjs", "any-resource"}, both},
+		{"go-sdk-bearer", goProtected(), in(last)},
+		{"go-sdk-bearer-stateless", goProtected("-stateless"), both},
+		{"go-sdk-bearer-any-resource-anonymous", goProtected("-any-resource", "-anonymous"), in(last)},
 	} {
-		t.Run(name, func(t *testing.T) {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			trusted, err := issuer.Start(t.Context())
 			if err != nil {
@@ -64,15 +83,13 @@ func TestIssuedTokens(t *testing.T) {
 			}
 			defer trusted.Close()
 			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
-				name: name, argv: append([]string{"node", "./protected.mjs"}, words...), revisions: in(spec.V20250618, last),
+				name: c.name, argv: c.argv, revisions: c.revisions,
 				env: []string{"PORT=" + port, issuer.URLVariable + "=" + trusted.URL},
-			}, reach: func(u *url.URL) exchange.Reach {
-				return exchange.Reach{Fields: []transcript.Field{{Name: "Authorization", Value: "Bearer " + trusted.Token(issuer.Valid, u.String(), "mcp")}}}
-			}}
+			}, reach: func(u *url.URL) exchange.Reach { return bearer(trusted.Token(issuer.Valid, u.String(), "mcp")) }}
 			dialer := s.dialer(t)
 			defer dialer.Close()
 			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
-				o.Issuer, o.Selection = trusted, engine.Selection{Labels: "authorization"}
+				o.Issuer, o.Selection = trusted, engine.Selection{Labels: "authorization || security"}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -80,9 +97,94 @@ func TestIssuedTokens(t *testing.T) {
 			if n := p.Count(last, verdict.Kept); n < leastProtected {
 				t.Errorf("only %d requirements were seen kept", n)
 			}
+			hold(t, c.name, p)
+		})
+	}
+}
+
+// TestGoExample judges the example auth/server of the go-sdk, without a token and with those of the
+// authorization server of the run. It accepts a token for any server.
+func TestGoExample(t *testing.T) {
+	trusted, err := issuer.Start(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(trusted.Close)
+	program := goExample(t, map[string]string{"authorizationServer": trusted.URL, "introspectionEndpoint": trusted.URL + "/introspect"})
+	for name, token := range map[string]func(u *url.URL) string{
+		"go-sdk-example-without": func(*url.URL) string { return "" },
+		"go-sdk-example":         func(u *url.URL) string { return trusted.Token(issuer.Valid, u.String(), "read") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
+				name: name, argv: []string{program, "-port", port}, revisions: in(last),
+			}, reach: func(u *url.URL) exchange.Reach {
+				if token := token(u); token != "" {
+					return bearer(token)
+				}
+				return exchange.Reach{}
+			}}
+			dialer := s.dialer(t)
+			defer dialer.Close()
+			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
+				o.Selection = engine.Selection{Labels: "authorization || security"}
+				if token(&url.URL{}) != "" {
+					o.Issuer = trusted
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 			hold(t, name, p)
 		})
 	}
+}
+
+// goExample builds the example auth/server of the go-sdk with values for its variables, which it has
+// instead of flags, and returns the path of the program.
+func goExample(t *testing.T, variables map[string]string) string {
+	t.Helper()
+	const folder = "../../fixtures/servers/go-sdk"
+	if _, err := os.Stat(folder + "/go-sdk-protected"); err != nil { // then its modules may be missing, too
+		thirdparty.Missing(t, "real server", "it is not installed; fixtures/servers/install.sh does that")
+	}
+	var flags []string
+	for name, value := range variables {
+		flags = append(flags, "-X main."+name+"="+value)
+	}
+	program := filepath.Join(t.TempDir(), "go-sdk-example")
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags", strings.Join(flags, " "), "-o", program, "github.com/modelcontextprotocol/go-sdk/examples/auth/server")
+	build.Dir = folder
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return program
+}
+
+// TestStaticToken judges a server that knows one token and has no metadata, without that token and
+// with it.
+func TestStaticToken(t *testing.T) {
+	for name, reach := range map[string]exchange.Reach{"typescript-sdk-2.4-static-without": {}, "typescript-sdk-2.4-static": bearer("demo-token")} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := httpServer{over: spec.StreamableHTTP, path: "/mcp", server: server{
+				name: name, argv: []string{"node", "./protected-2.mjs", "static"}, revisions: in(last), env: []string{"PORT=" + port},
+			}, reach: func(*url.URL) exchange.Reach { return reach }}
+			dialer := s.dialer(t)
+			defer dialer.Close()
+			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) { o.Selection = engine.Selection{Labels: "authorization || security"} })
+			if err != nil {
+				t.Fatal(err)
+			}
+			hold(t, name, p)
+		})
+	}
+}
+
+// bearer returns a way to reach a server with a token.
+func bearer(token string) exchange.Reach {
+	return exchange.Reach{Fields: []transcript.Field{{Name: "Authorization", Value: "Bearer " + token}}}
 }
 
 // leastProtected is a little below the number of requirements that a server which

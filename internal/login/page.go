@@ -1,0 +1,54 @@
+package login
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// page is what the browser shows in the end.
+//
+//go:embed page.html
+var page string
+
+// pageTemplate is page as a template.
+var pageTemplate = template.Must(template.New("page").Parse(page))
+
+// pagePolicy permits the style of page, and nothing else.
+var pagePolicy = func() string {
+	_, rest, _ := strings.Cut(page, "<style>")
+	style, _, _ := strings.Cut(rest, "</style>")
+	sum := sha256.Sum256([]byte(style))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}()
+
+// handler answers the browser when it comes back.
+func (f *flow) handler(path string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		q := r.URL.Query()
+		if r.Method != http.MethodGet || r.URL.Path != path || q.Get("state") == "" {
+			http.NotFound(w, r)
+			return
+		}
+		about := struct{ Title, Text string }{"Back to the terminal", "mcp-conform finishes the login there. You can close this page."}
+		if q.Get("error") != "" {
+			about.Title, about.Text = "Not logged in", "The terminal says why. You can close this page."
+		}
+		var text bytes.Buffer
+		_ = pageTemplate.Execute(&text, about) // into memory, from constants
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.Header().Set("Content-Security-Policy", pagePolicy)
+		w.Header().Set("Referrer-Policy", "no-referrer")
+		_, _ = w.Write(text.Bytes())
+		select {
+		case f.answers <- q:
+		case <-r.Context().Done():
+		case <-time.After(answerTime): // a second answer, or one to nobody
+		}
+	})
+}

@@ -1,0 +1,27 @@
+package login
+
+import (
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestPage(t *testing.T) {
+	for query, want := range map[string]string{
+		"code=c&state=s":                                  "Back to the terminal",
+		"error=access_denied&state=s":                     "Not logged in",
+		"error=%3Cscript%3Ealert(1)%3C/script%3E&state=s": "Not logged in",
+		"code=c": "404 page not found",
+	} {
+		f := &flow{answers: make(chan url.Values, 1)}
+		w := httptest.NewRecorder()
+		f.handler("/callback").ServeHTTP(w, httptest.NewRequest("GET", "/callback?"+query, nil))
+		if text := w.Body.String(); !strings.Contains(text, want) || strings.Contains(text, "script") {
+			t.Errorf("%s: %s", query, text)
+		}
+		if policy := w.Header().Get("Content-Security-Policy"); w.Code == 200 && !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
+			t.Errorf("%s: the policy is %q", query, policy)
+		}
+	}
+}
