@@ -131,7 +131,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	defer a.watch()()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("nobody has finished the login in the browser within %s", short(f.timeout)))
 	defer cancel()
-	server, err := login.Discover(ctx, access.Client, u)
+	server, err := login.Discover(a.ctx, access.Client, u)
 	if err == nil {
 		if len(f.scopes) > 0 {
 			server.Scopes = f.scopes

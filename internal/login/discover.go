@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
@@ -45,7 +46,10 @@ type Resource struct {
 // the context's.
 func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
 	r := &reader{client, u}
-	_, challenge := r.challenge(ctx, "")
+	_, challenge, err := r.challenge(ctx, "")
+	if err != nil {
+		return nil, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check that it runs, and the URL")
+	}
 	places := oauth.ResourceMetadataURLs(u)
 	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
 		places = append([]*url.URL{named}, places...)
@@ -55,8 +59,12 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 		Servers  []string `json:"authorization_servers"`
 		Scopes   []string `json:"scopes_supported"`
 	}
-	if err := r.first(ctx, places, &document); err != nil {
-		return nil, failed(ctx, fmt.Sprintf("the server has no metadata document that says where its tokens come from: %v", err), tokenAdvice)
+	switch absent, err := r.first(ctx, places, &document); {
+	case err == nil:
+	case absent && ctx.Err() == nil:
+		return nil, errUndescribed
+	default:
+		return nil, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "let it be a JSON document, without a redirect")
 	}
 	out := &Resource{URL: u, ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
 	if out.ID == "" {
@@ -71,17 +79,22 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 // tokenAdvice is the advice if a token can't be had here.
 const tokenAdvice = "get a token in another way, and give it with --bearer-env"
 
+// errUndescribed is the error of a server without a metadata document.
+var errUndescribed = &Error{"the server has no metadata document that says where its tokens come from", tokenAdvice}
+
 // Discover finds out where the tokens of the server at u come from. A server without a metadata
 // document may have its authorization server at its own host, as in revision 2025-03-26. Client
 // and error are those of Describe.
 func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
 	r := &reader{client, u}
 	resource, err := Describe(ctx, client, u)
-	if err != nil {
+	if errors.Is(err, errUndescribed) {
 		s := &Server{Resource: Resource{URL: u, ID: u.String()}, HTTP: client}
 		if s.readRoot(ctx, r) {
 			return s, nil
 		}
+	}
+	if err != nil {
 		return nil, err
 	}
 	if !covers(resource.ID, u) {
@@ -132,7 +145,7 @@ type metadata struct {
 // it.
 func (s *Server) readMetadata(ctx context.Context, r *reader, places []*url.URL) error {
 	var m metadata
-	if err := r.first(ctx, places, &m); err != nil {
+	if _, err := r.first(ctx, places, &m); err != nil {
 		return failed(ctx, fmt.Sprintf("the authorization server %s has no metadata document: %v", s.Issuer, err), "check that it runs, and can be reached from here")
 	}
 	if strings.TrimSuffix(m.Issuer, "/") != strings.TrimSuffix(s.Issuer, "/") {
@@ -197,12 +210,12 @@ func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc)
 
 // challenge returns the status of the answer to a request with the token, which may be "", and its
 // Bearer challenge, if it has one. The request is no JSON-RPC message and has no effect.
-func (r *reader) challenge(ctx context.Context, token string) (int, oauth.Challenge) {
+func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
 	ctx, cancel := withinAnswerTime(ctx)
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.String(), strings.NewReader("{}"))
 	if err != nil {
-		return 0, oauth.Challenge{}
+		return 0, c, err
 	}
 	q.Header.Set("Content-Type", "application/json")
 	q.Header.Set("Accept", "application/json, text/event-stream")
@@ -210,48 +223,59 @@ func (r *reader) challenge(ctx context.Context, token string) (int, oauth.Challe
 		q.Header.Set("Authorization", "Bearer "+token)
 	}
 	response, err := r.client.Do(q)
+	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
+		return 0, c, wrapped.Err
+	}
 	if err != nil {
-		return 0, oauth.Challenge{}
+		return 0, c, err
 	}
 	_ = response.Body.Close()
 	all, _ := oauth.ParseChallenges(response.Header.Values("WWW-Authenticate"))
-	c, _ := oauth.Bearer(all)
-	return response.StatusCode, c
+	c, _ = oauth.Bearer(all)
+	return response.StatusCode, c, nil
 }
 
 // Missing returns the scopes that the server demands in addition to those of the token, if it
 // refuses the token for that reason (MCP, basic/authorization#step-up-authorization-flow).
 func (s *Server) Missing(ctx context.Context, token string) []string {
-	status, c := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
-	if status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
+	status, c, err := (&reader{s.HTTP, s.URL}).challenge(ctx, token)
+	if err != nil || status != http.StatusForbidden || c.Param("error") != "insufficient_scope" {
 		return nil
 	}
 	return strings.Fields(c.Param("scope"))
 }
 
-// first reads the first JSON document at the places.
-func (r *reader) first(ctx context.Context, places []*url.URL, into any) error {
+// first reads the first JSON document at the places. If there is an error, absent reports whether no
+// place has a document at all.
+func (r *reader) first(ctx context.Context, places []*url.URL, into any) (absent bool, err error) {
 	var problems []string
+	absent = true
 	for _, u := range places {
-		err := r.read(ctx, u, into)
+		status, err := r.read(ctx, u, into)
 		if err == nil {
-			return nil
+			return false, nil
 		}
+		absent = absent && slices.Contains(absentStatuses, status)
 		problems = append(problems, u.Redacted()+": "+err.Error())
 	}
-	return errors.New(strings.Join(problems, "; "))
+	return absent, errors.New(strings.Join(problems, "; "))
 }
 
-func (r *reader) read(ctx context.Context, u *url.URL, into any) error {
-	return r.get(ctx, u, func(response *http.Response) error {
-		if response.StatusCode != http.StatusOK {
+// absentStatuses are those with which servers answer where there is no document.
+var absentStatuses = []int{http.StatusNotFound, http.StatusGone, http.StatusMethodNotAllowed, http.StatusUnauthorized, http.StatusForbidden}
+
+// read reads a JSON document, and returns the status, 0 if there was no response.
+func (r *reader) read(ctx context.Context, u *url.URL, into any) (status int, err error) {
+	err = r.get(ctx, u, func(response *http.Response) error {
+		if status = response.StatusCode; status != http.StatusOK {
 			return errors.New(response.Status)
 		}
 		if err := json.NewDecoder(io.LimitReader(response.Body, maxBody)).Decode(into); err != nil {
-			return fmt.Errorf("no JSON document: %w", err)
+			return fmt.Errorf("no JSON document of at most 1 MiB: %w", err)
 		}
 		return nil
 	})
+	return status, err
 }
 
 // exists reports whether there is something at u.

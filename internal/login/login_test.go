@@ -1,6 +1,7 @@
 package login
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -69,6 +70,17 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			write(out, http.StatusOK, w.resource)
 		case r.URL.Path == "/.well-known/oauth-authorization-server" && w.metadata != nil:
 			write(out, http.StatusOK, w.metadata)
+		case r.URL.Path == "/text":
+			_, _ = out.Write([]byte("hello"))
+		case r.URL.Path == "/circle":
+			http.Redirect(out, r, "/circle", http.StatusFound)
+		case r.URL.Path == "/endless":
+			_, _ = out.Write([]byte(`{"resource":"`))
+			for range 100 {
+				if _, err := out.Write(bytes.Repeat([]byte("a"), 1<<20)); err != nil {
+					return
+				}
+			}
 		case r.URL.Path == "/token":
 			_ = r.ParseForm()
 			w.asked = r
@@ -172,6 +184,10 @@ func TestRefusedLogins(t *testing.T) {
 		{"the document of another server", func(w *world) { w.resource["resource"] = "https://other.example/mcp" }, `that of "https://other.example/mcp"`},
 		{"the document of another path", func(w *world) { w.resource["resource"] = "ORIGIN/other" }, `/other"`},
 		{"an authorization endpoint without https", func(w *world) { w.metadata["authorization_endpoint"] = "http://auth.example/a" }, "no https URL"},
+		{"a document that is no JSON", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/text"`; w.resource = nil }, "can't be read"},
+		{"a document of many megabytes", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/endless"`; w.resource = nil }, "at most 1 MiB"},
+		{"a document behind redirects in a circle", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/circle"`; w.resource = nil }, "302 Found"},
+		{"an authorization server at a link-local address", func(w *world) { w.resource["authorization_servers"] = []string{"http://169.254.169.254"} }, "it is in another network"},
 		{"no authorization server", func(w *world) { w.resource["authorization_servers"] = []string{} }, "names no authorization server"},
 		{"an authorization server that is no URL", func(w *world) { w.resource["authorization_servers"] = []string{"auth"} }, `"auth", which is no URL`},
 		{"no document of the authorization server", func(w *world) { w.metadata = nil }, "404 Not Found"},
