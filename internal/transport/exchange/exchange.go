@@ -218,6 +218,7 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 
 // attempt sends the request once, when the pacer lets it pass.
 func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
+	p.attempts++
 	err := c.awaitPass(ctx, p)
 	raw := transcript.HeadBytes(c.Reach.head(r))
 	var conn *connection

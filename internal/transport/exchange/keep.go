@@ -105,7 +105,6 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
-	p.attempts++
 	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
 	return within(ctx, "while the server's rate limit held it back", err)
 }
