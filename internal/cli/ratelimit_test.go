@@ -144,7 +144,7 @@ func TestRateLimitWithoutEnd(t *testing.T) {
 	for _, c := range []struct {
 		name, after, notice string
 	}{
-		{"without a time", "", `\(429 without Retry-After\): mcp-conform waited 5 times, [\d.]+ s in all, which did not help, and stopped waiting`},
+		{"without a time", "", `\(429 without Retry-After\): mcp-conform waited \d+ times, 60 s in all, which did not help, and stopped waiting`},
 		{"an hour", "3600", `\(429, Retry-After: 3600\): mcp-conform waits at most 60 s, and sent no refused request again`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestRateLimitWithoutEnd(t *testing.T) {
 			if len(report.Findings) > 0 {
 				t.Errorf("there are findings: %v", report.Findings)
 			}
-			if report.Stats.Took > time.Minute || refusals == 0 {
+			if report.Stats.Took > 2*time.Minute || refusals == 0 {
 				t.Errorf("it took %v, with %d refusals", report.Stats.Took, refusals)
 			}
 			if n := len(regexp.MustCompile(c.notice).FindAllString(strings.Join(report.Notices, "\n"), -1)); n != 1 {

@@ -91,6 +91,9 @@ func (a *app) replay(f *serverFlags, file string) error {
 			return why
 		}
 	}
+	if n := o.RateLimit(); n != "" {
+		a.println(a.visible(n))
+	}
 	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.visible(r.Expect.Requirement)))
 	a.println("  " + a.visible(r.Expect.Summary))
 	a.println("  " + a.visible(out.Why))

@@ -133,7 +133,7 @@ func Walk(ctx context.Context, c *client.Conversation, method, member string, pa
 func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, pages int, each func(jsontext.Value)) {
 	if v.silent {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, silentTime, errSilent)
+		ctx, cancel = c.Record.WithTimeout(ctx, silentTime, errSilent)
 		defer cancel()
 	}
 	var params map[string]any

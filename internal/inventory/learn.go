@@ -124,7 +124,7 @@ func (v *Inventory) Learn(ctx context.Context, c *client.Conversation) []Learned
 	if len(tools) == 0 {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, learnTime)
+	ctx, cancel := c.Record.WithTimeout(ctx, learnTime, context.DeadlineExceeded)
 	defer cancel()
 	v.requestNotifications(ctx, c)
 	l := &learner{c: c, updates: map[string][]string{}}

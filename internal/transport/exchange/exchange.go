@@ -193,18 +193,15 @@ type ended struct {
 	refused string
 }
 
-// run performs one exchange from the first byte to the last. A request that is refused because of
-// the server's rate limit, or because the token lacks a scope, is sent again; of the earlier attempts
-// there are only remarks.
+// run performs one exchange from the first byte to the last. A request that the server refused for
+// a reason which canRepeat knows is sent again; of the earlier attempts there are only remarks.
 func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	stop := context.AfterFunc(ctx, func() { p.end(context.Cause(ctx)) })
-	line, fields := c.Reach.head(r)
-	end := c.attempt(ctx, p, transcript.HeadBytes(line, fields), r)
+	end := c.attempt(ctx, p, r)
 	for end.refused != "" && p.endCause(ctx) == nil {
-		c.Record.Retract(p.Number(), line+" was refused with "+end.refused+", and is sent again")
-		r.Frame = nil                  // Add parses the body again
-		line, fields = c.Reach.head(r) // the token may be another one
-		end = c.attempt(ctx, p, transcript.HeadBytes(line, fields), r)
+		c.Record.Retract(p.Number(), r.Method+" "+r.URL.RequestURI()+" was refused with "+end.refused+", and is sent again")
+		r.Frame = nil // Add parses the body again
+		end = c.attempt(ctx, p, r)
 	}
 	stop()
 	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
@@ -219,9 +216,15 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	close(p.over)
 }
 
-// attempt sends the request once.
-func (c *Client) attempt(ctx context.Context, p *Pending, raw []byte, r Request) ended {
-	conn, err := c.connect(ctx, p, r)
+// attempt sends the request once, when the pacer lets it pass.
+func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
+	p.attempts++
+	err := c.awaitPass(ctx, p)
+	raw := transcript.HeadBytes(c.Reach.head(r))
+	var conn *connection
+	if err == nil {
+		conn, err = c.connect(ctx, p, r)
+	}
 	p.mu.Lock()
 	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
 	p.mu.Unlock()

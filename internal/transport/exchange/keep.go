@@ -86,11 +86,8 @@ func (i *idle) close() {
 // mayKeep reports whether the request may use an idle connection and leave its own idle.
 func (c *Client) mayKeep(r Request) bool { return c.Reach.Keep || r.Keep }
 
-// connect returns a connection for one exchange, when the pacer lets its request pass.
+// connect returns a connection for one exchange.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
-	if err := c.awaitPass(ctx, p); err != nil {
-		return nil, err
-	}
 	if c.mayKeep(r) {
 		if conn := c.idle.take(place(r.URL)); conn != nil {
 			conn.sent, conn.used = false, true
@@ -108,7 +105,6 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	ctx, quit := context.WithCancelCause(ctx)
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
-	p.attempts++
 	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
 	return within(ctx, "while the server's rate limit held it back", err)
 }

@@ -8,14 +8,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
 	maxWait     = time.Minute // of one wait, and of consecutive waits that don't help
-	maxInVain   = 5           // consecutive waits that don't help
-	maxAttempts = 8           // to send one request
+	maxInVain   = 5           // consecutive waits that don't help, at a server that never served a request
+	maxAttempts = 10          // to send one request
 	firstPause  = 250 * time.Millisecond
 )
 
@@ -47,21 +46,6 @@ func refusalOf(status int, header func(name string) string, now time.Time) (r re
 	return r, status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable && known
 }
 
-// isRefusal reports whether the head may be that of a refusal, without parsing it.
-func isRefusal(raw []byte) bool {
-	line := string(raw[:min(len(raw), len("HTTP/1.1 429"))])
-	return strings.HasSuffix(line, " 429") || strings.HasSuffix(line, " 503")
-}
-
-// refusalIn returns the refusal in the head of a response.
-func refusalIn(raw []byte) (refusal, bool) {
-	if !isRefusal(raw) {
-		return refusal{}, false
-	}
-	head := transcript.ParseHead(raw)
-	return refusalOf(head.Status(), head.Get, time.Now())
-}
-
 func (r refusal) String() string {
 	if r.after == "" {
 		return strconv.Itoa(r.status) + " without Retry-After"
@@ -71,14 +55,18 @@ func (r refusal) String() string {
 
 // backoff determines how long to wait, and when to give up.
 type backoff struct {
+	serves   bool          // the server has served a request
 	helped   bool          // a request was served when it was sent again after the last wait
 	last     time.Duration // the last wait
 	vain     int           // consecutive waits that did not help
 	vainTime time.Duration
 }
 
-// wait returns how long to wait after a refusal.
-func (b *backoff) wait(r refusal) time.Duration { return max(r.wait, firstPause<<b.vain) }
+// wait returns how long to wait after a refusal: as long as it demands, and longer each time while
+// that does not help.
+func (b *backoff) wait(r refusal) time.Duration {
+	return max(r.wait, min(firstPause<<b.vain, maxWait-b.vainTime))
+}
 
 // begin begins a wait after a refusal. It returns false if waiting does not help.
 func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
@@ -90,7 +78,7 @@ func (b *backoff) begin(r refusal) (wait time.Duration, ok bool) {
 	}
 	wait = b.wait(r)
 	b.helped, b.last = false, wait
-	return wait, b.vain < maxInVain && b.vainTime+wait <= maxWait
+	return wait, (b.serves || b.vain < maxInVain) && b.vainTime < maxWait && b.vainTime+wait <= maxWait
 }
 
 // pace is the rate of requests that the server's refusals teach.

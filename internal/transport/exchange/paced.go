@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -33,11 +32,10 @@ func (t *paced) RoundTrip(q *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		mayRepeat := q.Body == nil || q.Body == http.NoBody || q.GetBody != nil
-		r, refused := refusalOf(response.StatusCode, response.Header.Get, time.Now())
-		if !refused {
-			t.pacer.served(attempts > 1)
+		if !mayRepeat {
+			return response, nil
 		}
-		if !refused || !mayRepeat || !t.pacer.refused(r, passed, attempts) {
+		if _, ok := t.pacer.responded(response.StatusCode, response.Header.Get, passed, attempts); !ok {
 			return response, nil
 		}
 		_ = response.Body.Close()

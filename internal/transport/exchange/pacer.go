@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -129,12 +130,22 @@ func (p *Pacer) release() {
 	p.arm(now)
 }
 
-// refused tells the pacer of a refusal of a request that passed at a time, and reports whether to
-// send it again.
-func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
-	if p == nil {
-		return false
+// responded tells the pacer of the response to a request that passed at a time. It describes the
+// refusal that the response is; ok reports whether to send the request again.
+func (p *Pacer) responded(status int, header func(name string) string, passed time.Time, attempts int) (why string, ok bool) {
+	if p == nil || status < http.StatusOK {
+		return "", false
 	}
+	r, refused := refusalOf(status, header, time.Now())
+	if !refused {
+		p.served(attempts > 1)
+		return "", false
+	}
+	return r.String(), p.refused(r, passed, attempts)
+}
+
+// refused notes a refusal of a request that passed at a time, and reports whether to send it again.
+func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
@@ -180,14 +191,12 @@ func (p *Pacer) reopen(now time.Time) {
 	}
 }
 
-// served tells the pacer that a request was not refused; repeated is for one that was before.
+// served notes that a request was not refused; repeated is for one that was before.
 func (p *Pacer) served(repeated bool) {
-	if p == nil || !repeated {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.backoff.helped = true
+	p.backoff.serves = true
+	p.backoff.helped = p.backoff.helped || repeated
 }
 
 // Notice returns what the user should know about the server's rate limit, or "".

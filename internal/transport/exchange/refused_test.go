@@ -96,6 +96,26 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestRefusedToken checks that a request that is sent again carries the token of that time.
+func TestRefusedToken(t *testing.T) {
+	u, reach := serveLimited(t, &limited{left: 1})
+	tokens := []string{"old", "new"}
+	reach.Token = func() (token string) {
+		token, tokens = tokens[0], tokens[1:]
+		return token
+	}
+	rec := transcript.New()
+	c, err := Open(u, reach, rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-c.Begin(t.Context(), Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}")}}).Over()
+	x := transcript.ExchangesOf(rec.From(0)).All()
+	if len(x) != 1 || x[0].RequestHead().Get("Authorization") != "Bearer new" {
+		t.Errorf("the record holds %s", kinds(rec))
+	}
+}
+
 // TestRefusedDropped checks that an exchange can be dropped while it waits, and that its end is
 // recorded.
 func TestRefusedDropped(t *testing.T) {

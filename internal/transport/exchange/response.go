@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"net/http/httputil"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -89,19 +87,11 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 		if end := headFault(raw, err); end.how != "" {
 			return end
 		}
-		why, refused := refusalIn(raw)
-		if refused && c.Reach.Pacer.refused(why, p.passed, p.attempts) {
-			return ended{refused: why.String()}
-		}
-		if scope, lacks := c.lacksScope(raw, r); lacks && p.widened < maxWidened && c.Reach.Widen(scope) {
-			p.widened++
-			return ended{refused: "403, because the token lacks the scope " + wire.Excerpt(scope, 80)}
+		if why, ok := c.canRepeat(p, r, transcript.ParseHead(raw)); ok {
+			return ended{refused: why}
 		}
 		head := c.Record.Add(transcript.Event{Kind: transcript.Responded, Exchange: p.number, Raw: raw}).Head
 		if head.Status() >= 200 {
-			if !refused {
-				c.Reach.Pacer.served(p.attempts > 1)
-			}
 			if r.OnHead != nil {
 				r.OnHead(head)
 			}
@@ -110,19 +100,6 @@ func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
 		}
 	}
 	return ended{how: transcript.Unreadable, detail: "interim responses without end"}
-}
-
-// maxWidened is how often a request is sent again with a token that has further scopes.
-const maxWidened = 3
-
-// lacksScope reports whether raw is the head of a refusal of the current token for lack of scopes,
-// and returns these.
-func (c *Client) lacksScope(raw []byte, r Request) (scope string, ok bool) {
-	own := slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
-	if c.Reach.Widen == nil || own || !bytes.HasPrefix(raw, []byte("HTTP/1.1 403")) {
-		return "", false
-	}
-	return transcript.ParseHead(raw).LacksScope()
 }
 
 // beforeResponse is the stage of an exchange without a response.

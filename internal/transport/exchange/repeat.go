@@ -1,0 +1,37 @@
+package exchange
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// maxWidened is how often a request is sent again with a token that has further scopes.
+const maxWidened = 3
+
+// canRepeat reports whether to send the request again after this response, and returns what the
+// server refused it with: its rate limit, or a token that lacks scopes. It does what the next attempt
+// needs; that has a head of its own, with the token of its time.
+func (c *Client) canRepeat(p *Pending, r Request, head *transcript.Head) (refused string, ok bool) {
+	if why, ok := c.Reach.Pacer.responded(head.Status(), head.Get, p.passed, p.attempts); ok {
+		return why, true
+	}
+	if scope, lacks := head.LacksScope(); lacks && p.widened < maxWidened && c.widen(scope, r) {
+		p.widened++
+		return "403, because the token lacks the scope " + wire.Excerpt(scope, 80), true
+	}
+	return "", false
+}
+
+// widen requests a token with further scopes, unless the caller has chosen the token. The time that
+// this takes is not the server's.
+func (c *Client) widen(scope string, r Request) bool {
+	own := slices.ContainsFunc(r.Fields, func(f transcript.Field) bool { return strings.EqualFold(f.Name, "Authorization") })
+	if c.Reach.Widen == nil || own {
+		return false
+	}
+	defer c.Record.Hold()()
+	return c.Reach.Widen(scope)
+}
