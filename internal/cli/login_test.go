@@ -105,7 +105,7 @@ func TestLogin(t *testing.T) {
 	s.run(3, "log in again: mcp-conform login "+at, "doctor", "--no-config", at)
 
 	s.run(3, "there is no login", "logout", "--as", "eve", at)
-	s.run(0, "The authorization server has ended the login", "logout", at)
+	s.run(0, "The authorization server has revoked its tokens", "logout", at)
 	s.run(0, "as bob", "logout", "--all")
 	s.run(0, "There are no logins", "whoami")
 }

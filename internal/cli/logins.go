@@ -85,7 +85,7 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 	a.hide(l)
 	ended := "The token stays valid until it expires, because the authorization server did not end it."
 	if l.Revoke(a.ctx, access.Client) {
-		ended = "The authorization server has ended the login."
+		ended = "The authorization server has revoked its tokens."
 	}
 	if err := store.Delete(l); err != nil {
 		return harnessError{fmt.Errorf("deleting the login: %w", err)}

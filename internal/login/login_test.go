@@ -30,7 +30,7 @@ type world struct {
 	back         map[string]string // parameters of the authorization response, in addition to code, state and iss; "-" leaves one out
 	authorized   url.Values        // the last authorization request
 	demanded     string            // the scope without which a token is refused
-	revoked      url.Values        // the last revocation
+	revoked      []url.Values      // the revocations
 }
 
 const secret = "the-secret-of-the-client"
@@ -97,7 +97,7 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			write(out, http.StatusCreated, w.registration)
 		case r.URL.Path == "/revoke":
 			_ = r.ParseForm()
-			w.revoked = r.PostForm
+			w.revoked = append(w.revoked, r.PostForm)
 		case r.URL.Path == "/authorize" && w.lets:
 			w.authorized = r.URL.Query()
 			w.respond(out, r, s.URL)

@@ -89,16 +89,22 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	return t, nil
 }
 
-// Revoke asks the authorization server to end the login (RFC 7009). It returns false if the server
-// offers that not, or refuses.
+// Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It returns false
+// if the server does not offer that, or refuses. A server may verify an access token by itself, and
+// then serves it until it expires.
 func (l *Login) Revoke(ctx context.Context, client *http.Client) bool {
 	if l.RevocationURL == "" {
 		return false
 	}
-	form := url.Values{"token": {l.Token.AccessToken}}
+	done := l.revoke(ctx, client, l.Token.AccessToken, "access_token")
 	if l.Token.RefreshToken != "" {
-		form = url.Values{"token": {l.Token.RefreshToken}, "token_type_hint": {"refresh_token"}}
+		return l.revoke(ctx, client, l.Token.RefreshToken, "refresh_token")
 	}
+	return done
+}
+
+func (l *Login) revoke(ctx context.Context, client *http.Client, token, kind string) bool {
+	form := url.Values{"token": {token}, "token_type_hint": {kind}}
 	if l.InBody {
 		form.Set("client_id", l.Client.ID)
 		if l.Client.Secret != "" {

@@ -92,7 +92,7 @@ func TestRefusedRenewals(t *testing.T) {
 func TestRevoke(t *testing.T) {
 	w := interactive()
 	l, _, client := expired(t, w)
-	if !l.Revoke(t.Context(), client) || w.revoked.Get("token") != "again" || w.revoked.Get("client_id") != "mine" {
+	if !l.Revoke(t.Context(), client) || len(w.revoked) != 2 || w.revoked[0].Get("token") != "granted" || w.revoked[1].Get("token") != "again" || w.revoked[1].Get("client_id") != "mine" {
 		t.Errorf("revoked %v", w.revoked)
 	}
 	l.RevocationURL = ""

@@ -78,7 +78,7 @@ func TestLogins(t *testing.T) {
 				return
 			}
 			bob := s.login("bob")
-			s.run(0, "The authorization server has ended the login", "logout", "--as", "bob", at)
+			s.run(0, "The authorization server has revoked its tokens", "logout", "--as", "bob", at)
 			if err := (login.Store{Folder: s.folder}).Save(bob); err != nil {
 				t.Fatal(err)
 			}
@@ -103,7 +103,7 @@ func TestRegisteredClients(t *testing.T) {
 		s.run(0, "Logged in", append([]string{"login", "--as", name, "--client-id", name, at}, flags...)...)
 		s.expire(name)
 		s.run(0, "mcp-conform-protected", "doctor", "--no-config", "--as", name, at)
-		s.run(0, "The authorization server has ended the login", "logout", "--as", name, at)
+		s.run(0, "The authorization server has revoked its tokens", "logout", "--as", name, at)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestGoExampleLogin(t *testing.T) {
 		s.run(0, "Logged in to "+at+" as "+name, "login", "--as", name, at)
 	}
 	judgeAs(t, "go-sdk-example-user", at, s, "alice", "bob")
-	s.run(0, "The authorization server has ended the login", "logout", "--as", "bob", at)
+	s.run(0, "The authorization server has revoked its tokens", "logout", "--as", "bob", at)
 }
 
 // judgeAs judges the protection of the server at a URL with the login of a user, and with that of a
