@@ -36,6 +36,8 @@ var layers = []struct {
 	{"internal/oauth", nil},
 	// Tokens for the server under test, which the judge issues.
 	{"internal/issuer", nil},
+	// A service that the server under test calls, which the judge stands in for.
+	{"internal/upstream", nil},
 	{"internal/login", []string{"internal/oauth", "internal/transcript"}},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
@@ -65,7 +67,7 @@ var layers = []struct {
 	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
 	{"internal/suite", []string{
 		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/transcript",
-		"internal/transport", "internal/verdict", "internal/wire",
+		"internal/transport", "internal/upstream", "internal/verdict", "internal/wire",
 	}},
 	{"internal/rules", []string{
 		"internal/control", "internal/discount", "internal/headers", "internal/schema", "internal/spec", "internal/transcript", "internal/verdict",
@@ -84,7 +86,7 @@ var layers = []struct {
 	// The engine is handed its cases and never reaches for them.
 	{"internal/engine", []string{
 		"internal/client", "internal/discount", "internal/inventory", "internal/issuer", "internal/oauth", "internal/rules", "internal/spec", "internal/suite",
-		"internal/transcript", "internal/transport", "internal/verdict", "internal/wire",
+		"internal/transcript", "internal/transport", "internal/upstream", "internal/verdict", "internal/wire",
 	}},
 	{"internal/fuzz", []string{
 		"internal/client", "internal/generate", "internal/inventory", "internal/rules", "internal/script", "internal/spec", "internal/transcript",

@@ -229,7 +229,7 @@ func accepts(r *http.Request, media string) bool {
 // is none, it refuses the request and returns nil.
 func (h *HTTPHandler) sessionFor(w http.ResponseWriter, r *http.Request, f *wire.Frame) *httpSession {
 	if r.Header.Get(sessionHeader) == "" && isInitialize(f) {
-		return h.openSession(w, userOf(r))
+		return h.openSession(w, r)
 	}
 	return h.findSession(w, r)
 }
@@ -238,10 +238,10 @@ func isInitialize(f *wire.Frame) bool {
 	return len(f.Messages) == 1 && !f.Batch && f.Messages[0].Kind == wire.Request && f.Messages[0].Method == spec.MethodInitialize
 }
 
-// openSession opens a session of a user with a random id of visible ASCII characters.
-func (h *HTTPHandler) openSession(w http.ResponseWriter, user string) *httpSession {
+// openSession opens a session for the user of a request with a random id of visible ASCII characters.
+func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpSession {
 	s := newHTTPSession(h, rand.Text())
-	s.user = user
+	s.user, s.session.token = userOf(r), tokenOf(r)
 	h.mu.Lock()
 	h.sessions[s.id] = s
 	h.mu.Unlock()

@@ -85,7 +85,7 @@ func (h *HTTPHandler) newPost(r *http.Request, m *wire.Message) *post {
 	ctx, cancel := context.WithCancel(h.ctx)
 	p := &post{cancel: cancel, out: make(chan *Out, maxQueued), listens: m.Method == spec.MethodListen, silent: make(chan struct{})}
 	p.session = newSession(ctx, h.options, p.emit, h.shared, h.shared)
-	p.session.header, p.session.user = r.Header, userOf(r)
+	p.session.header, p.session.user, p.session.token = r.Header, userOf(r), tokenOf(r)
 	endSilently := sync.OnceFunc(func() { close(p.silent) })
 	p.session.onUnanswered = func(wire.ID) { endSilently() }
 	p.session.onExit = h.onExit

@@ -54,6 +54,8 @@ type Options struct {
 	// AuthServer is the issuer URL of an authorization server. With it, the HTTP server is a
 	// protected resource, which serves requests with a token that was issued for it.
 	AuthServer string
+	// Upstream is the URL of a service that the tool forecast asks; without it there is no such tool.
+	Upstream string
 }
 
 func (o Options) withDefaults() Options {

@@ -25,6 +25,8 @@ type ProtectionSeams struct {
 	Verify func(v *Verification)
 	// AnyUserSession serves a session, AnyUserState a requestState to users other than its own.
 	AnyUserSession, AnyUserState bool
+	// Upstream may change a request to the upstream; token is that of the client.
+	Upstream func(r *http.Request, token string)
 }
 
 // A Refusal is the response to a request that lacks a valid token.
@@ -97,6 +99,12 @@ type userKey struct{}
 func userOf(r *http.Request) string {
 	user, _ := r.Context().Value(userKey{}).(string)
 	return user
+}
+
+// tokenOf returns the bearer token of a request, "" if it has none.
+func tokenOf(r *http.Request) string {
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return token
 }
 
 // refusal returns the response to a request without a valid token, nil to one with it, and the user

@@ -34,6 +34,7 @@ type Session struct {
 	onExit         func()      // called when exitCode is set; nil on stdio
 	header         http.Header // header of the session's POST, in a stateless revision; else nil
 	user           string      // of that POST; "" if the server is not protected
+	token          string      // with which the session was opened
 
 	closeMu    sync.Mutex // guards closed, so that no goroutine starts once Close waits
 	closed     bool

@@ -75,10 +75,14 @@ func (t *tool) isIn(r spec.Revision) bool {
 
 // allTools returns the tools of all revisions.
 func (o *Options) allTools() []*tool {
-	if o.Fixtures {
-		return slices.Concat(fixtureTools(), allTools())
+	out := allTools()
+	if o.Upstream != "" {
+		out = append(slices.Clone(out), forecastTool)
 	}
-	return allTools()
+	if o.Fixtures {
+		out = slices.Concat(fixtureTools(), out)
+	}
+	return out
 }
 
 func (c *Call) toolsList() (any, *Error) {

@@ -2,11 +2,14 @@ package cli
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
 )
 
 // startIssuer starts the authorization server of --auth-server.
@@ -16,6 +19,32 @@ func (a *app) startIssuer(f *remoteFlags) error {
 		return harnessError{err}
 	}
 	f.issuer = i
+	return nil
+}
+
+// startUpstream starts the double of --upstream-env.
+func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
+	switch {
+	case f.upstreamEnv == "" && f.upstreamURL == "":
+		return nil
+	case f.upstreamEnv == "":
+		return usagef("add --upstream-env NAME, or leave it out", "--upstream-url is given without --upstream-env")
+	case t.Start == nil:
+		return usagef("add --start COMMAND, or leave it out", "--upstream-env is for a server that the run starts, because it has to find the double in a variable")
+	}
+	var service *url.URL
+	if f.upstreamURL != "" {
+		u, err := url.Parse(f.upstreamURL)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return usagef("give one like https://api.example.com", "--upstream-url is %q, which is no URL", f.upstreamURL)
+		}
+		service = u
+	}
+	d, err := upstream.Start(a.ctx, service)
+	if err != nil {
+		return harnessError{err}
+	}
+	f.upstream = d
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
 	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -37,6 +38,9 @@ type remoteFlags struct {
 
 	clientID        string
 	clientSecretEnv string // the variable with the client's secret
+
+	upstreamEnv, upstreamURL string           // of --upstream-env and --upstream-url
+	upstream                 *upstream.Double // nil without them
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
@@ -109,6 +113,7 @@ func (f *remoteFlags) again() []string {
 	}
 	for _, flag := range []struct{ name, value string }{
 		{"--client-id", f.clientID}, {"--client-secret-env", f.clientSecretEnv}, {"--as", f.as}, {"--other-user", f.otherUser},
+		{"--upstream-env", f.upstreamEnv}, {"--upstream-url", f.upstreamURL},
 	} {
 		if flag.value != "" {
 			words = append(words, flag.name, flag.value)

@@ -47,6 +47,7 @@ other's requestState of revision 2026-07-28.`,
 	c.Flags().StringVar(&f.bearerEnv, "bearer-env", "", "with --http: serve only requests with the token in this variable, as a protected resource")
 	c.Flags().StringVar(&f.auth, "auth", "", "serve an authorization server for tests at this address, and no MCP")
 	c.Flags().BoolVar(&f.authServer, "trust-auth-server", false, "with --http: serve only requests with a token of the authorization server in MCP_CONFORM_AUTH_SERVER_URL")
+	c.Flags().StringVar(&f.upstreamEnv, "upstream-env", "", "offer a tool that calls the service whose URL is in this variable")
 	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
 	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
 	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "most tool calls and completions a second for each client")
@@ -58,6 +59,7 @@ type serveFlags struct {
 	fault, http, sse string
 	auth             string // the address of an authorization server
 	bearerEnv        string // the variable with the token of a protected server
+	upstreamEnv      string // the variable with the URL of a service that the server calls
 	authServer       bool   // trust the authorization server in issuer.URLVariable
 	revisions        []string
 	options          refserver.Options
@@ -136,6 +138,11 @@ func (a *app) serve(f *serveFlags) error {
 	if f.bearerEnv != "" {
 		if o.Token = strings.TrimSpace(a.variable(f.bearerEnv)); o.Token == "" {
 			return usagef("set it to the token that the server accepts", "--bearer-env names %q, and that variable is not set, or empty", f.bearerEnv)
+		}
+	}
+	if f.upstreamEnv != "" {
+		if o.Upstream = a.variable(f.upstreamEnv); o.Upstream == "" {
+			return usagef("set it to the URL of the service", "--upstream-env names %q, and that variable is not set, or empty", f.upstreamEnv)
 		}
 	}
 	switch {

@@ -61,6 +61,8 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret")
 	fs.StringVar(&f.remote.as, "as", "", "user of the server: the name of a login, or of an identity in mcp-conform.yaml; none stands for no token")
 	fs.StringVar(&f.remote.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
+	fs.StringVar(&f.remote.upstreamEnv, "upstream-env", "", "with --start: variable in which the server finds the URL of a service that it calls; a double of it looks for the client's token")
+	fs.StringVar(&f.remote.upstreamURL, "upstream-url", "", "with --upstream-env: URL of that service, to which the double passes requests on [default: it answers {}]")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }
@@ -113,6 +115,10 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 		}
 		o.Issuer = f.remote.issuer
 	}
+	if err := a.startUpstream(&f.remote, t); err != nil {
+		return o, nil, err
+	}
+	o.Upstream = f.remote.upstream
 	f.named, f.over = o.Target, spec.Stdio
 	if t.URL != "" {
 		f.over = cmp.Or(t.Transport, spec.StreamableHTTP)
@@ -168,6 +174,10 @@ func (f *serverFlags) end() {
 	if f.stop != nil {
 		f.stop()
 		f.stop = nil
+	}
+	if f.remote.upstream != nil {
+		f.remote.upstream.Close()
+		f.remote.upstream = nil
 	}
 	if f.remote.issuer != nil {
 		f.remote.issuer.Close()

@@ -32,6 +32,9 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 			if f.issuer != nil {
 				env = append(slices.Clone(env), issuer.URLVariable+"="+f.issuer.URL)
 			}
+			if f.upstream != nil {
+				env = append(slices.Clone(env), f.upstreamEnv+"="+f.upstream.URL)
+			}
 			return stdio.Command{Argv: argv, Dir: dir, Env: env}
 		},
 		URL:    func(port string) (*url.URL, error) { return url.Parse(t.URLAt(port)) },

@@ -88,6 +88,8 @@ func targetKey() Key {
 		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of that client."},
 		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user of the server: the name of an identity below, or of a login."},
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
+		{Name: "upstream-env", Kind: Text, Flag: "upstream-env", Example: "API_URL", About: "The variable in which the server finds the URL of a service that it calls; a double of it looks for the client's token."},
+		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service, to which the double passes requests on."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
 		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long a started server has to begin to listen."},
 	}}

@@ -21,6 +21,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -51,6 +52,8 @@ type Options struct {
 	Progress Progress
 	// Issuer issues tokens that the server trusts; nil if there is none.
 	Issuer suite.Issuer
+	// Upstream is a double of a service that the server calls; nil if there is none.
+	Upstream *upstream.Double
 	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
 	// nil if there is no second user.
 	OtherToken func(u *url.URL) string

@@ -84,7 +84,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 			inventory.Take(ctx, conv, r.o.Policy)
 		}
 	}
-	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: spec.InEra(spec.Handshake, r.revisions), Inventory: r.inventories[u.revision], Opener: o, Issuer: r.o.Issuer, OtherToken: r.o.OtherToken}
+	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: spec.InEra(spec.Handshake, r.revisions), Inventory: r.inventories[u.revision], Opener: o, Issuer: r.o.Issuer, OtherToken: r.o.OtherToken, Upstream: r.o.Upstream}
 	if u.repeats == 0 && !u.ownProcess {
 		env.Idle = r.idle
 	}

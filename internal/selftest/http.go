@@ -28,7 +28,7 @@ type overHTTP struct {
 	lasting bool
 	starts  *atomic.Int64
 
-	issuer *issuer.Issuer // nil unless the server trusts one
+	surroundings
 
 	mu  sync.Mutex
 	one *refserver.HTTPServer
@@ -43,7 +43,7 @@ type sharing struct{ *overHTTP }
 
 // Fresh implements transport.Sharer.
 func (d sharing) Fresh() (fresh transport.Dialer, stop func()) {
-	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, issuer: d.issuer}
+	f := &overHTTP{ctx: d.ctx, fault: d.fault, over: d.over, lasting: true, starts: d.starts, surroundings: d.surroundings}
 	return sharing{f}, f.end
 }
 
@@ -116,6 +116,9 @@ func (d *overHTTP) start() (*refserver.HTTPServer, error) {
 	o := serverOptions(d.fault)
 	if d.issuer != nil {
 		o.AuthServer = d.issuer.URL
+	}
+	if d.upstream != nil {
+		o.Upstream = d.upstream.URL
 	}
 	return refserver.Listen(d.ctx, address, d.over, o)
 }

@@ -24,6 +24,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
@@ -304,23 +305,48 @@ func (o *Options) judge(ctx context.Context, j job, s engine.Selection) (p *verd
 	return p, err == nil && p.Incomplete != "" && errors.Is(context.Cause(ctx), errRowTime), err
 }
 
-// run runs the checks of a row with changed options. A server that trusts an authorization server
-// gets one of its own.
-func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
-	var trusted *issuer.Issuer
-	if j.fault.Issued {
-		var err error
-		if trusted, err = issuer.Start(ctx); err != nil {
-			return nil, err
+// surroundings are the other servers that the server of a row needs.
+type surroundings struct {
+	issuer   *issuer.Issuer   // nil unless it trusts one
+	upstream *upstream.Double // nil unless it calls one
+}
+
+// surround starts the surroundings of a server with a fault.
+func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
+	end = func() {
+		if s.issuer != nil {
+			s.issuer.Close()
 		}
-		defer trusted.Close()
+		if s.upstream != nil {
+			s.upstream.Close()
+		}
 	}
-	d, end := o.dialer(ctx, j, trusted)
+	if f.Issued {
+		s.issuer, err = issuer.Start(ctx)
+	}
+	if f.Upstream && err == nil {
+		s.upstream, err = upstream.Start(ctx, nil)
+	}
+	if err != nil {
+		end()
+	}
+	return s, end, err
+}
+
+// run runs the checks of a row with changed options.
+func (o *Options) run(ctx context.Context, j job, s engine.Selection, change func(e *engine.Options)) (*verdict.Report, error) {
+	around, leave, err := surround(ctx, j.fault)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	d, end := o.dialer(ctx, j, around)
 	defer end()
 	e := o.options(j, d, s)
-	if trusted != nil {
-		e.Issuer = trusted
+	if around.issuer != nil {
+		e.Issuer = around.issuer
 	}
+	e.Upstream = around.upstream
 	change(&e)
 	return engine.Run(ctx, e)
 }
@@ -339,23 +365,23 @@ func (o *Options) options(j job, d transport.Dialer, s engine.Selection) engine.
 
 // dialer returns the dialer for the server of a row, and a function that stops
 // the server.
-func (o *Options) dialer(ctx context.Context, j job, trusted *issuer.Issuer) (d transport.Dialer, end func()) {
+func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d transport.Dialer, end func()) {
 	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
 		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
 	}
-	return dialer(ctx, j.fault, j.at.Transport, o.starts, trusted)
+	return dialer(ctx, j.fault, j.at.Transport, o.starts, around)
 }
 
 // Dialer returns a dialer for servers in this process with a fault, and a
 // function that stops them. It can't provide a fault that needs a process of
 // its own over stdio.
 func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
-	return dialer(ctx, f, over, new(atomic.Int64), nil)
+	return dialer(ctx, f, over, new(atomic.Int64), surroundings{})
 }
 
-func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, trusted *issuer.Issuer) (d transport.Dialer, end func()) {
+func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, around surroundings) (d transport.Dialer, end func()) {
 	if over != spec.Stdio {
-		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, issuer: trusted}
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, surroundings: around}
 		if h.lasting {
 			return sharing{h}, h.end
 		}

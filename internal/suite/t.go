@@ -12,6 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -38,6 +39,8 @@ type Env struct {
 	Opener    Opener
 	// Issuer issues tokens that the server under test trusts; it is nil if there is none.
 	Issuer Issuer
+	// Upstream is a double of a service that the server calls; nil if there is none.
+	Upstream *upstream.Double
 	// OtherToken is documented in engine.Options.
 	OtherToken func(u *url.URL) string
 	// Idle is closed when only cases that wait are still running, see

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -347,6 +348,26 @@ func demandMore(challenged string, when func(r *http.Request) bool) refserver.Se
 			f.Challenges[0] = strings.Replace(f.Challenges[0], `scope="mcp"`, `scope="`+demanded+`"`, 1)
 		},
 	}}
+}
+
+// upstreamFaults pass on the client's token.
+func upstreamFaults() []Fault {
+	fault := func(id, title string, change func(r *http.Request, token string)) Fault {
+		f := newFault("authorization.token.no-passthrough/"+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})
+		f.Upstream = true
+		return f
+	}
+	own := newVariation("protected-upstream", "the server calls a service with a key of its own", refserver.Seams{})
+	own.Upstream = true
+	return []Fault{
+		fault("header", "the client's token is sent to the service that the server calls", func(r *http.Request, token string) {
+			r.Header.Set("Authorization", "Bearer "+token)
+		}),
+		fault("query", "the client's token is in the query of a request to the service that the server calls", func(r *http.Request, token string) {
+			r.URL.RawQuery = "access_token=" + url.QueryEscape(token)
+		}),
+		own,
+	}
 }
 
 func legalProtection() []Fault {

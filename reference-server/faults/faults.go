@@ -47,6 +47,8 @@ type Fault struct {
 	// Issued makes the HTTP server a protected resource that trusts the authorization
 	// server of the run.
 	Issued bool
+	// Upstream makes the server call a service, which the run stands in for.
+	Upstream bool
 	// Unreachable means that no conversation can be opened, so that a run must
 	// report an error instead of findings.
 	Unreachable bool
@@ -108,7 +110,7 @@ var tables = map[string][]func() []Fault{
 		mirrorFaults, nameHeaderFaults, paramHeaderFaults, formerFaults, statelessStreamFaults, legalHeaders,
 		legalEitherHTTP, legalStreamable, legalStreams, legalCrossing, legalLeaks, legalSpellings, legalRefusals,
 	},
-	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, legalProtection},
+	"authorization": {refusalFaults, wrongTokenFaults, resourceMetadataFaults, serverMetadataFaults, protectedSessionFaults, issuedTokenFaults, upstreamFaults, legalProtection},
 	"security":      {foreignSessionFaults, handedURLFaults, legalUsers},
 	"sse":           {legacyFaults, legacyCrossingFaults, legacyLeakFaults, legacyBodyFaults, legalLegacy},
 }

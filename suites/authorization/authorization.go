@@ -21,6 +21,7 @@ const (
 	otherIssuer     = "authorization.token.other-issuer-refused"
 	expired         = "authorization.token.expired-401"
 	audience        = "authorization.token.audience-checked"
+	notPassedOn     = "authorization.token.no-passthrough"
 	passthrough     = "security.token-passthrough" // in 2025-03-26
 	scopeStatus     = "authorization.insufficient-scope.403"
 	scopeChallenge  = "authorization.insufficient-scope.challenge"
@@ -125,6 +126,12 @@ func Cases() []suite.Case {
 			Requirements:    []string{expired, audience, passthrough, otherIssuer, garbage, scopeStatus, scopeChallenge, scopeNamed, scopeMetadata, scopeSteady, scopeAtOnce},
 			Unauthenticated: true,
 			Run:             useIssuedTokens,
+		},
+		{
+			ID:           "authorization.upstream",
+			Title:        "Calls tools, and looks for the token in what the server sends to the service that it calls",
+			Requirements: []string{notPassedOn},
+			Run:          watchUpstream,
 		},
 		{
 			ID:           "authorization.session-requests",

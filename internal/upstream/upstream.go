@@ -1,0 +1,112 @@
+// Package upstream is a double of a service that the server under test calls. It notes whether the
+// server passes on the token of its client (MCP, basic/authorization/security-considerations).
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Limits of what is kept of requests.
+const (
+	maxRequests = 1000
+	maxBody     = 1 << 20
+)
+
+// A Double is a running double. It answers every request with an empty JSON object, or passes it on
+// to the service.
+type Double struct {
+	URL string
+
+	server *http.Server
+	mu     sync.Mutex
+	calls  int
+	kept   []request
+}
+
+// A request is what the server under test has sent.
+type request struct {
+	line  string
+	parts map[string]string // where a token may be
+}
+
+// Start starts a double on a free port of this machine. Requests are passed on to service, if that is
+// not nil.
+func Start(ctx context.Context, service *url.URL) (*Double, error) {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	d := &Double{URL: "http://" + l.Addr().String()}
+	answer := http.Handler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, "{}")
+	}))
+	if service != nil {
+		answer = &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(service) }}
+	}
+	d.server = &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, maxBody))
+		if err != nil {
+			http.Error(w, "the body can't be read", http.StatusBadRequest)
+			return
+		}
+		d.keep(r, body)
+		r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), r.Body))
+		answer.ServeHTTP(w, r)
+	})}
+	go func() { _ = d.server.Serve(l) }() // ends with Close
+	return d, nil
+}
+
+// Close stops the double.
+func (d *Double) Close() { _ = d.server.Close() }
+
+func (d *Double) keep(r *http.Request, body []byte) {
+	kept := request{r.Method + " " + r.URL.Path, map[string]string{"the query": r.URL.RawQuery, "the path": r.URL.Path, "the body": string(body)}}
+	for name, values := range r.Header {
+		kept.parts["the header "+name] = strings.Join(values, "\n")
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.calls++; len(d.kept) < maxRequests {
+		d.kept = append(d.kept, kept)
+	}
+}
+
+// Calls returns how many requests the server has sent.
+func (d *Double) Calls() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.calls
+}
+
+// Find describes the first request that has the token, after a number of requests: the line and the
+// part with the token. It returns "" if there is none.
+func (d *Double) Find(token string, after int) string {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, r := range d.kept[min(after, len(d.kept)):] {
+		for name, text := range r.parts {
+			if has(text, token) {
+				return fmt.Sprintf("%s with the token in %s", r.line, name)
+			}
+		}
+	}
+	return ""
+}
+
+// has reports whether text has the token, as it is, percent-encoded, or in base64.
+func has(text, token string) bool {
+	return strings.Contains(text, token) || strings.Contains(text, url.QueryEscape(token)) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(token)))
+}
