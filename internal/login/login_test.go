@@ -20,7 +20,8 @@ type world struct {
 	status    int            // of the answer to a token request
 	token     map[string]any
 
-	asked *http.Request // the last token request
+	asked    *http.Request // the last token request
+	requests int           // token requests
 
 	lets         bool              // users log in
 	registration map[string]any    // the answer to a registration; nil if that is refused
@@ -84,6 +85,7 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 		case r.URL.Path == "/token":
 			_ = r.ParseForm()
 			w.asked = r
+			w.requests++
 			write(out, w.status, w.token)
 		case r.URL.Path == "/register" && w.unregistered != nil:
 			write(out, http.StatusBadRequest, w.unregistered)

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 
 	"golang.org/x/oauth2"
 )
@@ -51,16 +52,19 @@ type renewer struct {
 	login  *Login
 }
 
-// Token returns another token: the one with which another process has renewed the login, or a
+// renewing is held while a login is renewed: some refresh tokens are good for one time, and a run may
+// have several sources of the same login.
+var renewing sync.Mutex
+
+// Token returns another token: the one with which another source has renewed the login, or a
 // new one of the authorization server.
 func (r *renewer) Token() (*oauth2.Token, error) {
-	if newer, err := r.store.Get(r.login.Server, r.login.Name); err == nil && newer != nil {
-		r.login = newer
+	renewing.Lock()
+	defer renewing.Unlock()
+	if t := r.renewedElsewhere(); t != nil {
+		return t, nil
 	}
 	l := r.login
-	if l.Token.Valid() {
-		return l.Token, nil
-	}
 	advice := "log in again: mcp-conform login " + l.Server
 	if l.Name != "" {
 		advice += " --as " + l.Name
@@ -79,6 +83,9 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	t, err := c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
 		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource))
 	if err != nil {
+		if t := r.renewedElsewhere(); t != nil { // by another process, at the same time
+			return t, nil
+		}
 		return nil, failed(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explain(err, l.Client)), advice)
 	}
 	renewed := *l
@@ -87,6 +94,17 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 		return nil, &Error{fmt.Sprintf("the renewed login can't be kept: %v", err), "the old one may no longer be valid; " + advice}
 	}
 	return t, nil
+}
+
+// renewedElsewhere returns the token in the store if it is valid, else nil.
+func (r *renewer) renewedElsewhere() *oauth2.Token {
+	if newer, err := r.store.Get(r.login.Server, r.login.Name); err == nil && newer != nil {
+		r.login = newer
+	}
+	if r.login.Token.Valid() {
+		return r.login.Token
+	}
+	return nil
 }
 
 // Revoke asks the authorization server to revoke the tokens of the login (RFC 7009). It returns false

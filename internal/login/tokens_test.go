@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,6 +64,27 @@ func TestRenewedElsewhere(t *testing.T) {
 	token, err := l.Source(t.Context(), client, s).Token()
 	if err != nil || token.AccessToken != "from elsewhere" || w.asked != nil {
 		t.Errorf("%v, %v, asked %v", token, err, w.asked)
+	}
+}
+
+// TestRenewalAtOnce checks that several sources of a login use its refresh token once.
+func TestRenewalAtOnce(t *testing.T) {
+	w := interactive()
+	l, s, client := expired(t, w)
+	w.token = map[string]any{"access_token": "second", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "another"}
+	w.requests = 0
+	var group sync.WaitGroup
+	for range 8 {
+		source := l.Source(t.Context(), client, s)
+		group.Go(func() {
+			if token, err := source.Token(); err != nil || token.AccessToken != "second" {
+				t.Errorf("%v, %v", token, err)
+			}
+		})
+	}
+	group.Wait()
+	if w.requests != 1 {
+		t.Errorf("%d requests", w.requests)
 	}
 }
 
