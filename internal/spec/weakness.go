@@ -20,6 +20,7 @@ var weaknesses = map[int]string{
 	347:      "Improper Verification of Cryptographic Signature",
 	384:      "Session Fixation",
 	436:      "Interpretation Conflict",
+	441:      "Unintended Proxy or Intermediary ('Confused Deputy')",
 	488:      "Exposure of Data Element to Wrong Session",
 	522:      "Insufficiently Protected Credentials",
 	524:      "Use of Cache Containing Sensitive Information",
