@@ -292,8 +292,16 @@ func (r *reader) get(ctx context.Context, u *url.URL, use func(*http.Response) e
 	if !oauth.MayFetch(r.server, u) {
 		return errors.New("it is in another network, or no URL for http")
 	}
-	ctx, cancel := withinAnswerTime(ctx)
+	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
+	err := r.getWithin(limited, u, use)
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fmt.Errorf("no complete response within %s", answerTime)
+	}
+	return err
+}
+
+func (r *reader) getWithin(ctx context.Context, u *url.URL, use func(*http.Response) error) error {
 	q, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return err
