@@ -148,7 +148,7 @@ func judgeAs(t *testing.T, name, at string, s *shell, first, second string) {
 	}
 	judged := server{name: name, revisions: in(last)}
 	p, err := judged.judge(t, streamablehttp.NewDialer(u, exchange.Reach{Token: token(first)}), measure(), func(o *engine.Options) {
-		o.Selection = engine.Selection{Labels: "authorization || security"}
+		o.Selection = engine.Selection{Focus: []string{`^(authorization|security)\.`}}
 		if second != "" {
 			other := token(second)
 			o.OtherToken = func(*url.URL) string { return other() }

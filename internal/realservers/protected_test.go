@@ -89,7 +89,7 @@ func TestIssuedTokens(t *testing.T) {
 			dialer := s.dialer(t)
 			defer dialer.Close()
 			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
-				o.Issuer, o.Selection = trusted, engine.Selection{Labels: "authorization || security"}
+				o.Issuer, o.Selection = trusted, engine.Selection{Focus: []string{`^(authorization|security)\.`}}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -128,7 +128,7 @@ func TestGoExample(t *testing.T) {
 			dialer := s.dialer(t)
 			defer dialer.Close()
 			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
-				o.Selection = engine.Selection{Labels: "authorization || security"}
+				o.Selection = engine.Selection{Focus: []string{`^(authorization|security)\.`}}
 				if token(&url.URL{}) != "" {
 					o.Issuer = trusted
 				}
@@ -173,7 +173,9 @@ func TestStaticToken(t *testing.T) {
 			}, reach: func(*url.URL) exchange.Reach { return reach }}
 			dialer := s.dialer(t)
 			defer dialer.Close()
-			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) { o.Selection = engine.Selection{Labels: "authorization || security"} })
+			p, err := s.judge(t, dialer, measure(), func(o *engine.Options) {
+				o.Selection = engine.Selection{Focus: []string{`^(authorization|security)\.`}}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
