@@ -214,7 +214,7 @@ func TestLastLine(t *testing.T) {
 			r.Verdicts[0].Outcome, r.Verdicts[1].Outcome = verdict.Broken, verdict.HarnessError
 			r.Verdicts[2].Outcome, r.Verdicts[3].Outcome = verdict.Warning, verdict.Flaky
 		}),
-		"odd-server 1.2.3: no requirement broken as far as the run came (the run ended early: time is up)": report(func(r *verdict.Report) {
+		"odd-server 1.2.3: no requirement broken as far as the run came (the run is incomplete: time is up)": report(func(r *verdict.Report) {
 			r.Incomplete = "time is up"
 		}),
 		"npx -y odd-server: nothing could be judged": {Target: "npx -y odd-server"},

@@ -98,7 +98,7 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 	if r.Incomplete != "" {
 		suite("run").add(junitCase{
 			Name: "run.complete", Classname: "mcp.run", Time: noTime,
-			Error: &junitOutcome{Type: "incomplete", Message: "the run ended early: " + clip(r.Incomplete, junitMessage)},
+			Error: &junitOutcome{Type: "incomplete", Message: "the run is incomplete: " + clip(r.Incomplete, junitMessage)},
 		})
 	}
 	for i := range r.Verdicts {

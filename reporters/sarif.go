@@ -308,7 +308,7 @@ func sarifInvocationOf(r *verdict.Report) sarifInvocation {
 		in.Notifications = append(in.Notifications, sarifNotification{level, sarifText{Text: plainText(text)}})
 	}
 	if r.Incomplete != "" {
-		note("error", "The run ended early: "+r.Incomplete)
+		note("error", "The run is incomplete: "+r.Incomplete)
 	}
 	for i := range r.Stale[:min(len(r.Stale), listed)] {
 		note("error", "Stale: "+staleEntry(r, &r.Stale[i]))

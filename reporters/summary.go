@@ -142,7 +142,7 @@ func conclusion(r *verdict.Report) (string, color) {
 		text, paint = text+", "+staleCount(n), red
 	}
 	if r.Incomplete != "" {
-		text += " (the run ended early: " + clip(r.Incomplete, 200) + ")"
+		text += " (the run is incomplete: " + clip(r.Incomplete, 200) + ")"
 	}
 	return subject + text, paint
 }

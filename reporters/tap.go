@@ -52,7 +52,7 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	}
 	if r.Incomplete != "" {
 		number++
-		t.point(false, number, "run.complete", "", []tapField{{"message", "the run ended early: " + r.Incomplete}})
+		t.point(false, number, "run.complete", "", []tapField{{"message", "the run is incomplete: " + r.Incomplete}})
 	}
 	if len(r.Stale) > 0 {
 		number++

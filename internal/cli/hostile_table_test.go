@@ -112,7 +112,7 @@ func flooding() []hostileServer {
 func misshaping() []hostileServer {
 	var out []hostileServer
 	for name, shape := range misshapen {
-		says := []string{`BROKEN|WARNING|FLAKY|--max-time|no requirement broken|did not answer|ended early`}
+		says := []string{`BROKEN|WARNING|FLAKY|--max-time|no requirement broken|did not answer|is incomplete`}
 		out = append(out,
 			hostileServer{name, process(name), brokenOrCut, says, hostileWithin},
 			hostileServer{name + ", http", seamed(shape, false), brokenOrCut, says, hostileWithin},

@@ -211,7 +211,7 @@ func (c *changes) End(report *verdict.Report) { c.w.changed(report) }
 // difference, the new findings in full, and the conclusion.
 func (w *watched) changed(report *verdict.Report) {
 	if report.Incomplete != "" { // an incomplete run can't be compared
-		w.printf("the run ended early: %s", report.Incomplete)
+		w.printf("the run is incomplete: %s", report.Incomplete)
 		return
 	}
 	all := baseline.Diff(w.last, report)

@@ -2,6 +2,7 @@ package discount
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ type gateway struct {
 	count int
 	line  string // the first status line
 
+	tokenless int      // requests without a token that got status 401
 	scopeless int      // requests whose token lacked a scope
 	scopes    []string // those scopes
 }
@@ -32,6 +34,10 @@ func (g *gateway) observe(c Conversation) {
 					g.scopes = append(g.scopes, s)
 				}
 			}
+			continue
+		}
+		if x.Status() == http.StatusUnauthorized {
+			g.tokenless++
 			continue
 		}
 		if g.count++; g.line == "" {
@@ -63,6 +69,12 @@ func (g *gateway) notice() string {
 			wanted = "the scopes " + wire.Excerpt(strings.Join(g.scopes, " "), 200)
 		}
 		parts = append(parts, fmt.Sprintf("%d requests were refused because the token lacks %s; they do not count (mcp-conform login --scope asks for scopes)", g.scopeless, wanted))
+	}
+	switch {
+	case g.tokenless == 1:
+		parts = append(parts, "a request without a token was refused with status 401, which does not count")
+	case g.tokenless > 1:
+		parts = append(parts, fmt.Sprintf("%d requests without a token were refused with status 401, which does not count", g.tokenless))
 	}
 	if text := g.intercepted(); text != "" {
 		parts = append(parts, text)

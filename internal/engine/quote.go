@@ -306,6 +306,9 @@ func quote(e *transcript.Event, limit, start int) verdict.Evidence {
 			v.Text += ": " + e.Detail
 		}
 		v.Size = int64(len(v.Text))
+	case transcript.Remark:
+		v.Text = e.Detail
+		v.Size = int64(len(v.Text))
 	default:
 		v.Text = string(e.Kind)
 		if e.Detail != "" {

@@ -41,7 +41,7 @@ func (t *T) Outside(c *client.Conversation) *Outside {
 const (
 	outsideTime = 5 * time.Second
 	outsideBody = 1 << 20
-	streamTime  = time.Second // for an event stream
+	streamTime  = time.Second // for an event stream, and for the body of a refusal
 )
 
 // An OutsideAnswer is the response to a request outside of a conversation.
@@ -74,8 +74,8 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	response, err := o.Client.Do(r)
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()
-		if a.Header = response.Header; a.IsStream() {
-			defer time.AfterFunc(streamTime, cancel).Stop() // a stream need not end
+		if a.Header = response.Header; a.IsStream() || response.StatusCode/100 != 2 {
+			defer time.AfterFunc(streamTime, cancel).Stop() // neither need end
 		}
 		a.read(method, response)
 	}
