@@ -116,7 +116,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	}
 	client := login.Client{ID: f.remote.clientID}
 	if f.remote.clientSecretEnv != "" {
-		if client.Secret, err = a.secretOf("--client-secret-env", f.remote.clientSecretEnv); err != nil {
+		if client.Secret, err = a.secretOf(target.Credential{What: "--client-secret-env", Variable: f.remote.clientSecretEnv}); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -44,12 +45,16 @@ type remoteFlags struct {
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
+	origins       map[string]string          // how to name a flag to the user, if the command line does not have it
 
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
 	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
 	authorized bool            // there is a token of the user
 }
+
+// named returns how to name a flag to the user: by its key if the configuration file sets it.
+func (f *remoteFlags) named(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
 
 // registerTLS adds the flags that say which certificates to trust.
 func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {

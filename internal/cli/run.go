@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -215,6 +216,8 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
+	idle, incomplete := unmet(f.purposes(), report)
+	report.Notices, report.Incomplete = append(report.Notices, idle...), cmp.Or(report.Incomplete, incomplete)
 	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)

@@ -145,7 +145,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.Issuer == nil {
 		o.Issuer = a.ownIssuer(&f.remote)
 	}
-	notices = append(notices, f.remote.loginNotices()...)
+	notices = append(notices, f.remote.userNotices()...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}
