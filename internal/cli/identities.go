@@ -262,7 +262,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	server := login.ServerName(access.URL)
 	l, err := store.Get(server, name)
 	if err != nil {
-		return nil, harnessError{err}
+		return nil, unreadable(server, err)
 	}
 	if l == nil && name == "" {
 		return nil, nil

@@ -15,8 +15,10 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/login"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // loginFolder is the variable that names the folder for logins.
@@ -25,6 +27,9 @@ const loginFolder = "MCP_CONFORM_LOGINS"
 // logins returns where logins are kept.
 func (a *app) logins() (login.Store, error) {
 	if folder := a.variable(loginFolder); folder != "" {
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is no folder", loginFolder, folder)
+		}
 		return login.Store{Folder: folder}, nil
 	}
 	folder, err := os.UserConfigDir()
@@ -199,18 +204,22 @@ func asUser(l *login.Login) string {
 // validity describes the token of a login.
 func validity(l *login.Login) string {
 	text := "The token has no end"
-	switch {
-	case l.Token.Expiry.IsZero():
-	case !l.Token.Valid():
-		text = "The token has expired at " + l.Token.Expiry.Local().Format(time.DateTime)
-	default:
-		text = "The token is valid until " + l.Token.Expiry.Local().Format(time.DateTime)
+	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {
+		text = "The token is valid until " + end
+	} else if !l.Token.Expiry.IsZero() {
+		text = "The token expired at " + end
 	}
-	if l.Token.RefreshToken != "" {
+	switch {
+	case l.Token.RefreshToken != "":
 		text += ", and can be renewed"
+	case !l.Token.Expiry.IsZero():
+		text += ", and can't be renewed"
 	}
 	if len(l.Scopes) > 0 {
 		text += "; its scopes are " + strings.Join(l.Scopes, " ")
+	}
+	if claims, ok := oauth.ParseClaims(l.Token.AccessToken); ok && claims.Subject != "" {
+		text += "; its user (sub) is " + wire.Excerpt(claims.Subject, 100)
 	}
 	return text + "."
 }
