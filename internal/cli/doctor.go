@@ -61,7 +61,7 @@ const doctorTime = time.Minute
 
 // doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
-	defer a.watch()()
+	defer a.watch(endingServers)()
 	o, notices, err := a.reach(f)
 	defer f.end()
 	var unreachable *engine.UnreachableError

@@ -19,6 +19,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 )
 
+// authorizing is what a command waits for while it finds the authorization server and gets a token.
+const authorizing = "the metadata of the server and its authorization server"
+
 // noIdentity is the name that stands for no token.
 const noIdentity = "none"
 

@@ -133,15 +133,16 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch()()
+	defer a.watch("")()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("nobody has finished the login in the browser within %s", short(f.timeout)))
 	defer cancel()
+	stop := engine.SayWaiting(authorizing, 0, a.waiting())
 	server, err := login.Discover(a.ctx, access.Client, u)
-	if err == nil {
+	if stop(); err == nil {
 		if len(f.scopes) > 0 {
 			server.Scopes = f.scopes
 		}
-		fmt.Fprintf(a.Err, "The authorization server is %s.\n", a.visible(server.Issuer))
+		fmt.Fprintf(a.Err, "The authorization server: %s\n", a.visible(server.Issuer))
 		var l *login.Login
 		if l, err = server.Authorize(ctx, client, a.browser(f, redirect)); err == nil {
 			return a.keep(store, l, f.remote.as)
@@ -152,7 +153,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 
 // browser returns how the user logs in.
 func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
-	b := login.Browser{Redirect: redirect}
+	b := login.Browser{Redirect: redirect, Say: func(text string) { fmt.Fprintln(a.Err, a.visible(text)) }}
 	if !f.noBrowser && a.Browse != nil {
 		b.Open = func(address string) {
 			fmt.Fprintf(a.Err, "Opening the browser. If none opens, go to:\n\n%s\n\n", address)
@@ -231,7 +232,7 @@ func (a *app) loginFailed(ctx context.Context, err error) error {
 	case errors.As(err, &why):
 		return &engine.UnreachableError{Reason: why.Reason, Advice: why.Advice, Err: err}
 	case a.ctx.Err() != nil:
-		return &engine.NothingJudgedError{Reason: "interrupted before the login was finished"}
+		return harnessError{errors.New("interrupted before the login was finished")}
 	default:
 		return &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Advice: "log in again; --timeout sets the time", Err: err}
 	}

@@ -50,6 +50,7 @@ type remoteFlags struct {
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
 	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
+	waiting    func(string)    // that of serverFlags
 	authorized bool            // there is a token of the user
 }
 
@@ -75,11 +76,15 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		if over, why, err = choose(a.ctx, u, reach, timeout); err != nil {
+		stop := engine.SayWaiting("the server's first response", timeout, f.waiting)
+		over, why, err = choose(a.ctx, u, reach, timeout)
+		if stop(); err != nil {
 			return nil, "", err
 		}
 	}
-	if reach, err = a.reachAt(f, u, reach); err != nil {
+	stop := engine.SayWaiting(authorizing, 0, f.waiting)
+	reach, err = a.reachAt(f, u, reach)
+	if stop(); err != nil {
 		return nil, "", err
 	}
 	f.met(reach, u)

@@ -130,7 +130,7 @@ func (a *app) run(f *runFlags) error {
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch()); err != nil {
 		return a.unjudged(files, f.about(), each(err)[0])
 	}
-	defer a.watch()() // from here on a server may be running
+	defer a.watch(endingServers)() // from here on a server may be running
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
