@@ -17,6 +17,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
 // authorizing is what a command waits for while it finds the authorization server and gets a token.
@@ -116,6 +117,44 @@ func (f *remoteFlags) userNotices() []string {
 		}
 	}
 	return out
+}
+
+// tokenAdvice returns what to do if the server refuses the user's token; "" if nothing is known of it,
+// as of one in a header.
+func (f *remoteFlags) tokenAdvice(given bool) string {
+	id := f.identity(f.as)
+	switch {
+	case given || !f.authorized:
+		return ""
+	case f.issuer != nil:
+		return "the server does not trust the authorization server in " + issuer.URLVariable + ": let it accept that issuer, the keys of its metadata, and the server's resource as the audience"
+	case id.BearerEnv != "":
+		return "the server did not accept the token of the identity " + f.as + ": check the variable " + id.BearerEnv
+	case id.ClientID != "":
+		return "the server did not accept the token that its authorization server issued to the client " + id.ClientID + ": look into the log of the server"
+	}
+	return "the server did not accept the token of the login: log in again: " + f.loginCommand(f.as)
+}
+
+// loginCommand returns the command that logs in to the server.
+func (f *remoteFlags) loginCommand(name string) string {
+	argv := []string{"mcp-conform", "login", f.reached.URL.String()}
+	if name != "" && name != noIdentity {
+		argv = append(argv, "--as", name)
+	}
+	return reporters.ShellQuote(argv)
+}
+
+// next returns how to give a token to a server that requires one.
+func (a *app) next(f *serverFlags) string {
+	switch {
+	case f.started != "":
+		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
+	case a.variable("CI") != "":
+		return "give a token with --bearer-env NAME, or a client with --client-id ID --client-secret-env NAME"
+	default:
+		return f.remote.loginCommand(f.remote.as) + " (or give a token with --bearer-env NAME)"
+	}
 }
 
 // otherTokens returns the current token of the second user for the server at a URL, or nil if there

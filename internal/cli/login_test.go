@@ -110,6 +110,12 @@ func TestLogin(t *testing.T) {
 	}
 	s.run(3, "log in again: mcp-conform login "+at, "doctor", "--no-config", at)
 
+	old.Token.AccessToken, old.Token.Expiry = "revoked", time.Now().Add(time.Hour)
+	if err := (login.Store{Folder: s.folder}).Save(old); err != nil {
+		t.Fatal(err)
+	}
+	s.run(3, "did not accept the token of the login: log in again: mcp-conform login "+at, "doctor", "--no-config", at)
+
 	s.run(3, "there is no login", "logout", "--as", "eve", at)
 	s.run(2, "both --all and --as are given", "logout", "--all", "--as", "bob")
 	s.run(0, "The authorization server has revoked its tokens", "logout", at)

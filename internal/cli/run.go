@@ -221,6 +221,13 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)
+	if report.Incomplete == engine.NeedsToken {
+		next := a.clear("next: " + a.next(&f.serverFlags))
+		report.Notices = append(report.Notices, next)
+		if !f.quiet {
+			fmt.Fprintln(a.Out, reporters.Visible(next))
+		}
+	}
 	a.code = exitCode(report)
 	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
 }

@@ -144,6 +144,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if o.Issuer == nil {
 		o.Issuer = a.ownIssuer(&f.remote)
 	}
+	o.TokenAdvice = f.remote.tokenAdvice(authorizes(t))
 	notices = append(notices, f.remote.userNotices()...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
