@@ -49,8 +49,8 @@ func (f *serverFlags) purposes() []purpose {
 		purpose{subject: "Nothing was judged"})
 }
 
-// unmet returns a notice for each purpose of which nothing was judged, with the reasons, and why the
-// run is incomplete because of one, or "". If the run is incomplete for another reason, that is why
+// unmet returns a notice for each purpose of which nothing was judged, with the reasons, and the
+// subject of one that makes the run incomplete, or "". If the run is incomplete for another reason, that is why
 // flags had no effect.
 func unmet(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
 	for _, p := range all {
@@ -61,10 +61,9 @@ func unmet(all []purpose, r *verdict.Report) (notices []string, incomplete strin
 		if !unmet || len(p.requirements) == 0 && len(notices) > 0 {
 			continue
 		}
-		text := p.subject + ": " + strings.Join(reasons, "; ")
-		notices = append(notices, text+".")
+		notices = append(notices, p.subject+": "+strings.Join(reasons, "; ")+".")
 		if p.essential && missed && incomplete == "" {
-			incomplete = text
+			incomplete = p.subject
 		}
 	}
 	return notices, incomplete

@@ -26,7 +26,7 @@ func TestUnmet(t *testing.T) {
 	}{
 		"the same user": {
 			verdict.Report{Verdicts: []verdict.Verdict{same, same, unconfigured, document}},
-			[]string{"other-user in x.yaml bob had no effect: both are one."}, "other-user in x.yaml bob had no effect: both are one",
+			[]string{"other-user in x.yaml bob had no effect: both are one."}, "other-user in x.yaml bob had no effect",
 		},
 		"judged":                   {report: verdict.Report{Verdicts: []verdict.Verdict{same, kept}}},
 		"not selected":             {report: verdict.Report{Verdicts: []verdict.Verdict{document}}},

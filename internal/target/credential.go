@@ -26,7 +26,7 @@ func (c *Credential) Read(lookup func(name string) (string, bool), secrets *reda
 	switch {
 	case secret == "" && !variableName.MatchString(c.Variable):
 		secrets.Add(c.Variable)
-		return "", usage("", c.What+" takes the name of a variable, and what it has is none that is set; it is not shown because it may be a secret",
+		return "", usage("", c.What+" takes the name of a variable, and no variable has the name that it was given, which is not shown because it may be a secret",
 			"put the secret into a variable, and name that variable: "+c.What+" MCP_TOKEN")
 	case !set || secret == "":
 		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable is not set, or empty", c.advice())

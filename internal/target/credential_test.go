@@ -24,7 +24,7 @@ func TestCredential(t *testing.T) {
 		{"EMPTY", true, "", `--x names "EMPTY", and that variable is not set, or empty`}, {"no_such", false, "", `names "no_such", and`},
 		{"WORD", true, "", "begins with the word Bearer"}, {"WORD", false, "bearer abc-123", ""},
 		{"LINES", true, "", "has a line break"}, {"LINES", false, "", "has a line break"}, {"SPACE", true, "", "that no token has"}, {"UMLAUT", true, "", "that no token has"},
-		{"eyJhbGciOiJub25lIn0.e30.", true, "", "it is not shown"}, {"ghp_0123456789abcdef", false, "", "it is not shown"},
+		{"eyJhbGciOiJub25lIn0.e30.", true, "", "is not shown"}, {"ghp_0123456789abcdef", false, "", "is not shown"},
 	} {
 		secrets := &redact.Secrets{}
 		got, err := (&Credential{"--x", c.variable, c.token}).Read(lookup, secrets)
@@ -35,7 +35,7 @@ func TestCredential(t *testing.T) {
 		if got != c.want || c.err == "" && text != "" || !strings.Contains(text, c.err) {
 			t.Errorf("%s: %q, %v", c.variable, got, err)
 		}
-		if c.err == "it is not shown" && (strings.Contains(text, c.variable) || secrets.Text(c.variable) == c.variable) {
+		if c.err == "is not shown" && (strings.Contains(text, c.variable) || secrets.Text(c.variable) == c.variable) {
 			t.Errorf("%s is shown: %v", c.variable, err)
 		}
 	}
