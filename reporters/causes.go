@@ -76,9 +76,12 @@ func (c *Console) linesBelow(f *family) []string {
 		}
 		look := looks[e.Outcome]
 		name := look.mark + " " + strings.ToUpper(e.Outcome.String())
-		text := "  " + e.Requirement + "  " + e.Summary
-		room := c.o.Width - width("  with it  "+name)
-		out = append(out, "  "+c.paint(dim, "with it  ")+c.paint(look.color, name)+clip(text, room))
+		lead, text := "  "+c.paint(dim, "with it  ")+c.paint(look.color, name)+"  ", clip(e.Requirement+"  "+e.Summary, 3*c.o.Width)
+		if c.folding() == 0 {
+			out = append(out, lead+text)
+			continue
+		}
+		out = append(out, flow(lead, width("  with it  "+name)+2, words(text), c.folding(), 11)...)
 	}
 	return out
 }

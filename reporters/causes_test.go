@@ -32,6 +32,11 @@ func TestAGroupIsToldTogether(t *testing.T) {
 	if !strings.Contains(text, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did not exit on SIGTERM.\n") {
 		t.Errorf("the console does not list the findings with the same cause:\n%s", text)
 	}
+	b.Reset()
+	NewConsole(&b, ConsoleOptions{Width: 60}).End(caused())
+	if narrow := b.String(); !strings.Contains(narrow, "\n  with it  ! WARNING  stdio.exit-on-sigterm  The server did\n           not exit on SIGTERM.\n") {
+		t.Errorf("a narrow console cuts the summary:\n%s", narrow)
+	}
 	if strings.Contains(text, "\n! WARNING  stdio.exit-on-sigterm") {
 		t.Errorf("the console lists a finding twice:\n%s", text)
 	}

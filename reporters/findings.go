@@ -365,6 +365,6 @@ func levelAlone(f *verdict.Finding) string {
 	case f.Basis == spec.Keyword || f.Basis == "":
 		return text
 	default:
-		return text + " (" + string(f.Basis) + ")"
+		return text + " (" + f.Basis.Words() + ")"
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 type pageFinding struct {
 	Anchor, Class, Mark, Outcome, Requirement, Summary      string
-	Area, Level, RevisionList, First                        string
+	Area, Level, RevisionList, First, CWE                   string
 	Revisions                                               []string
 	Known, SDK, Statement, Consequence                      string
 	Why, Cause, Fix                                         string
@@ -159,6 +159,9 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
 		Tries: tries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
+	}
+	if e.CWE > 0 {
+		f.CWE = fmt.Sprintf("CWE-%d", e.CWE)
 	}
 	if n := len(e.others); n > 0 {
 		f.Consequence = "The same on " + count(n, "other requirement")

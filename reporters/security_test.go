@@ -77,6 +77,22 @@ func TestSecurityIsOneSection(t *testing.T) {
 	}
 }
 
+// TestFindingNamesItsWeaknessAndBasis checks the line of a finding of a weaker standard.
+func TestFindingNamesItsWeaknessAndBasis(t *testing.T) {
+	r := insecure()
+	for i := range r.Findings {
+		r.Findings[i].Basis, r.Findings[i].Level = spec.JSONRPC, spec.Should
+	}
+	var console bytes.Buffer
+	NewConsole(&console, ConsoleOptions{}).End(r)
+	if text := console.String(); !strings.Contains(text, "SHOULD (another standard) · CWE-346") {
+		t.Errorf("the console:\n%s", text)
+	}
+	if page := string(write(t, HTML, r)); !strings.Contains(page, "<span>SHOULD</span><span>CWE-346</span>") {
+		t.Error("the card of a finding has no CWE")
+	}
+}
+
 func TestSecurityInJSON(t *testing.T) {
 	var doc struct{ Security verdict.Security }
 	if err := json.Unmarshal(write(t, JSON, insecure()), &doc); err != nil {

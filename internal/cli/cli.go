@@ -137,13 +137,16 @@ type app struct {
 	outlet  string        // the name of the server's kept output; "stderr" if empty
 }
 
+// endingServers is what the first interrupt of a command with servers does.
+const endingServers = "\nmcp-conform: interrupted: ending the servers; once more kills them"
+
 // errInterrupted is the cause of a context that a signal ended.
 var errInterrupted = errors.New("interrupted")
 
 // watch handles signals: the first one cancels the context, the second one
 // kills all servers, and the third one ends the program, as it would without
-// this handler. The returned function stops watching.
-func (a *app) watch() func() {
+// this handler. The message says what the first one does. The returned function stops watching.
+func (a *app) watch(message string) func() {
 	if a.Signals == nil {
 		return func() {}
 	}
@@ -158,7 +161,7 @@ func (a *app) watch() func() {
 				return
 			case <-signals:
 				if n == 0 {
-					fmt.Fprintln(a.Err, "\nmcp-conform: interrupted: ending the servers; once more kills them")
+					fmt.Fprintln(a.Err, message)
 					a.cancel(errInterrupted)
 				} else {
 					stop()

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"net/url"
 	"os"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/login"
 )
 
 // configured is the combination of the configuration file, the environment and
@@ -18,6 +20,7 @@ type configured struct {
 	file   *config.File // nil if there is none
 	named  string       // the path that --config gave; "" if the file was found in the folder
 	server bool         // the server is the one in the file
+	unused []string     // keys of the server in the file that do not apply, because it is another server
 	plain  bool         // no flag says how to reach the server
 	calls  inventory.Config
 	forced bool // --call-tools or its environment variable was given
@@ -133,16 +136,19 @@ func variable(environ []string, name string) string {
 
 // fromFile sets flags from the configuration file.
 func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) error {
-	k.server = k.file.Named() && !named
-	f.remote.identities = k.file.Identities
+	k.server = k.file.Named() && (!named || f.names(k.file.URL))
+	f.remote.identities, f.remote.origins = k.file.Identities, map[string]string{}
 	env, headers, cwd := f.target.Env, f.target.Headers, fs.Changed("cwd")
 	f.target.Env, f.target.Headers = nil, nil
 	for _, s := range k.file.Settings {
 		many := s.Flag == "env" || s.Flag == "header" // the values accumulate, those of the flags last
+		if s.Target && !k.server && fs.Lookup(s.Flag) != nil && !fs.Changed(s.Flag) {
+			k.unused = append(k.unused, s.Flag)
+		}
 		if s.Target && !k.server || fs.Lookup(s.Flag) == nil || fs.Changed(s.Flag) && !many {
 			continue
 		}
-		cwd = cwd || s.Flag == "cwd"
+		cwd, f.remote.origins[s.Flag] = cwd || s.Flag == "cwd", s.Flag+" in "+k.file.Shown
 		for _, value := range s.Values {
 			if s.Path {
 				value = k.file.Absolute(value)
@@ -175,6 +181,16 @@ func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) err
 	return nil
 }
 
+// names reports whether the command line names that URL, and nothing else.
+func (f *serverFlags) names(text string) bool {
+	if text == "" || f.reference || len(f.target.Args) != 1 || f.target.Dash >= 0 || f.target.ConfigFile != "" || f.target.ServerName != "" {
+		return false
+	}
+	a, err := url.Parse(text)
+	b, err2 := url.Parse(f.target.Args[0])
+	return text == f.target.Args[0] || err == nil && err2 == nil && login.ServerName(a) == login.ServerName(b) // {port} can't be parsed
+}
+
 // policy determines which tools may be called. A flag or environment variable
 // overrides tools.call of the file.
 func (k *configured) policy(given inventory.Policy) error {
@@ -204,7 +220,13 @@ func (k *configured) notices() []string {
 	}
 	out := []string{k.file.Shown + " is read: " + k.permits() + "."}
 	if k.file.Named() && !k.server {
-		out = append(out, "The server in "+k.file.Shown+" is not used, because the command line names one.")
+		text := "The server in " + k.file.Shown + " is not used, because the command line names one"
+		if len(k.unused) > 0 {
+			text += "; nor are its " + strings.Join(k.unused, ", ")
+		}
+		out = append(out, text+".")
+	} else if !k.server && len(k.unused) > 0 {
+		out = append(out, "In "+k.file.Shown+" the target has no url and no command, so that its "+strings.Join(k.unused, ", ")+" are not used.")
 	}
 	return out
 }

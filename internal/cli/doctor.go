@@ -32,7 +32,8 @@ judges nothing and calls no tool.
   mcp-conform doctor --config .mcp.json --server NAME
   mcp-conform doctor http://localhost:3000/mcp
 
-Exit codes: 0 the server can be judged, 2 usage, 3 it can't.`,
+Exit codes: 0 the server can be judged, 2 usage, 3 it can't, or only how it
+protects itself.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.command = "doctor"
 			f.takeTarget(c, args)
@@ -61,7 +62,7 @@ const doctorTime = time.Minute
 
 // doctor inspects the server step by step.
 func (a *app) doctor(f *serverFlags) error {
-	defer a.watch()()
+	defer a.watch(endingServers)()
 	o, notices, err := a.reach(f)
 	defer f.end()
 	var unreachable *engine.UnreachableError
@@ -75,7 +76,7 @@ func (a *app) doctor(f *serverFlags) error {
 	limit := o.FirstStart + doctorTime
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", short(limit)))
 	defer cancel()
-	d := &diagnosis{app: a}
+	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
 	fmt.Fprintf(a.Out, "looking at %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
 	for _, n := range notices {
 		d.say(remark, "%s", n)
@@ -134,6 +135,9 @@ type diagnosis struct {
 	other   []string      // versions that the server offered instead
 	fatal   bool          // the failure would happen again in any revision
 	slowest time.Duration // the longest that a handshake took
+	needs   bool          // the server requires a token that the command does not have
+
+	tokenAdvice string // see engine.Options
 }
 
 func (d *diagnosis) say(mark, format string, args ...any) {
@@ -250,6 +254,8 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 	if over != spec.Stdio {
 		c.Close() // closing adds to the record what was still in flight
 		why := engine.Refused(c.Record.From(0), waited)
+		why.AdviseToken(d.tokenAdvice)
+		d.needs = why.NeedsToken
 		d.say(bad, "%s", why.Reason)
 		d.advise(why.Advice)
 		if text := strings.TrimSpace(c.Stderr(stderrRead)); text != "" {
@@ -375,6 +381,8 @@ func (d *diagnosis) conclude() {
 		return
 	case len(d.other) > 0:
 		fmt.Fprintln(d.app.Out, "it responds, but speaks none of the requested revisions; mcp-conform run reports whether that is permitted")
+	case d.needs:
+		fmt.Fprintln(d.app.Out, "without a token, only its protection can be judged: mcp-conform run, with the same arguments")
 	default:
 		fmt.Fprintln(d.app.Out, "it cannot be judged as it is")
 	}

@@ -167,7 +167,7 @@ func grades(q *spec.Requirement) []string {
 	at := map[string][]string{}
 	for _, r := range spec.NewestFirst(q.Revisions) {
 		rev := spec.Revision(r)
-		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev), called[q.Grade(rev)])
+		text := fmt.Sprintf("%s: a deviation is %s", q.Basis(rev).Words(), called[q.Grade(rev)])
 		if at[text] == nil {
 			out = append(out, text)
 		}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 	"testing"
 
@@ -43,7 +42,7 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 					found += text
 				}
 			}
-			if words[outcome] == "" || !strings.Contains(found, words[outcome]) || !strings.Contains(found, fmt.Sprint(q.Basis(spec.Revision(r)))) {
+			if words[outcome] == "" || !strings.Contains(found, words[outcome]) || !strings.Contains(found, q.Basis(spec.Revision(r)).Words()) {
 				t.Errorf("%s in %s: explain says %q, the verdict %v", q.ID, r, found, outcome)
 			}
 			softened := verdict.Deviation{Requirement: q.ID, Weight: verdict.OnlyNote}.Outcome(q, spec.Revision(r))

@@ -171,7 +171,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
 	}
-	defer a.watch()()
+	defer a.watch(endingServers)()
 	o, notices, err := a.reach(&f.serverFlags)
 	defer f.end()
 	if err != nil {

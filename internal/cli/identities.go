@@ -17,7 +17,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/reporters"
 )
+
+// authorizing is what a command waits for while it finds the authorization server and gets a token.
+const authorizing = "the metadata of the server and its authorization server"
 
 // noIdentity is the name that stands for no token.
 const noIdentity = "none"
@@ -29,8 +33,8 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 		name  string
 		given bool
 	}{
-		{"a header Authorization (--bearer-env, --header or the configuration)", given}, {"--client-id", f.clientID != ""},
-		{"--auth-server", f.authServer}, {"--as", f.as != ""},
+		{"a header Authorization (--bearer-env, --header or the configuration)", given}, {f.named("client-id"), f.clientID != ""},
+		{f.named("auth-server"), f.authServer}, {f.named("as"), f.as != ""},
 	} {
 		if w.given {
 			ways = append(ways, w.name)
@@ -47,13 +51,21 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	case f.otherUser == "":
 		return nil
 	case f.authServer:
-		return usagef("leave it out", "--other-user is given, and the authorization server of --auth-server knows a second user anyway")
+		return usagef(f.withoutOther(), "%s is given, and the authorization server of %s knows a second user anyway", f.named("other-user"), f.named("auth-server"))
 	case f.otherUser == noIdentity, f.as == noIdentity:
-		return usagef("name two users", "a second user needs a first one, and %s stands for no token", noIdentity)
+		return usagef(f.withoutOther(), "%s is %q, and %s is %q: a second user needs a first one, and %s stands for no token", f.named("as"), f.as, f.named("other-user"), f.otherUser, noIdentity)
 	case f.otherUser == f.as:
-		return usagef("name two users", "--as and --other-user are both %q", f.as)
+		return usagef(f.withoutOther(), "%s and %s are both %q", f.named("as"), f.named("other-user"), f.as)
 	}
 	return nil
+}
+
+// withoutOther returns what to do if there can be no second user.
+func (f *remoteFlags) withoutOther() string {
+	if f.origins["other-user"] != "" {
+		return "name two users, or give --other-user '' for a run with one"
+	}
+	return "name two users, or leave --other-user out"
 }
 
 // reachAt returns how to reach the server at u: with the token of the user, if there is one.
@@ -85,18 +97,64 @@ func (f *remoteFlags) met(reach exchange.Reach, u *url.URL) {
 	f.reached, f.accessTo, f.authorized = reach.Access(u), reach.Access, reach.Token != nil
 }
 
-// loginNotices returns which logins the run uses.
-func (f *remoteFlags) loginNotices() []string {
+// userNotices returns which users the run has, and where their tokens come from.
+func (f *remoteFlags) userNotices() []string {
 	var out []string
 	for _, user := range []struct {
-		name string
-		used bool
-	}{{f.as, f.authorized && f.issuer == nil}, {f.otherUser, f.otherUser != ""}} {
-		if user.used && f.identity(user.name) == (config.Identity{}) {
-			out = append(out, fmt.Sprintf("The login%s is used (mcp-conform whoami lists the logins; --as none runs without it).", asUser(&login.Login{Name: user.name})))
+		name          string
+		used          bool
+		role, without string
+	}{
+		{f.as, f.authorized && f.issuer == nil, "", "; --as none runs without it"},
+		{f.otherUser, f.otherUser != "", " for the second user", ""},
+	} {
+		switch id := f.identity(user.name); {
+		case !user.used:
+		case id == config.Identity{}:
+			out = append(out, fmt.Sprintf("The login%s is used%s (mcp-conform whoami lists the logins%s).", asUser(&login.Login{Name: user.name}), user.role, user.without))
+		case user.name != "":
+			out = append(out, fmt.Sprintf("The identity %s is used%s.", user.name, user.role))
 		}
 	}
 	return out
+}
+
+// tokenAdvice returns what to do if the server refuses the user's token; "" if nothing is known of it,
+// as of one in a header.
+func (f *remoteFlags) tokenAdvice(given bool) string {
+	id := f.identity(f.as)
+	switch {
+	case given || !f.authorized:
+		return ""
+	case f.issuer != nil:
+		return "the server does not trust the authorization server in " + issuer.URLVariable + ": let it accept that issuer, the keys of its metadata, and the server's resource as the audience"
+	case id.BearerEnv != "":
+		return "the server did not accept the token of the identity " + f.as + ": check the variable " + id.BearerEnv
+	case id.ClientID != "":
+		return "the server did not accept the token that its authorization server issued to the client " + id.ClientID + ": look into the log of the server"
+	}
+	return "the server did not accept the token of the login: log in again: " + f.loginCommand(f.as)
+}
+
+// loginCommand returns the command that logs in to the server.
+func (f *remoteFlags) loginCommand(name string) string {
+	argv := []string{"mcp-conform", "login", f.reached.URL.String()}
+	if name != "" && name != noIdentity {
+		argv = append(argv, "--as", name)
+	}
+	return reporters.ShellQuote(argv)
+}
+
+// next returns how to give a token to a server that requires one.
+func (a *app) next(f *serverFlags) string {
+	switch {
+	case f.started != "":
+		return "give a token with --bearer-env NAME, or let the server trust --auth-server"
+	case a.variable("CI") != "":
+		return "give a token with --bearer-env NAME, or a client with --client-id ID --client-secret-env NAME"
+	default:
+		return f.remote.loginCommand(f.remote.as) + " (or give a token with --bearer-env NAME)"
+	}
 }
 
 // otherTokens returns the current token of the second user for the server at a URL, or nil if there
@@ -106,7 +164,7 @@ func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) strin
 	case f.otherUser == "":
 		return nil, nil
 	case !hasFirst:
-		return nil, usagef("name the first one with --as, or log in", "--other-user names a second user, and there is no first one")
+		return nil, usagef("name the first one with --as, or log in", "%s names a second user, and there is no first one", f.named("other-user"))
 	}
 	first, err := a.tokensOf(f, f.reached, f.otherUser)
 	if err != nil {
@@ -137,6 +195,14 @@ func (f *remoteFlags) identity(name string) config.Identity {
 	return f.identities[name]
 }
 
+// credential returns how to name a credential of an identity to the user.
+func (f *remoteFlags) credential(flag, identity string) string {
+	if identity == "" {
+		return f.named(flag)
+	}
+	return flag + " of the identity " + identity
+}
+
 // tokens are those of one identity.
 type tokens struct {
 	current func() string
@@ -149,10 +215,10 @@ func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (*t
 	id := f.identity(name)
 	switch {
 	case id.BearerEnv != "":
-		token, err := a.secretOf("bearer-env of the identity "+name, id.BearerEnv)
+		token, err := a.secretOf(target.Credential{What: f.credential("bearer-env", name), Variable: id.BearerEnv, Token: true})
 		return &tokens{current: func() string { return token }}, err
 	case id.ClientID != "":
-		secret, err := a.secretOf("--client-secret-env", id.ClientSecretEnv)
+		secret, err := a.secretOf(target.Credential{What: f.credential("client-secret-env", name), Variable: id.ClientSecretEnv})
 		if err != nil {
 			return nil, err
 		}
@@ -161,14 +227,9 @@ func (a *app) tokensOf(f *remoteFlags, access transport.Access, name string) (*t
 	return a.loginTokens(f, access, name)
 }
 
-// secretOf returns the secret in an environment variable.
-func (a *app) secretOf(what, variable string) (string, error) {
-	secret := strings.TrimSpace(a.variable(variable))
-	if secret == "" {
-		return "", usagef("set it to the secret", "%s names %q, and that variable is not set, or empty", what, variable)
-	}
-	a.secrets.Add(secret)
-	return secret, nil
+// secretOf returns the secret in the environment variable of a credential.
+func (a *app) secretOf(c target.Credential) (string, error) {
+	return c.Read(func(name string) (string, bool) { value := a.variable(name); return value, value != "" }, a.secrets)
 }
 
 // clientTokens returns the tokens of a client that gets its own.
@@ -243,7 +304,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	server := login.ServerName(access.URL)
 	l, err := store.Get(server, name)
 	if err != nil {
-		return nil, harnessError{err}
+		return nil, unreadable(server, err)
 	}
 	if l == nil && name == "" {
 		return nil, nil

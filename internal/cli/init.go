@@ -108,7 +108,7 @@ func there(name string) bool {
 
 // draft connects to the server and returns a configuration for what it offers.
 func (a *app) draft(f *initFlags, t target.Target) (string, error) {
-	defer a.watch()()
+	defer a.watch(endingServers)()
 	o, _, err := a.reach(&f.server)
 	defer f.server.end()
 	if err != nil {

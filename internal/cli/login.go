@@ -15,8 +15,10 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/login"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // loginFolder is the variable that names the folder for logins.
@@ -25,6 +27,9 @@ const loginFolder = "MCP_CONFORM_LOGINS"
 // logins returns where logins are kept.
 func (a *app) logins() (login.Store, error) {
 	if folder := a.variable(loginFolder); folder != "" {
+		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
+			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is no folder", loginFolder, folder)
+		}
 		return login.Store{Folder: folder}, nil
 	}
 	folder, err := os.UserConfigDir()
@@ -116,7 +121,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	}
 	client := login.Client{ID: f.remote.clientID}
 	if f.remote.clientSecretEnv != "" {
-		if client.Secret, err = a.secretOf("--client-secret-env", f.remote.clientSecretEnv); err != nil {
+		if client.Secret, err = a.secretOf(target.Credential{What: "--client-secret-env", Variable: f.remote.clientSecretEnv}); err != nil {
 			return err
 		}
 	}
@@ -128,15 +133,16 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch()()
+	defer a.watch("")()
 	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("nobody has finished the login in the browser within %s", short(f.timeout)))
 	defer cancel()
+	stop := engine.SayWaiting(authorizing, 0, a.waiting())
 	server, err := login.Discover(a.ctx, access.Client, u)
-	if err == nil {
+	if stop(); err == nil {
 		if len(f.scopes) > 0 {
 			server.Scopes = f.scopes
 		}
-		fmt.Fprintf(a.Err, "The authorization server is %s.\n", a.visible(server.Issuer))
+		fmt.Fprintf(a.Err, "The authorization server: %s\n", a.visible(server.Issuer))
 		var l *login.Login
 		if l, err = server.Authorize(ctx, client, a.browser(f, redirect)); err == nil {
 			return a.keep(store, l, f.remote.as)
@@ -147,7 +153,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 
 // browser returns how the user logs in.
 func (a *app) browser(f *loginFlags, redirect *url.URL) login.Browser {
-	b := login.Browser{Redirect: redirect}
+	b := login.Browser{Redirect: redirect, Say: func(text string) { fmt.Fprintln(a.Err, a.visible(text)) }}
 	if !f.noBrowser && a.Browse != nil {
 		b.Open = func(address string) {
 			fmt.Fprintf(a.Err, "Opening the browser. If none opens, go to:\n\n%s\n\n", address)
@@ -199,18 +205,22 @@ func asUser(l *login.Login) string {
 // validity describes the token of a login.
 func validity(l *login.Login) string {
 	text := "The token has no end"
-	switch {
-	case l.Token.Expiry.IsZero():
-	case !l.Token.Valid():
-		text = "The token has expired at " + l.Token.Expiry.Local().Format(time.DateTime)
-	default:
-		text = "The token is valid until " + l.Token.Expiry.Local().Format(time.DateTime)
+	if end := l.Token.Expiry.Local().Format(time.DateTime + " MST"); l.Token.Valid() && !l.Token.Expiry.IsZero() {
+		text = "The token is valid until " + end
+	} else if !l.Token.Expiry.IsZero() {
+		text = "The token expired at " + end
 	}
-	if l.Token.RefreshToken != "" {
+	switch {
+	case l.Token.RefreshToken != "":
 		text += ", and can be renewed"
+	case !l.Token.Expiry.IsZero():
+		text += ", and can't be renewed"
 	}
 	if len(l.Scopes) > 0 {
 		text += "; its scopes are " + strings.Join(l.Scopes, " ")
+	}
+	if claims, ok := oauth.ParseClaims(l.Token.AccessToken); ok && claims.Subject != "" {
+		text += "; its user (sub) is " + wire.Excerpt(claims.Subject, 100)
 	}
 	return text + "."
 }
@@ -222,7 +232,7 @@ func (a *app) loginFailed(ctx context.Context, err error) error {
 	case errors.As(err, &why):
 		return &engine.UnreachableError{Reason: why.Reason, Advice: why.Advice, Err: err}
 	case a.ctx.Err() != nil:
-		return &engine.NothingJudgedError{Reason: "interrupted before the login was finished"}
+		return harnessError{errors.New("interrupted before the login was finished")}
 	default:
 		return &engine.UnreachableError{Reason: context.Cause(ctx).Error(), Advice: "log in again; --timeout sets the time", Err: err}
 	}

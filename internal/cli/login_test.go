@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -46,7 +47,7 @@ func (s *shell) run(code int, want string, args ...string) string {
 }
 
 func (s *shell) logins() []*login.Login {
-	all, err := login.Store{Folder: s.folder}.All()
+	all, _, err := login.Store{Folder: s.folder}.All()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -82,6 +83,11 @@ func TestLogin(t *testing.T) {
 	s.run(0, "Logged in to "+at+". The token is valid until", "login", at)
 	s.run(0, "Logged in to "+at+" as bob", "login", "--as", "bob", at)
 	s.run(0, at+" as bob, by "+trusted.URL, "whoami")
+	if text := s.run(0, "its user (sub) is ", "whoami", "--as", "bob"); strings.Count(text, ", by ") != 1 {
+		t.Errorf("whoami --as bob lists\n%s", text)
+	}
+	s.run(3, "there is no login as eve", "whoami", "--as", "eve")
+	s.breakLogin(at)
 	if text := s.run(0, "The login is used", "doctor", "--no-config", at); !strings.Contains(text, "mcp-conform-reference-server") {
 		t.Errorf("doctor with a login:\n%s", text)
 	}
@@ -104,10 +110,52 @@ func TestLogin(t *testing.T) {
 	}
 	s.run(3, "log in again: mcp-conform login "+at, "doctor", "--no-config", at)
 
+	old.Token.AccessToken, old.Token.Expiry = "revoked", time.Now().Add(time.Hour)
+	if err := (login.Store{Folder: s.folder}).Save(old); err != nil {
+		t.Fatal(err)
+	}
+	s.run(3, "did not accept the token of the login: log in again: mcp-conform login "+at, "doctor", "--no-config", at)
+
 	s.run(3, "there is no login", "logout", "--as", "eve", at)
+	s.run(2, "both --all and --as are given", "logout", "--all", "--as", "bob")
 	s.run(0, "The authorization server has revoked its tokens", "logout", at)
 	s.run(0, "as bob", "logout", "--all")
 	s.run(0, "There are no logins", "whoami")
+}
+
+// breakLogin checks that a file which is no login is named, keeps no other login from being listed, and
+// can be deleted.
+func (s *shell) breakLogin(at string) {
+	s.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(s.folder, "*.json"))
+	if err != nil || len(paths) != 2 {
+		s.t.Fatal(paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		name := "bob"
+		if !strings.Contains(string(text), `"name": "bob"`) {
+			name = ""
+		}
+		if err := os.WriteFile(path, []byte("garbage"), 0o600); err != nil {
+			s.t.Fatal(err)
+		}
+		s.run(0, ", by ", "whoami")
+		s.run(0, "is not a login; mcp-conform logout --all", "whoami")
+		s.run(2, "is not a login", "whoami", "--as", name, at)
+		s.run(2, "log in again: mcp-conform login "+at, "doctor", "--no-config", "--as", name, at)
+		s.run(0, "which is not a login", "logout", "--as", name, at)
+		if err := os.WriteFile(path, text, 0o644); err != nil { //nolint:gosec // so that its mode is corrected
+			s.t.Fatal(err)
+		}
+		s.run(0, ", by ", "whoami")
+		if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+			s.t.Errorf("%v, %v", info.Mode(), err)
+		}
+	}
 }
 
 func TestLoginUsage(t *testing.T) {
@@ -120,6 +168,15 @@ func TestLoginUsage(t *testing.T) {
 	s.run(2, "for a server that is reached by its URL", "doctor", "--no-config", "--as", "bob", "./server")
 	s.run(2, "the token of one user", "doctor", "--no-config", "--as", "bob", "--client-id", "c", "--client-secret-env", "S", "http://127.0.0.1:1/mcp")
 	s.run(2, `are both "bob"`, "doctor", "--no-config", "--as", "bob", "--other-user", "bob", "http://127.0.0.1:1/mcp")
+	s.run(2, "--client-secret-env takes the name of a variable", "login", "--client-id", "x", "--client-secret-env", "s3cr3t-Of-x", "http://127.0.0.1:1/mcp")
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.folder = file
+	s.run(2, "which is no folder", "whoami")
+	s.run(2, "which is no folder", "doctor", "--no-config", "--transport", "http", "--as", "bob", "http://127.0.0.1:1/mcp")
+	s.folder = t.TempDir()
 	s.environ = []string{"CI=true"}
 	s.run(2, "needs a browser, and this is CI", "login", "http://127.0.0.1:1/mcp")
 }

@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,23 +27,21 @@ Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 				return err
 			}
 			if all {
-				if len(args) > 0 {
-					return usagef("give one of them", "both --all and a URL are given")
-				}
-				every, err := store.All()
-				if err != nil {
-					return harnessError{err}
-				}
-				for _, l := range every {
-					if err := a.logout(f, store, l); err != nil {
-						return err
-					}
-				}
-				return nil
+				return a.logoutAll(f, store, args)
 			}
-			l, err := a.savedLogin(store, "logout", args, f.as)
+			u, err := serverURL("logout", args)
 			if err != nil {
 				return err
+			}
+			l, err := store.Get(login.ServerName(u), f.as)
+			if broken := (*login.BrokenError)(nil); errors.As(err, &broken) {
+				return a.deleteBroken(broken.Path)
+			}
+			switch {
+			case err != nil:
+				return harnessError{err}
+			case l == nil:
+				return noLogin(login.ServerName(u), f.as)
 			}
 			return a.logout(f, store, l)
 		},
@@ -53,24 +54,58 @@ Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 	return c
 }
 
-// savedLogin returns the login for the URL that is the only argument.
-func (a *app) savedLogin(store login.Store, command string, args []string, name string) (*login.Login, error) {
-	u, err := serverURL(command, args)
-	if err != nil {
-		return nil, err
+// logoutAll deletes all logins, and the files among them that are none.
+func (a *app) logoutAll(f *remoteFlags, store login.Store, args []string) error {
+	switch {
+	case len(args) > 0:
+		return usagef("give one of them", "both --all and a URL are given")
+	case f.as != "":
+		return usagef("give one of them", "both --all and --as are given")
 	}
-	l, err := store.Get(login.ServerName(u), name)
+	every, broken, err := store.All()
 	if err != nil {
-		return nil, harnessError{err}
+		return harnessError{err}
 	}
-	if l == nil {
-		where := &login.Login{Server: login.ServerName(u), Name: name}
-		return nil, &engine.UnreachableError{
-			Reason: "there is no login for " + where.Server + asUser(where), Advice: "mcp-conform whoami lists the logins, and mcp-conform login URL logs in",
+	for _, l := range every {
+		if err := a.logout(f, store, l); err != nil {
+			return err
 		}
 	}
-	a.hide(l)
-	return l, nil
+	for _, path := range broken {
+		if err := a.deleteBroken(path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// deleteBroken deletes a file that should be a login and is none.
+func (a *app) deleteBroken(path string) error {
+	if err := os.Remove(path); err != nil {
+		return harnessError{fmt.Errorf("deleting the login: %w", err)}
+	}
+	fmt.Fprintf(a.Out, "Deleted %s, which is not a login.\n", a.visible(path))
+	return nil
+}
+
+// unreadable converts the error of a store, which has no readable login for the server, into one that
+// ends the command.
+func unreadable(server string, err error) error {
+	if broken := (*login.BrokenError)(nil); errors.As(err, &broken) {
+		return usagef("log in again: mcp-conform login "+server+"; mcp-conform logout deletes it", "%v", broken)
+	}
+	return harnessError{err}
+}
+
+// noLogin returns the error for a login that does not exist; the server and the name may be "".
+func noLogin(server, name string) error {
+	where := ""
+	if server != "" {
+		where = " for " + server
+	}
+	return &engine.UnreachableError{
+		Reason: "there is no login" + where + asUser(&login.Login{Name: name}), Advice: "mcp-conform whoami lists the logins, and mcp-conform login URL logs in",
+	}
 }
 
 func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
@@ -97,39 +132,65 @@ func (a *app) logout(f *remoteFlags, store login.Store, l *login.Login) error {
 func (a *app) whoamiCommand() *cobra.Command {
 	name := ""
 	c := &cobra.Command{
-		Use:   "whoami [URL]",
+		Use:   "whoami [flags] [URL]",
 		Short: "List the logins",
-		Long: `List the logins of mcp-conform login, or print the one for a URL. Tokens are not
-printed.
+		Long: `List the logins of mcp-conform login, those of one name, or the one for a URL.
+Tokens are not printed.
 
-Exit codes: 0, 2 usage, 3 there is no login for the URL.`,
+Exit codes: 0, 2 usage, 3 there is no such login.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			store, err := a.logins()
 			if err != nil {
 				return err
 			}
-			var all []*login.Login
 			if len(args) == 0 {
-				if all, err = store.All(); err != nil {
-					return harnessError{err}
-				}
-			} else {
-				l, err := a.savedLogin(store, "whoami", args, name)
-				if err != nil {
-					return err
-				}
-				all = append(all, l)
+				return a.whoami(store, name)
 			}
-			if len(all) == 0 {
-				fmt.Fprintln(a.Out, "There are no logins. mcp-conform login URL logs in.")
+			u, err := serverURL("whoami", args)
+			if err != nil {
+				return err
 			}
-			for _, l := range all {
-				a.hide(l)
-				fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(validity(l)))
+			l, err := store.Get(login.ServerName(u), name)
+			switch {
+			case err != nil:
+				return unreadable(u.Redacted(), err)
+			case l == nil:
+				return noLogin(login.ServerName(u), name)
 			}
+			a.describe(l)
 			return nil
 		},
 	}
 	c.Flags().StringVar(&name, "as", "", "name of the login")
 	return c
+}
+
+// whoami lists the logins of that name, or all if it is "".
+func (a *app) whoami(store login.Store, name string) error {
+	all, broken, err := store.All()
+	if err != nil {
+		return harnessError{err}
+	}
+	if name != "" {
+		all = slices.DeleteFunc(all, func(l *login.Login) bool { return l.Name != name })
+	}
+	switch {
+	case len(all) == 0 && name != "":
+		return noLogin("", name)
+	case len(all) == 0:
+		fmt.Fprintln(a.Out, "There are no logins. mcp-conform login URL logs in.")
+	}
+	for _, l := range all {
+		a.describe(l)
+	}
+	for _, path := range broken {
+		fmt.Fprintf(a.Err, "%s is not a login; mcp-conform logout --all deletes it, too\n", a.visible(path))
+	}
+	return nil
+}
+
+// describe prints a login without its secrets.
+func (a *app) describe(l *login.Login) {
+	a.hide(l)
+	fmt.Fprintf(a.Out, "%s%s, by %s\n  %s\n", a.visible(l.Server), asUser(l), a.visible(l.Issuer), a.visible(validity(l)))
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -44,12 +45,17 @@ type remoteFlags struct {
 
 	as, otherUser string                     // names of identities; "" if none is named
 	identities    map[string]config.Identity // those of the configuration file
+	origins       map[string]string          // how to name a flag to the user, if the command line does not have it
 
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
 	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
+	waiting    func(string)    // that of serverFlags
 	authorized bool            // there is a token of the user
 }
+
+// named returns how to name a flag to the user: by its key if the configuration file sets it.
+func (f *remoteFlags) named(flag string) string { return cmp.Or(f.origins[flag], "--"+flag) }
 
 // registerTLS adds the flags that say which certificates to trust.
 func (f *remoteFlags) registerTLS(fs *pflag.FlagSet) {
@@ -70,11 +76,15 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		if over, why, err = choose(a.ctx, u, reach, timeout); err != nil {
+		stop := engine.SayWaiting("the server's first response", timeout, f.waiting)
+		over, why, err = choose(a.ctx, u, reach, timeout)
+		if stop(); err != nil {
 			return nil, "", err
 		}
 	}
-	if reach, err = a.reachAt(f, u, reach); err != nil {
+	stop := engine.SayWaiting(authorizing, 0, f.waiting)
+	reach, err = a.reachAt(f, u, reach)
+	if stop(); err != nil {
 		return nil, "", err
 	}
 	f.met(reach, u)

@@ -71,7 +71,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 	if err != nil {
 		return err
 	}
-	defer a.watch()()
+	defer a.watch(endingServers)()
 	o, notices, err := a.reach(f)
 	defer f.end()
 	if err != nil {

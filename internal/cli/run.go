@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (a *app) run(f *runFlags) error {
 	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch()); err != nil {
 		return a.unjudged(files, f.about(), each(err)[0])
 	}
-	defer a.watch()() // from here on a server may be running
+	defer a.watch(endingServers)() // from here on a server may be running
 	if f.watch.on {
 		return a.runWatched(f, files)
 	}
@@ -215,9 +216,18 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
+	idle, incomplete := unmet(f.purposes(), report)
+	report.Notices, report.Incomplete = append(report.Notices, idle...), cmp.Or(report.Incomplete, incomplete)
 	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)
+	if report.Incomplete == engine.NeedsToken {
+		next := a.clear("next: " + a.next(&f.serverFlags))
+		report.Notices = append(report.Notices, next)
+		if !f.quiet {
+			fmt.Fprintln(a.Out, reporters.Visible(next))
+		}
+	}
 	a.code = exitCode(report)
 	return report, errors.Join(failed, a.writeReports(files, report), f.recorder.failed())
 }

@@ -5,13 +5,13 @@ import (
 	"os"
 	"os/signal"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
@@ -136,8 +136,9 @@ func (a *app) serve(f *serveFlags) error {
 		}
 	}
 	if f.bearerEnv != "" {
-		if o.Token = strings.TrimSpace(a.variable(f.bearerEnv)); o.Token == "" {
-			return usagef("set it to the token that the server accepts", "--bearer-env names %q, and that variable is not set, or empty", f.bearerEnv)
+		var err error
+		if o.Token, err = a.secretOf(target.Credential{What: "--bearer-env", Variable: f.bearerEnv, Token: true}); err != nil {
+			return err
 		}
 	}
 	if f.upstreamEnv != "" {

@@ -85,6 +85,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if f.waiting == nil {
 		f.waiting = a.waiting()
 	}
+	f.remote.waiting = f.waiting
 	f.remote.pacer = exchange.NewPacer()
 	f.remote.pacer.Say = f.waiting
 	o = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
@@ -126,26 +127,25 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	why := ""
 	switch {
 	case t.Start != nil:
-		stop := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
 		o.Dialer, why, f.stop, err = a.started(t, &f.remote, f.start)
-		stop()
 	case t.URL == "":
 		o.Dialer = stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	default:
-		stop := engine.SayWaiting("the server's first response", f.start, f.waiting)
 		o.Dialer, why, err = a.remote(t, &f.remote, f.start)
-		stop()
 	}
 	if err != nil {
 		return o, nil, err
 	}
-	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
+	stop := engine.SayWaiting(authorizing, 0, f.waiting)
+	o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t))
+	if stop(); err != nil {
 		return o, nil, err
 	}
 	if o.Issuer == nil {
 		o.Issuer = a.ownIssuer(&f.remote)
 	}
-	notices = append(notices, f.remote.loginNotices()...)
+	o.TokenAdvice = f.remote.tokenAdvice(authorizes(t))
+	notices = append(notices, f.remote.userNotices()...)
 	if o.Answered = why != ""; o.Answered {
 		notices = append(notices, why)
 	}

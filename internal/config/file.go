@@ -100,7 +100,7 @@ func (r *reader) identities(n *yaml.Node, f *File) (err error) {
 		}
 		i := Identity{BearerEnv: text("bearer-env"), ClientID: text("client-id"), ClientSecretEnv: text("client-secret-env")}
 		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
-			err = usage(r.at(name), "the identity "+quote(name.Value)+" has not one kind of credentials", "give it bearer-env, or client-id and client-secret-env")
+			err = usage(r.at(name), "the identity "+quote(name.Value)+" needs exactly one kind of credentials", "give it either bearer-env, or client-id with client-secret-env")
 		}
 		if f.Identities == nil {
 			f.Identities = map[string]Identity{}

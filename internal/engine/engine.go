@@ -57,6 +57,8 @@ type Options struct {
 	// OtherToken returns the current token of a second user for the server at a URL, "" if that fails;
 	// nil if there is no second user.
 	OtherToken func(u *url.URL) string
+	// TokenAdvice says what to do if the server refuses the user's token; "" for the usual advice.
+	TokenAdvice string
 	// RateLimit returns how the server's rate limit affected the run, or ""; nil if there is none.
 	RateLimit func() string
 
@@ -101,6 +103,19 @@ type UnreachableError struct {
 	Advice string // what to do
 	Stderr string // the end of what the server wrote to stderr; may be hostile
 	Err    error
+	// NeedsToken reports whether the server asked for a bearer token and got none, so that it can be
+	// judged how it protects itself.
+	NeedsToken bool
+
+	refusedToken bool   // the server did not accept the Authorization header
+	asks         string // for what the server asked, at the end of the advice
+}
+
+// AdviseToken replaces the advice if the server refused the user's token, and the new one is not "".
+func (e *UnreachableError) AdviseToken(advice string) {
+	if e.refusedToken && advice != "" {
+		e.Advice = advice + e.asks
+	}
 }
 
 func (e *UnreachableError) Error() string { return e.Reason }

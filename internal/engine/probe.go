@@ -267,7 +267,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		defer done()
 		if results[0].protected {
 			r.protected = true
-			r.blockHandshake(results[0].revision, needsToken)
+			r.blockHandshake(results[0].revision, NeedsToken)
 			return nil
 		}
 		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })

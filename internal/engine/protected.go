@@ -10,17 +10,19 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// needsToken is why a case is blocked on a server of which the run has no token.
-const needsToken = "the server requires a token, and mcp-conform was given none; mcp-conform login URL logs in, --bearer-env NAME passes a token on"
+// NeedsToken is why a case is blocked on a server of which the run has no token.
+const NeedsToken = "the server requires a token, and mcp-conform was given none"
 
 // asksForToken reports whether the server refused the opening request, which had no Authorization
 // header, with status 401 and a Bearer challenge. Then it can still be judged how the server
 // protects itself. A server without such a challenge may have an authentication of its own.
 func (p *probed) asksForToken() bool {
-	if p.conv == nil || p.conv.Web() == nil {
-		return false
-	}
-	for _, x := range transcript.ExchangesOf(p.conv.Record.From(0)).All() {
+	return p.conv != nil && p.conv.Web() != nil && needsToken(p.conv.Record.From(0))
+}
+
+// needsToken is asksForToken for a transcript over HTTP.
+func needsToken(events []*transcript.Event) bool {
+	for _, x := range transcript.ExchangesOf(events).All() {
 		if x.Method() != http.MethodPost || x.Status() != http.StatusUnauthorized || x.RequestHead().Has("Authorization") {
 			continue
 		}

@@ -48,7 +48,7 @@ func Refused(events []*transcript.Event, waited time.Duration) *UnreachableError
 		}
 	}
 	reason, advice := r.explain()
-	return &UnreachableError{Reason: reason, Advice: advice}
+	return &UnreachableError{Reason: reason, Advice: advice, NeedsToken: needsToken(events), refusedToken: r.refusesToken(), asks: r.asks()}
 }
 
 // A refusal is the exchange that should have carried the response.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"net/url"
 	"strings"
@@ -42,16 +43,12 @@ func (r *refusal) reachAdvice(detail string) string {
 
 // statusAdvice returns the advice after a response with an HTTP status.
 func (r *refusal) statusAdvice(status int) string {
-	asks := r.ResponseHead().Get("WWW-Authenticate")
-	if asks != "" {
-		asks = "; it asks for " + wire.Excerpt(asks, 120)
-	}
 	head := r.ResponseHead()
 	switch {
-	case (status == 401 || status == 403) && r.RequestHead().Has("Authorization"):
-		return "the server did not accept the Authorization header: check the token" + asks
+	case r.refusesToken():
+		return "the server did not accept the Authorization header: check the token" + r.asks()
 	case status == 401, status == 403:
-		return "the server requires credentials: log in with mcp-conform login URL, or give --bearer-env NAME or --header 'Name: value'" + asks
+		return "the server requires credentials: log in with mcp-conform login " + cmp.Or(r.serverURL(), "URL") + ", or give --bearer-env NAME or --header 'Name: value'" + r.asks()
 	case r.isProxied() && (status == 407 || status >= 502 && status <= 504):
 		return "the proxy may have sent this: check HTTP_PROXY, or name the host in NO_PROXY"
 	case status == 400 && strings.Contains(r.quoteBody(""), "HTTPS"):
@@ -77,6 +74,24 @@ func (r *refusal) statusAdvice(status int) string {
 	default:
 		return "let the server accept an initialize request with application/json and text/event-stream in Accept" + ifAny("; its Allow header is ", head.Get("Allow"))
 	}
+}
+
+// refusesToken reports whether the server did not accept the Authorization header.
+func (r *refusal) refusesToken() bool {
+	status := r.Status()
+	return (status == 401 || status == 403) && r.RequestHead().Has("Authorization")
+}
+
+// asks returns for what the server asks, as the end of an advice, or "".
+func (r *refusal) asks() string {
+	asks := ""
+	if head := r.ResponseHead(); head != nil {
+		asks = head.Get("WWW-Authenticate")
+	}
+	if asks != "" {
+		asks = "; it asks for " + wire.Excerpt(asks, 120)
+	}
+	return asks
 }
 
 // namesVersion reports whether a refusal mentions the version header.

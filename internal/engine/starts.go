@@ -186,7 +186,7 @@ func (w showWaiting) Waiting(text string) { w.show(text) }
 const firstWord = 2 * time.Second
 
 // SayWaiting reports every second what the run waits for, and for how long,
-// until stop is called. Then it reports "" if it has reported anything.
+// until stop is called. Then it reports "" if it has reported anything. A limit of 0 is unknown.
 func SayWaiting(what string, limit time.Duration, say func(text string)) (stop func()) {
 	done := make(chan struct{})
 	var saying sync.WaitGroup
@@ -198,7 +198,11 @@ func SayWaiting(what string, limit time.Duration, say func(text string)) (stop f
 			select {
 			case <-ticker.C:
 				if waited := time.Since(began).Round(time.Second); waited >= firstWord {
-					say(fmt.Sprintf("waiting for %s (%d s of %d s)", what, waited/time.Second, limit/time.Second))
+					of := ""
+					if limit > 0 {
+						of = fmt.Sprintf(" of %d s", limit/time.Second)
+					}
+					say(fmt.Sprintf("waiting for %s (%d s%s)", what, waited/time.Second, of))
 					said = true
 				}
 			case <-done:

@@ -40,6 +40,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 	if r.transport() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
+		refused.AdviseToken(r.o.TokenAdvice)
 		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
 			refused.Reason += "; the first connection, which detected the transport, got a response, so the second one may have stopped the server"
 			refused.Advice = "make the server survive a closed connection and accept several; its log may say why it stopped"

@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -28,6 +30,8 @@ type Browser struct {
 	// Pasted delivers addresses at which a browser on another machine has ended; nil if there are
 	// none.
 	Pasted <-chan string
+	// Say tells the user what was ignored. It is nil if there is no one to tell.
+	Say func(text string)
 }
 
 // Authorize lets a user log in with a browser, and returns the login (OAuth 2.1, section 4.1, with
@@ -45,7 +49,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 	if redirect.Port() == "0" {
 		redirect.Host = net.JoinHostPort(redirect.Hostname(), fmt.Sprint(l.Addr().(*net.TCPAddr).Port))
 	}
-	f := &flow{server: s, redirect: redirect.String(), answers: make(chan url.Values)}
+	f := &flow{server: s, redirect: redirect.String(), answers: make(chan url.Values), say: b.Say}
 	web := &http.Server{Handler: f.handler(redirect.Path), ReadHeaderTimeout: answerTime}
 	served := make(chan struct{})
 	go func() { defer close(served); _ = web.Serve(l) }()
@@ -100,6 +104,22 @@ type flow struct {
 	client   Client
 	redirect string
 	answers  chan url.Values // the parameters with which the browser comes back
+	state    atomic.Pointer[string]
+	say      func(text string) // may be nil
+	strayed  sync.Once         // the user knows that there are answers of other logins
+}
+
+// isOwn reports whether an answer belongs to the flow. The user is told once if one does not: another page may
+// cause any number of them.
+func (f *flow) isOwn(q url.Values) bool {
+	state := f.state.Load()
+	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1
+	if !own && f.say != nil {
+		f.strayed.Do(func() {
+			f.say("An answer of another login was ignored (its state is another one): use the address above.")
+		})
+	}
+	return own
 }
 
 // ask leads the user through one authorization, and exchanges the code for a token.
@@ -114,8 +134,9 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	if slices.Contains(c.Scopes, offlineAccess) {
 		options = append(options, oauth2.SetAuthURLParam("prompt", "consent")) // OpenID Connect Core, section 11
 	}
+	f.state.Store(&state)
 	b.Open(c.AuthCodeURL(state, options...))
-	code, err := f.await(ctx, state, b.Pasted)
+	code, err := f.await(ctx, b.Pasted)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +149,7 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 
 // await waits until the browser comes back, and returns the code. Answers to other requests are
 // ignored.
-func (f *flow) await(ctx context.Context, state string, pasted <-chan string) (string, error) {
+func (f *flow) await(ctx context.Context, pasted <-chan string) (string, error) {
 	for {
 		var q url.Values
 		select {
@@ -139,14 +160,17 @@ func (f *flow) await(ctx context.Context, state string, pasted <-chan string) (s
 				continue
 			}
 			u, err := url.Parse(strings.TrimSpace(text))
-			if err != nil {
+			if err != nil || u.Query().Get("state") == "" {
+				if f.say != nil && strings.TrimSpace(text) != "" {
+					f.say("That is not the address; it begins with " + f.redirect + "?")
+				}
 				continue
 			}
 			q = u.Query()
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
-		if subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(state)) == 1 {
+		if f.isOwn(q) {
 			return f.code(q)
 		}
 	}
@@ -159,7 +183,11 @@ func (f *flow) code(q url.Values) (string, error) {
 	iss := q.Get("iss")
 	switch {
 	case iss == "" && s.identifies:
-		return "", &Error{"the authorization response has no iss, though the metadata of the authorization server promises it", "a client must refuse that (RFC 9207, section 2.4)"}
+		also := ""
+		if e := q.Get("error"); slices.Contains(authorizationErrors, e) {
+			also = "; it has the error " + e
+		}
+		return "", &Error{"the authorization response has no iss, though the metadata of the authorization server promises it" + also, "a client must refuse that (RFC 9207, section 2.4)"}
 	case iss != "" && iss != s.Issuer:
 		return "", &Error{fmt.Sprintf("the authorization response comes from %q, and the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): let iss be the issuer of the metadata"}
 	case q.Get("error") != "":
@@ -168,6 +196,11 @@ func (f *flow) code(q url.Values) (string, error) {
 		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
 	}
 	return q.Get("code"), nil
+}
+
+// authorizationErrors are the codes of errors of an authorization endpoint (OAuth 2.1, section 4.1.2.1).
+var authorizationErrors = []string{
+	"access_denied", "invalid_request", "invalid_scope", "server_error", "temporarily_unavailable", "unauthorized_client", "unsupported_response_type",
 }
 
 // IsRedirect returns an error if u can't be where a browser comes back to.

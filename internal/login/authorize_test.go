@@ -123,6 +123,10 @@ func TestRefusedAuthorizations(t *testing.T) {
 			w.metadata["authorization_response_iss_parameter_supported"] = true
 			w.back = map[string]string{"iss": "-"}
 		}, Client{}, "has no iss"},
+		{"no consent, and no iss", func(w *world) {
+			w.metadata["authorization_response_iss_parameter_supported"] = true
+			w.back = map[string]string{"iss": "-", "code": "-", "error": "access_denied", "error_description": "secret text"}
+		}, Client{}, "has the error access_denied"},
 		{"no code", func(w *world) { w.back = map[string]string{"code": "-"} }, Client{}, "neither a code nor an error"},
 		{"a refused code", func(w *world) { w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_grant"} }, Client{}, "issues no token: invalid_grant"},
 	} {
@@ -161,8 +165,13 @@ func TestForeignState(t *testing.T) {
 			close(pasted)
 		}()
 	}
-	if _, err := s.Authorize(t.Context(), Client{ID: "mine"}, Browser{Redirect: &url.URL{Scheme: "http", Host: "127.0.0.1:0", Path: "/"}, Open: open, Pasted: pasted}); err != nil {
+	said := ""
+	b := Browser{Redirect: &url.URL{Scheme: "http", Host: "127.0.0.1:0", Path: "/"}, Open: open, Pasted: pasted, Say: func(text string) { said += text + "\n" }}
+	if _, err := s.Authorize(t.Context(), Client{ID: "mine"}, b); err != nil {
 		t.Fatal(err)
+	}
+	if strings.Count(said, "That is not the address; it begins with http://127.0.0.1:") != 1 || strings.Count(said, "An answer of another login was ignored") != 1 {
+		t.Errorf("the user is told %q", said)
 	}
 	if code := w.asked.PostForm.Get("code"); code != "right" {
 		t.Errorf("code %q", code)

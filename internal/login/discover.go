@@ -45,10 +45,16 @@ type Resource struct {
 // document. The client must follow no redirects and send no credentials. The error is an *Error, or
 // the context's.
 func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, error) {
-	r := &reader{client, u}
-	_, challenge, err := r.challenge(ctx, "")
+	resource, _, err := (&reader{client, u}).describe(ctx)
+	return resource, err
+}
+
+// describe is Describe, and returns the status of a request without a token.
+func (r *reader) describe(ctx context.Context) (about *Resource, status int, err error) {
+	u := r.server
+	status, challenge, err := r.challenge(ctx, "")
 	if err != nil {
-		return nil, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check that it runs, and the URL")
+		return nil, 0, failed(ctx, fmt.Sprintf("the server can't be reached: %v", err), "check that it runs, and the URL")
 	}
 	places := oauth.ResourceMetadataURLs(u)
 	if named, err := url.Parse(challenge.Param("resource_metadata")); err == nil && named.Host != "" {
@@ -62,9 +68,9 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 	switch absent, err := r.first(ctx, places, &document); {
 	case err == nil:
 	case absent && ctx.Err() == nil:
-		return nil, errUndescribed
+		return nil, status, errUndescribed
 	default:
-		return nil, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "let it be a JSON document, without a redirect")
+		return nil, status, failed(ctx, fmt.Sprintf("the server's metadata document can't be read: %v", err), "let it be a JSON document, without a redirect")
 	}
 	out := &Resource{URL: u, ID: document.Resource, Scopes: strings.Fields(challenge.Param("scope")), Servers: document.Servers}
 	if out.ID == "" {
@@ -73,7 +79,7 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 	if len(out.Scopes) == 0 {
 		out.Scopes = document.Scopes
 	}
-	return out, nil
+	return out, status, nil
 }
 
 // tokenAdvice is the advice if a token can't be had here.
@@ -87,11 +93,18 @@ var errUndescribed = &Error{"the server has no metadata document that says where
 // and error are those of Describe.
 func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, error) {
 	r := &reader{client, u}
-	resource, err := Describe(ctx, client, u)
+	resource, status, err := r.describe(ctx)
 	if errors.Is(err, errUndescribed) {
 		s := &Server{Resource: Resource{URL: u, ID: u.String()}, HTTP: client}
-		if s.readRoot(ctx, r) {
+		asks := status == http.StatusUnauthorized || status == http.StatusForbidden
+		if (asks || !slices.Contains(absentStatuses, status)) && s.readRoot(ctx, r, asks) {
 			return s, nil
+		}
+		if !asks && ctx.Err() == nil {
+			return nil, &Error{
+				fmt.Sprintf("%s; nor does it ask for one: a request without a token got status %d", errUndescribed.Reason, status),
+				"check the URL, " + u.Redacted() + "; a server that needs no token needs no login",
+			}
 		}
 	}
 	if err != nil {
@@ -182,13 +195,16 @@ func (s *Server) take(m *metadata) error {
 const offlineAccess = "offline_access"
 
 // readRoot looks for an authorization server at the root of the server's own host, and reports
-// whether there is one. Without metadata its endpoints have default paths (MCP 2025-03-26,
-// basic/authorization#fallbacks-for-servers-without-metadata-discovery).
-func (s *Server) readRoot(ctx context.Context, r *reader) bool {
+// whether there is one. Without metadata its endpoints have default paths, if the server asks for
+// a token (MCP 2025-03-26, basic/authorization#fallbacks-for-servers-without-metadata-discovery).
+func (s *Server) readRoot(ctx context.Context, r *reader, asks bool) bool {
 	root := &url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host}
 	s.Issuer = root.String()
 	if s.readMetadata(ctx, r, []*url.URL{oauth.RootServerMetadataURL(s.URL)}) == nil {
 		return true
+	}
+	if !asks {
+		return false
 	}
 	m := &metadata{Issuer: s.Issuer, AuthorizationURL: s.Issuer + "/authorize", TokenURL: s.Issuer + "/token", RegistrationURL: s.Issuer + "/register"}
 	s.undescribed = true
@@ -211,9 +227,9 @@ func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc)
 // challenge returns the status of the answer to a request with the token, which may be "", and its
 // Bearer challenge, if it has one. The request is no JSON-RPC message and has no effect.
 func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
-	ctx, cancel := withinAnswerTime(ctx)
+	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.server.String(), strings.NewReader("{}"))
+	q, err := http.NewRequestWithContext(limited, http.MethodPost, r.server.String(), strings.NewReader("{}"))
 	if err != nil {
 		return 0, c, err
 	}
@@ -224,7 +240,10 @@ func (r *reader) challenge(ctx context.Context, token string) (status int, c oau
 	}
 	response, err := r.client.Do(q)
 	if wrapped := (*url.Error)(nil); errors.As(err, &wrapped) {
-		return 0, c, wrapped.Err
+		err = wrapped.Err
+	}
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		err = fmt.Errorf("no response within %s", answerTime)
 	}
 	if err != nil {
 		return 0, c, err

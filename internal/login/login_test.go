@@ -2,6 +2,7 @@ package login
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -26,6 +27,7 @@ type world struct {
 	lets         bool              // users log in
 	registration map[string]any    // the answer to a registration; nil if that is refused
 	unregistered map[string]any    // the error of a refused registration
+	open         int               // the status of the answer to a request without a token; 0 for 401
 	scopeless    bool              // clients are registered without a scope only
 	registered   map[string]any    // the last registration
 	back         map[string]string // parameters of the authorization response, in addition to code, state and iss; "-" leaves one out
@@ -62,7 +64,7 @@ func (w *world) serve(t *testing.T) (*http.Client, *url.URL) {
 			}
 			switch {
 			case r.Header.Get("Authorization") == "":
-				out.WriteHeader(http.StatusUnauthorized)
+				out.WriteHeader(cmp.Or(w.open, http.StatusUnauthorized))
 			case w.demanded != "" && !strings.Contains(w.asked.PostForm.Get("scope")+w.authorized.Get("scope"), w.demanded):
 				out.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.demanded+`"`)
 				out.WriteHeader(http.StatusForbidden)
@@ -152,6 +154,8 @@ func TestClientCredentials(t *testing.T) {
 	}{
 		{"well-known path", func(*world) {}, "a b", false},
 		{"the challenge names document and scope", func(w *world) { w.challenge = `Bearer scope="c", resource_metadata="ORIGIN/own"` }, "c", false},
+		{"a server that asks only for some requests", func(w *world) { w.open = http.StatusBadRequest }, "a b", false},
+		{"such a server without a document", func(w *world) { w.open, w.resource = http.StatusBadRequest, nil }, "", false},
 		{"no scopes", func(w *world) { delete(w.resource, "scopes_supported") }, "", false},
 		{"the server demands a further scope", func(w *world) { w.demanded = "admin" }, "a b admin", false},
 		{"the secret belongs into the body", func(w *world) {
@@ -183,6 +187,8 @@ func TestRefusedLogins(t *testing.T) {
 		want   string
 	}{
 		{"no document of the resource", func(w *world) { w.resource, w.metadata = nil, nil }, "no metadata document that says where its tokens come from"},
+		{"a wrong path next to an authorization server", func(w *world) { w.resource, w.open = nil, http.StatusNotFound }, "a request without a token got status 404"},
+		{"a server that needs no token", func(w *world) { w.resource, w.metadata, w.open, w.lets = nil, nil, http.StatusBadRequest, true }, "a request without a token got status 400"},
 		{"the document of another server", func(w *world) { w.resource["resource"] = "https://other.example/mcp" }, `that of "https://other.example/mcp"`},
 		{"the document of another path", func(w *world) { w.resource["resource"] = "ORIGIN/other" }, `/other"`},
 		{"an authorization endpoint without https", func(w *world) { w.metadata["authorization_endpoint"] = "http://auth.example/a" }, "no https URL"},

@@ -35,8 +35,12 @@ func (f *flow) handler(path string) http.Handler {
 			http.NotFound(w, r)
 			return
 		}
-		about := struct{ Title, Text string }{"Back to the terminal", "mcp-conform finishes the login there. You can close this page."}
-		if q.Get("error") != "" {
+		about := struct{ Title, Text string }{"Back to the terminal", "It says whether you are logged in. You can close this page."}
+		own := f.isOwn(q)
+		switch {
+		case !own:
+			about.Title, about.Text = "Not logged in", "This address belongs to another login. Use the one that the terminal shows."
+		case q.Get("error") != "":
 			about.Title, about.Text = "Not logged in", "The terminal says why. You can close this page."
 		}
 		var text bytes.Buffer
@@ -45,6 +49,9 @@ func (f *flow) handler(path string) http.Handler {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Referrer-Policy", "no-referrer")
 		_, _ = w.Write(text.Bytes())
+		if !own {
+			return
+		}
 		select {
 		case f.answers <- q:
 		case <-r.Context().Done():

@@ -50,28 +50,38 @@ func (s Store) Get(server, name string) (*Login, error) {
 // Delete deletes the login.
 func (s Store) Delete(l *Login) error { return os.Remove(s.path(l.Server, l.Name)) }
 
-// All returns all logins, by server and name.
-func (s Store) All() ([]*Login, error) {
+// All returns all logins, by server and name, and the paths of files that are none.
+func (s Store) All() (all []*Login, broken []string, err error) {
 	paths, err := filepath.Glob(filepath.Join(s.Folder, "*.json"))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var out []*Login
 	for _, p := range paths {
 		l, err := read(p)
+		if notOne := (*BrokenError)(nil); errors.As(err, &notOne) {
+			broken = append(broken, p)
+			continue
+		}
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if l != nil {
-			out = append(out, l)
+			all = append(all, l)
 		}
 	}
-	slices.SortFunc(out, func(a, b *Login) int {
+	slices.SortFunc(all, func(a, b *Login) int {
 		return cmp.Or(strings.Compare(a.Server, b.Server), strings.Compare(a.Name, b.Name))
 	})
-	return out, nil
+	return all, broken, nil
 }
 
+// A BrokenError is the error of a file that is not a login.
+type BrokenError struct{ Path string }
+
+func (e *BrokenError) Error() string { return e.Path + " is not a login" }
+
+// read returns the login in a file, or nil if there is no file. What others could read, they no longer
+// can.
 func read(path string) (*Login, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -82,7 +92,10 @@ func read(path string) (*Login, error) {
 	}
 	l := &Login{}
 	if err := json.Unmarshal(text, l); err != nil || l.Token == nil {
-		return nil, fmt.Errorf("%s is not a login: delete it", path)
+		return nil, &BrokenError{path}
+	}
+	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
+		_ = os.Chmod(path, 0o600) // on Windows, that has no effect
 	}
 	return l, nil
 }

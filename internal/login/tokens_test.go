@@ -138,7 +138,7 @@ func TestStore(t *testing.T) {
 	if err := s.Save(&bob); err != nil {
 		t.Fatal(err)
 	}
-	all, err := s.All()
+	all, _, err := s.All()
 	if err != nil || len(all) != 2 || all[0].Name != "" || all[1].Name != "bob" {
 		t.Fatalf("%v, %v", all, err)
 	}
@@ -154,7 +154,11 @@ func TestStore(t *testing.T) {
 	if err := os.WriteFile(s.path(l.Server, ""), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.All(); err == nil || !strings.Contains(err.Error(), "delete it") {
+	all, broken, err := s.All()
+	if err != nil || len(all) != 1 || len(broken) != 1 || broken[0] != s.path(l.Server, "") {
+		t.Errorf("with a damaged file: %v, %q, %v", all, broken, err)
+	}
+	if _, err := s.Get(l.Server, ""); !errors.As(err, new(*BrokenError)) {
 		t.Errorf("a damaged file: %v", err)
 	}
 }

@@ -255,7 +255,7 @@ func (s *shell) run(code int, want string, args ...string) {
 
 func (s *shell) logins() []*login.Login {
 	s.t.Helper()
-	all, err := login.Store{Folder: s.folder}.All()
+	all, _, err := login.Store{Folder: s.folder}.All()
 	if err != nil {
 		s.t.Fatal(err)
 	}

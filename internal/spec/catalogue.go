@@ -44,6 +44,15 @@ const (
 	Derived Basis = "derived"
 )
 
+// Words returns how to name the basis to the user: the other standard may be any that MCP builds on, such
+// as JSON-RPC or OAuth.
+func (b Basis) Words() string {
+	if b == JSONRPC {
+		return "another standard"
+	}
+	return string(b)
+}
+
 // A Grade is the most severe result that a deviation can have.
 type Grade int
 

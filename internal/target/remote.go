@@ -55,11 +55,11 @@ func (r *resolver) headers() ([]setting, error) {
 	if r.BearerEnv == "" {
 		return out, nil
 	}
-	token, set := r.outer.get(r.BearerEnv)
-	if !set || blank(token) {
-		return nil, usage("", "--bearer-env names "+quote(r.BearerEnv)+", and that variable is not set, or empty", "set it to the token, without the word Bearer")
+	bearer := Credential{"--bearer-env", r.BearerEnv, true}
+	token, err := bearer.Read(r.outer.get, r.secrets)
+	if err != nil {
+		return nil, err
 	}
-	token = strings.TrimSpace(token)
 	return append(out, setting{name: "Authorization", value: "Bearer " + token}), nil
 }
 

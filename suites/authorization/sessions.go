@@ -31,7 +31,9 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 		t.GiveUp("the same request is not served with the token, either")
 	}
 	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
-	if p.judgeEveryRequest(ctx, header, list) {
+	if !p.judgeEveryRequest(ctx, header, list) {
+		t.NotObserved(queryUnused, "the same request is not refused without a token, either")
+	} else {
 		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(token)))
 	}
 	p.judgeDelete(ctx, header, list)
@@ -169,7 +171,8 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 // judgeDelete judges whether a client without a token can end the session.
 func (p *prober) judgeDelete(ctx context.Context, header string, list func() []byte) {
 	h := p.Headers(http.MethodDelete, nil, nil)
-	if h.Get(sessionHeader) == "" || p.inner != nil { // or sessions are open to everybody
+	if h.Get(sessionHeader) == "" || p.inner != nil {
+		p.t.NotObserved(noTokenDelete, "the server has no session that a token has opened")
 		return
 	}
 	served := func(how string) (*suite.OutsideAnswer, bool) {

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A purpose is what a flag, or the server, gives a run to judge in addition to the rest.
+type purpose struct {
+	subject      string   // the beginning of the notice if nothing of it was judged
+	requirements []string // all of them, if there are none
+	after        string   // a requirement without which there is nothing to judge; "" if there is none
+	essential    bool     // without it the run is incomplete, because the user asked for it
+}
+
+// purposes returns the purposes of a run, in the order of their notices.
+func (f *serverFlags) purposes() []purpose {
+	var out []purpose
+	if f.remote.otherUser != "" {
+		out = append(out, purpose{
+			subject: f.remote.named("other-user") + " " + f.remote.otherUser + " had no effect",
+			requirements: []string{
+				"security.session.bound-to-user", "tasks.auth-foreign-rejected", "tasks.auth-list-filtered", "mrtr.request-state-principal",
+			},
+			essential: true,
+		})
+	}
+	if f.remote.authServer {
+		out = append(out, purpose{
+			subject: f.remote.named("auth-server") + " had no effect",
+			requirements: []string{
+				"authorization.token.expired-401", "authorization.token.audience-checked", "authorization.token.other-issuer-refused", "authorization.insufficient-scope.403",
+			},
+			essential: true,
+		})
+	}
+	if f.remote.upstreamEnv != "" {
+		out = append(out, purpose{subject: f.remote.named("upstream-env") + " had no effect", requirements: []string{"authorization.token.no-passthrough"}})
+	}
+	return append(out,
+		purpose{
+			subject:      "The authorization server that the server names was not judged",
+			requirements: []string{"authorization.as.metadata-2025-06-18", "authorization.as.metadata-2025-11-25"},
+			after:        "authorization.prm.served",
+		},
+		purpose{subject: "Nothing was judged"})
+}
+
+// unmet returns a notice for each purpose of which nothing was judged, with the reasons, and the
+// subject of one that makes the run incomplete, or "". If the run is incomplete for another reason, that is why
+// flags had no effect.
+func unmet(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
+	for _, p := range all {
+		if r.Incomplete != "" && p.after == "" {
+			continue
+		}
+		reasons, unmet, missed := p.reasons(r)
+		if !unmet || len(p.requirements) == 0 && len(notices) > 0 {
+			continue
+		}
+		notices = append(notices, p.subject+": "+strings.Join(reasons, "; ")+".")
+		if p.essential && missed && incomplete == "" {
+			incomplete = p.subject
+		}
+	}
+	return notices, incomplete
+}
+
+// mostReasons limits the reasons in a notice.
+const mostReasons = 3
+
+// reasons returns why nothing of the purpose was judged; unmet is false if something was, or
+// if nothing of it was selected. What could have been observed counts more than what does not apply
+// to the server or needs a tool that the configuration does not name; missed reports whether there is
+// such a reason.
+func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bool) {
+	began := p.after == ""
+	var other []string
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Requirement == p.after && v.Outcome == verdict.Kept {
+			began = true
+		}
+		if len(p.requirements) > 0 && !slices.Contains(p.requirements, v.Requirement) {
+			continue
+		}
+		list := &reasons
+		switch {
+		case v.Outcome != verdict.NotObserved && v.Outcome != verdict.NotApplicable:
+			return nil, false, false
+		case v.Outcome == verdict.NotApplicable || v.Lacks != "":
+			list = &other
+		}
+		if v.Reason != "" && !slices.Contains(*list, v.Reason) {
+			*list = append(*list, v.Reason)
+		}
+	}
+	missed = len(reasons) > 0
+	if !missed {
+		reasons = other
+	}
+	if n := len(reasons) - mostReasons; n > 0 {
+		reasons = append(reasons[:mostReasons], fmt.Sprintf("and %d more reasons, which the reports have", n))
+	}
+	return reasons, began && len(reasons) > 0, missed
+}

@@ -1,0 +1,51 @@
+package target
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+)
+
+// A Credential is a secret in an environment variable that the user names.
+type Credential struct {
+	What     string // what names the variable, such as --bearer-env
+	Variable string
+	Token    bool // a bearer token; else a password, which may have spaces
+}
+
+// Read returns the secret, and adds it to secrets. Its errors are of type *UsageError. A user may give
+// the secret itself in place of the variable: no error shows it.
+func (c *Credential) Read(lookup func(name string) (string, bool), secrets *redact.Secrets) (string, error) {
+	text, set := lookup(c.Variable)
+	secret := strings.TrimSpace(text)
+	secrets.AddNamed("token", secret) // without the word Bearer
+	secrets.Add(secret)
+	word, _, several := strings.Cut(secret, " ")
+	switch {
+	case secret == "" && !variableName.MatchString(c.Variable):
+		secrets.Add(c.Variable)
+		return "", usage("", c.What+" takes the name of a variable, and no variable has the name that it was given, which is not shown because it may be a secret",
+			"put the secret into a variable, and name that variable: "+c.What+" MCP_TOKEN")
+	case !set || secret == "":
+		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable is not set, or empty", c.advice())
+	case c.Token && several && strings.EqualFold(word, "Bearer"):
+		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable begins with the word Bearer", c.advice())
+	case strings.ContainsFunc(secret, unicode.IsControl):
+		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable has a line break or another control character in it", c.advice())
+	case c.Token && strings.ContainsFunc(secret, func(r rune) bool { return r > unicode.MaxASCII || unicode.IsSpace(r) }):
+		return "", usage("", c.What+" names "+quote(c.Variable)+", and that variable has a character in it that no token has", c.advice())
+	}
+	return secret, nil
+}
+
+func (c *Credential) advice() string {
+	if c.Token {
+		return "set it to the token, without the word Bearer"
+	}
+	return "set it to the secret"
+}
+
+// variableName matches what is certainly a name and not a secret.
+var variableName = regexp.MustCompile(`^([A-Z_][A-Z0-9_]{0,39}|[a-z_]{1,40})$`)
