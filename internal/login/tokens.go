@@ -80,8 +80,8 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	// Exchange takes the resource, which the token source of the library leaves out. It keeps the
 	// refresh token if the answer has none, and sends an empty code, which counts as absent
 	// (RFC 6749, section 3.2).
-	t, err := c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
-		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource))
+	t, err := checked(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
+		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
 		if t := r.renewedElsewhere(); t != nil { // by another process, at the same time
 			return t, nil
