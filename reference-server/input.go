@@ -181,8 +181,12 @@ func (c *Call) readInput() *Error {
 	}
 	sealed, _ := wire.Text(raw)
 	state, ok := c.Session.options.openState(sealed, c.digest())
-	anyUser := c.Session.options.Seams.Protection.AnyUserState
-	if !ok || state.User != c.Session.user && !anyUser {
+	seams := &c.Session.options.Seams.Protection
+	if !ok || state.User != c.Session.user && !seams.AnyUserState {
+		if seams.AnyState {
+			maps.Copy(c.input.answers, responses)
+			return nil
+		}
 		return invalidParams("requestState is not one that the server gave out for this request, or it has expired")
 	}
 	maps.Copy(c.input.answers, state.Answers)

@@ -25,6 +25,9 @@ type ProtectionSeams struct {
 	Verify func(v *Verification)
 	// AnyUserSession serves a session, AnyUserState a requestState to users other than its own.
 	AnyUserSession, AnyUserState bool
+	// AnyState goes on with the responses of a retry alone if the server did not give out its
+	// requestState for it.
+	AnyState bool
 	// Upstream may change a request to the upstream; token is that of the client.
 	Upstream func(r *http.Request, token string)
 }

@@ -245,6 +245,7 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 	a.secrets.Add(last.AccessToken)
 	var mu sync.Mutex
 	now := a.current(source, last)
+	refused := map[string]bool{} // scopes that the authorization server does not grant
 	return &tokens{
 		current: func() string {
 			mu.Lock()
@@ -254,11 +255,16 @@ func (a *app) clientTokens(access transport.Access, client login.Client) (*token
 		widen: func(scope string) bool {
 			mu.Lock()
 			defer mu.Unlock()
-			if !server.AddScopes(strings.Fields(scope)) {
+			before := server.Scopes
+			switch {
+			case refused[scope]:
+				return false
+			case !server.AddScopes(strings.Fields(scope)):
 				return scope != "" // another request has asked for them
 			}
 			source, last, err := server.ClientCredentials(a.ctx, client)
 			if err != nil {
+				refused[scope], server.Scopes = true, before
 				return false
 			}
 			a.secrets.Add(last.AccessToken)
@@ -327,7 +333,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 	if err != nil {
 		return nil, a.noToken(err)
 	}
-	a.secrets.Add(last.AccessToken)
+	a.secrets.Add(last.AccessToken, last.RefreshToken)
 	return &tokens{current: a.current(source, last)}, nil
 }
 
@@ -342,7 +348,7 @@ func (a *app) current(source oauth2.TokenSource, last *oauth2.Token) func() stri
 			a.cancel(err)
 			return last.AccessToken
 		}
-		a.secrets.Add(t.AccessToken)
+		a.secrets.Add(t.AccessToken, t.RefreshToken)
 		return t.AccessToken
 	}
 }

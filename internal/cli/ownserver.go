@@ -37,8 +37,9 @@ func (a *app) ownIssuer(f *remoteFlags) suite.Issuer {
 	return &ownServer{a.ctx, server, login.Client{ID: id.ClientID, Secret: strings.TrimSpace(a.variable(id.ClientSecretEnv))}, a.secrets}
 }
 
-// Token implements suite.Issuer. A token without an audience, or with that of the server, may be
-// used at the server, whatever resource was asked for; then there is none for another one.
+// Token implements suite.Issuer. An authorization server may ignore the resource that it is asked for,
+// and servers may know themselves by any name, such as api. So a token is one for another server only
+// if its audience says so, and has no name that is in the audience of a valid token.
 func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	s := *o.server
 	s.ID, s.Scopes = resource, strings.Fields(scope)
@@ -58,7 +59,7 @@ func (o *ownServer) Token(kind issuer.Kind, resource, scope string) string {
 	o.secrets.Add(token.AccessToken)
 	claims, known := oauth.ParseClaims(token.AccessToken)
 	switch {
-	case kind == issuer.OtherResource && (!known || len(claims.Audience) == 0 || claims.IsFor(resource)),
+	case kind == issuer.OtherResource && (!known || !claims.IsFor(elsewhere) || claims.IsFor(resource) || claims.SharesAudience(o.Token(issuer.Valid, resource, scope))),
 		kind == issuer.NoScope && (!known || len(claims.Scopes) > 0):
 		return ""
 	}

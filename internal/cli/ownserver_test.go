@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/base64"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -27,6 +28,10 @@ func TestOwnServer(t *testing.T) {
 		}))
 	}
 	ignores, opaque := answer(trusted.Token(issuer.Valid, resource, "mcp")), answer("opaque")
+	api := answer("e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":"api"}`)) + ".c2ln")
+	both := answer("e30." + base64.RawURLEncoding.EncodeToString([]byte(`{"aud":["api","`+elsewhere+`"]}`)) + ".c2ln")
+	defer api.Close()
+	defer both.Close()
 	defer ignores.Close()
 	defer opaque.Close()
 	u, err := url.Parse(resource)
@@ -38,15 +43,17 @@ func TestOwnServer(t *testing.T) {
 		kind   issuer.Kind
 		want   bool
 	}{
-		"valid":                        {trusted.URL + "/token", issuer.Valid, true},
-		"for another resource":         {trusted.URL + "/token", issuer.OtherResource, true},
-		"without scope":                {trusted.URL + "/token", issuer.NoScope, true},
-		"expired":                      {trusted.URL + "/token", issuer.Expired, false},
-		"the resource is ignored":      {ignores.URL, issuer.OtherResource, false},
-		"the scope is ignored":         {ignores.URL, issuer.NoScope, false},
-		"opaque, for another resource": {opaque.URL, issuer.OtherResource, false},
-		"opaque, without scope":        {opaque.URL, issuer.NoScope, false},
-		"no authorization server":      {"http://127.0.0.1:1/token", issuer.Valid, false},
+		"valid":                   {trusted.URL + "/token", issuer.Valid, true},
+		"for another resource":    {trusted.URL + "/token", issuer.OtherResource, true},
+		"without scope":           {trusted.URL + "/token", issuer.NoScope, true},
+		"expired":                 {trusted.URL + "/token", issuer.Expired, false},
+		"the resource is ignored": {ignores.URL, issuer.OtherResource, false},
+		"the resource is ignored, and the server has a name": {api.URL, issuer.OtherResource, false},
+		"the resource is added to the name of the server":    {both.URL, issuer.OtherResource, false},
+		"the scope is ignored":                               {ignores.URL, issuer.NoScope, false},
+		"opaque, for another resource":                       {opaque.URL, issuer.OtherResource, false},
+		"opaque, without scope":                              {opaque.URL, issuer.NoScope, false},
+		"no authorization server":                            {"http://127.0.0.1:1/token", issuer.Valid, false},
 	} {
 		o := &ownServer{t.Context(), &login.Server{Resource: login.Resource{URL: u}, TokenURL: c.tokens, HTTP: http.DefaultClient}, login.Client{ID: "c", Secret: "s"}, redact.New()}
 		if got := o.Token(c.kind, resource, "mcp"); (got != "") != c.want {

@@ -140,7 +140,7 @@ func (f *flow) ask(ctx context.Context, b Browser) (*oauth2.Token, error) {
 	if err != nil {
 		return nil, err
 	}
-	token, err := c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)), code, oauth2.VerifierOption(verifier), resource)
+	token, err := checked(c.Exchange(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)), code, oauth2.VerifierOption(verifier), resource))
 	if err != nil {
 		return nil, s.refused(ctx, err, f.client, "log in again; if that fails, look into the log of the authorization server")
 	}
@@ -191,7 +191,7 @@ func (f *flow) code(q url.Values) (string, error) {
 	case iss != "" && iss != s.Issuer:
 		return "", &Error{fmt.Sprintf("the authorization response comes from %q, and the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): let iss be the issuer of the metadata"}
 	case q.Get("error") != "":
-		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", strings.TrimSpace(q.Get("error")+" "+q.Get("error_description"))), "log in again, and consent"}
+		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", short(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")))), "log in again, and consent"}
 	case q.Get("code") == "":
 		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
 	}

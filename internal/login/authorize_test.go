@@ -129,6 +129,7 @@ func TestRefusedAuthorizations(t *testing.T) {
 		}, Client{}, "has the error access_denied"},
 		{"no code", func(w *world) { w.back = map[string]string{"code": "-"} }, Client{}, "neither a code nor an error"},
 		{"a refused code", func(w *world) { w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_grant"} }, Client{}, "issues no token: invalid_grant"},
+		{"a token that needs a proof", func(w *world) { w.token["token_type"] = "DPoP" }, Client{}, `type "DPoP"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

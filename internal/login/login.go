@@ -71,7 +71,7 @@ func (s *Server) credentials(ctx context.Context, client Client) oauth2.TokenSou
 		ClientID: client.ID, ClientSecret: client.Secret, TokenURL: s.TokenURL, Scopes: s.Scopes, AuthStyle: s.style(client),
 		EndpointParams: url.Values{"resource": {s.ID}},
 	}
-	return c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))
+	return checkedSource{c.TokenSource(context.WithValue(ctx, oauth2.HTTPClient, bounded(s.HTTP)))}
 }
 
 // maxRounds is how often tokens are requested because the server demands further scopes.
@@ -114,10 +114,51 @@ func (s *Server) refused(ctx context.Context, err error, client Client, advice s
 	return failed(ctx, fmt.Sprintf("the authorization server %s issues no token: %s", s.Issuer, explain(err, client)), advice)
 }
 
-// explain returns what a token endpoint answered, without the client's secret.
+// explain returns what a token endpoint answered, without the client's secret. The body of an answer
+// that is no error of OAuth may be anything, such as a page with all that the request had.
 func explain(err error, client Client) string {
-	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) && refused.ErrorCode != "" {
-		return strings.TrimSpace(refused.ErrorCode + " " + refused.ErrorDescription)
+	text := err.Error()
+	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
+		if text = strings.TrimSpace(refused.ErrorCode + " " + refused.ErrorDescription); refused.ErrorCode == "" {
+			text = refused.Response.Status
+		}
 	}
-	return strings.ReplaceAll(err.Error(), cmp.Or(client.Secret, "\x00"), "…")
+	for _, secret := range []string{client.Secret, url.QueryEscape(client.Secret)} {
+		text = strings.ReplaceAll(text, cmp.Or(secret, "\x00"), "…")
+	}
+	return short(text)
 }
+
+// maxText is how many bytes of a text of an authorization server are shown.
+const maxText = 500
+
+func short(text string) string {
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(text[:maxText], "") + "…"
+	}
+	return text
+}
+
+// proofs are the types of tokens that are of no use without a proof, which bearer tokens don't need.
+var proofs = []string{"dpop", "pop", "mac"}
+
+// errProof is the error for a token that has to be proven.
+type errProof struct{ kind string }
+
+func (e *errProof) Error() string {
+	return fmt.Sprintf("its token has the type %q, and MCP has bearer tokens", e.kind)
+}
+
+// checked returns an error in place of a token that has to be proven.
+func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
+	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
+		return nil, &errProof{short(t.TokenType)}
+	}
+	return t, err
+}
+
+// A checkedSource returns the tokens of a source that need no proof.
+type checkedSource struct{ oauth2.TokenSource }
+
+// Token implements oauth2.TokenSource.
+func (s checkedSource) Token() (*oauth2.Token, error) { return checked(s.TokenSource.Token()) }

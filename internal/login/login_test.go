@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/oauth2"
 )
 
 // A world is a protected server and its authorization server, on one host.
@@ -207,7 +209,14 @@ func TestRefusedLogins(t *testing.T) {
 		}, "issues no token: invalid_client who?"},
 		{"the secret in an answer", func(w *world) {
 			w.status, w.token = http.StatusInternalServerError, map[string]any{"a": secret}
-		}, "issues no token"},
+		}, "issues no token: 500 Internal Server Error"},
+		{"the secret in an error", func(w *world) {
+			w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": "client_secret=" + secret}
+		}, "issues no token: invalid_request client_secret=…"},
+		{"a token that needs a proof", func(w *world) { w.token["token_type"] = "DPoP" }, `type "DPoP"`},
+		{"a long error", func(w *world) {
+			w.status, w.token = http.StatusBadRequest, map[string]any{"error": "invalid_request", "error_description": strings.Repeat("a", 1<<19)}
+		}, "aaa…"},
 		{"an answer without a token", func(w *world) { w.token = map[string]any{} }, "issues no token"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -218,9 +227,21 @@ func TestRefusedLogins(t *testing.T) {
 			if !errors.As(err, &why) || !strings.Contains(err.Error(), c.want) || why.Advice == "" {
 				t.Errorf("%v", err)
 			}
+			if err != nil && len(err.Error()) > 1000 {
+				t.Errorf("an error of %d bytes", len(err.Error()))
+			}
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Errorf("the secret is in the error: %v", err)
 			}
 		})
+	}
+}
+
+// TestEchoedSecret checks that an error shows the secret neither as it is nor as it was sent.
+func TestEchoedSecret(t *testing.T) {
+	const odd = "a/b +c"
+	got := explain(&oauth2.RetrieveError{ErrorCode: "invalid_request", ErrorDescription: odd + " " + url.QueryEscape(odd)}, Client{"c", odd})
+	if got != "invalid_request … …" {
+		t.Error(got)
 	}
 }

@@ -75,9 +75,9 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 	switch {
 	case response.StatusCode/100 == 2:
 	case answer.Error == errMetadata.Error():
-		return Client{}, fmt.Errorf("%s %w %s", response.Status, errMetadata, answer.Description)
+		return Client{}, fmt.Errorf("%s %w %s", response.Status, errMetadata, short(answer.Description))
 	default:
-		return Client{}, errors.New(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")))
+		return Client{}, errors.New(short(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " "))))
 	}
 	if err == nil && answer.ID == "" {
 		err = fmt.Errorf("its answer has no client_id")

@@ -64,6 +64,10 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	if t := r.renewedElsewhere(); t != nil {
 		return t, nil
 	}
+	defer r.store.lock(r.ctx, r.login)()
+	if t := r.renewedElsewhere(); t != nil {
+		return t, nil
+	}
 	l := r.login
 	advice := "log in again: mcp-conform login " + l.Server
 	if l.Name != "" {
@@ -80,10 +84,10 @@ func (r *renewer) Token() (*oauth2.Token, error) {
 	// Exchange takes the resource, which the token source of the library leaves out. It keeps the
 	// refresh token if the answer has none, and sends an empty code, which counts as absent
 	// (RFC 6749, section 3.2).
-	t, err := c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
-		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource))
+	t, err := checked(c.Exchange(context.WithValue(r.ctx, oauth2.HTTPClient, bounded(r.client)), "",
+		oauth2.SetAuthURLParam("grant_type", "refresh_token"), oauth2.SetAuthURLParam("refresh_token", l.Token.RefreshToken), oauth2.SetAuthURLParam("resource", l.Resource)))
 	if err != nil {
-		if t := r.renewedElsewhere(); t != nil { // by another process, at the same time
+		if t := r.renewedElsewhere(); t != nil { // by a process that has no lock
 			return t, nil
 		}
 		return nil, failed(r.ctx, fmt.Sprintf("the token of the login has expired, and the authorization server %s does not renew it: %s", l.Issuer, explain(err, l.Client)), advice)

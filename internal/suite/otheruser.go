@@ -152,6 +152,11 @@ func (u *OtherUser) PostIn(ctx context.Context, session, how string, body []byte
 	return u.Send(ctx, "POST of "+method+" "+how, http.MethodPost, u.URL, u.HeadersIn(session, http.MethodPost, body, u.authorization), body)
 }
 
+// Listen sends the GET for the event stream of a session as the second user.
+func (u *OtherUser) Listen(ctx context.Context, session, how string) *OutsideAnswer {
+	return u.Send(ctx, "GET of the event stream of the session "+how, http.MethodGet, u.URL, u.HeadersIn(session, http.MethodGet, nil, u.authorization), nil)
+}
+
 // End sends DELETE for a session as the second user.
 func (u *OtherUser) End(ctx context.Context, session, how string) *OutsideAnswer {
 	return u.Send(ctx, "DELETE of the session "+how, http.MethodDelete, u.URL, u.HeadersIn(session, http.MethodDelete, nil, u.authorization), nil)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -91,14 +92,23 @@ func (d *Double) Calls() int {
 	return d.calls
 }
 
-// Find describes the first request that has the token, after a number of requests: the line and the
-// part with the token. It returns "" if there is none.
-func (d *Double) Find(token string, after int) string {
+// Find describes the first request that has one of the tokens, after a number of requests: the line and
+// the part with the token. It returns "" if there is none. A short token counts only as a credential.
+func (d *Double) Find(tokens []string, after int) string {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	for _, token := range tokens {
+		if found := d.find(token, after); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+func (d *Double) find(token string, after int) string {
 	for _, r := range d.kept[min(after, len(d.kept)):] {
 		for name, text := range r.parts {
-			if has(text, token) {
+			if has(text, token) || slices.Contains(credentials, name) && isCredential(text, token) {
 				return fmt.Sprintf("%s with the token in %s", r.line, name)
 			}
 		}
@@ -106,7 +116,35 @@ func (d *Double) Find(token string, after int) string {
 	return ""
 }
 
+// leastToken is the length of a token that is not in a text by chance, as test may be.
+const leastToken = 12
+
 // has reports whether text has the token, as it is, percent-encoded, or in base64.
 func has(text, token string) bool {
+	if len(token) < leastToken {
+		return false
+	}
 	return strings.Contains(text, token) || strings.Contains(text, url.QueryEscape(token)) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(token)))
+}
+
+// credentials are the headers that hold nothing but credentials.
+var credentials = []string{"the header Authorization", "the header Proxy-Authorization"}
+
+// isCredential reports whether the token is the credential in the value of a header, or the user or
+// the password in it.
+func isCredential(value, token string) bool {
+	for line := range strings.SplitSeq(value, "\n") {
+		scheme, credential, _ := strings.Cut(line, " ")
+		credential = strings.TrimSpace(credential)
+		if credential == token || line == token {
+			return true
+		}
+		if pair, err := base64.StdEncoding.DecodeString(credential); err == nil && strings.EqualFold(scheme, "Basic") {
+			user, password, _ := strings.Cut(string(pair), ":")
+			if user == token || password == token || string(pair) == token {
+				return true
+			}
+		}
+	}
+	return false
 }

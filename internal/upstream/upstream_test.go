@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"encoding/base64"
 	"io"
 	"net/http"
@@ -34,14 +35,17 @@ func send(t *testing.T, method, address, authorization, body string) string {
 func TestFind(t *testing.T) {
 	const token = "the/token of=a-client"
 	for name, c := range map[string]struct {
-		path, authorization, body, want string
+		path, authorization, body, want, token string
 	}{
-		"nothing":       {"/x?a=b", "", "{}", ""},
-		"another token": {"/x", "Bearer own", "", ""},
-		"in the header": {"/x", "Bearer " + token, "", "POST /x with the token in the header Authorization"},
-		"as a password": {"/x", "Basic " + base64.StdEncoding.EncodeToString([]byte(token)), "", "POST /x with the token in the header Authorization"},
-		"in the query":  {"/x?token=" + url.QueryEscape(token), "", "", "POST /x with the token in the query"},
-		"in the body":   {"/x", "", `{"token":"` + token + `"}`, "POST /x with the token in the body"},
+		"nothing":       {"/x?a=b", "", "{}", "", ""},
+		"another token": {"/x", "Bearer own", "", "", ""},
+		"in the header": {"/x", "Bearer " + token, "", "POST /x with the token in the header Authorization", ""},
+		"as a password": {"/x", "Basic " + base64.StdEncoding.EncodeToString([]byte(token)), "", "POST /x with the token in the header Authorization", ""},
+		"after a user":  {"/x", "Basic " + base64.StdEncoding.EncodeToString([]byte("oauth2:"+token)), "", "POST /x with the token in the header Authorization", ""},
+		"short":         {"/test?env=test", "Bearer own", "test", "", "test"},
+		"short, used":   {"/x", "Bearer test", "", "POST /x with the token in the header Authorization", "test"},
+		"in the query":  {"/x?token=" + url.QueryEscape(token), "", "", "POST /x with the token in the query", ""},
+		"in the body":   {"/x", "", `{"token":"` + token + `"}`, "POST /x with the token in the body", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d, err := Start(t.Context(), nil)
@@ -52,7 +56,7 @@ func TestFind(t *testing.T) {
 			if answer := send(t, http.MethodPost, d.URL+c.path, c.authorization, c.body); answer != "{}" {
 				t.Errorf("answer %q", answer)
 			}
-			if got := d.Find(token, 0); got != c.want || d.Calls() != 1 || d.Find(token, 1) != "" {
+			if got := d.Find([]string{"none-of-these-tokens", cmp.Or(c.token, token)}, 0); got != c.want || d.Calls() != 1 || d.Find([]string{token}, 1) != "" {
 				t.Errorf("%q, %d calls", got, d.Calls())
 			}
 		})

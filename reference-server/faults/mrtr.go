@@ -91,14 +91,14 @@ func inputFaults() []Fault {
 
 		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() refserver.Seams { return greetByState("Hello") }),
 		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() refserver.Seams { return greetByState(3) }),
-		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", takeAnyState),
+		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", func() refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
 		})).overTransports(spec.Stdio),
 		newFault("mrtr.request-state-attacker-controlled/long", "a long requestState ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return len(wire.At(c.Params, "/requestState")) > 32<<10
 		})).overTransports(spec.Stdio),
-		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", takeAnyState),
+		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", func() refserver.Seams { return takeAnyState(true) }),
 
 		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five requests without a retry no more are served", countOpenRounds),
 		newStatefulFault("mrtr.retry-self-contained/process", "a retry must come to the process of the first request", bindToSession).overTransports(spec.Stdio),
@@ -113,6 +113,9 @@ func legalInput() []Fault {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
 		newStatefulVariation("asks-once-more", "after a retry the first state alone is asked for once more", askOnceMore),
+		twoUsers(newVariation("states-unprotected", "any requestState does, because nothing depends on it", refserver.Seams{
+			Protection: refserver.ProtectionSeams{AnyState: true},
+		})),
 		newStatefulVariation("states-once", "each requestState is good once", refuseUsedStates),
 		newVariation("errors-for-foreign-states", "a state that the server did not send gets an internal error", setErrorCode(func(o *refserver.Out) bool {
 			return errorsWithID(spec.CodeInvalidParams)(o) && bytes.Contains(o.Frames[0], []byte("requestState"))
@@ -197,12 +200,15 @@ func greetByState(greeting any) refserver.Seams {
 	)
 }
 
-// takeAnyState uses the last state of the same tool for whatever the client sends.
-func takeAnyState() refserver.Seams {
-	var last sync.Map // by tool
+// takeAnyState uses the last state of the same tool for whatever the client sends, or only for states
+// that the server gave out.
+func takeAnyState(onlyGiven bool) refserver.Seams {
+	var last, given sync.Map // states by tool, and all of them
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))
-		if state, ok := last.Load(name); ok && wire.At(c.Params, "/requestState") != nil {
+		sent, _ := wire.Text(wire.At(c.Params, "/requestState"))
+		_, isOwn := given.Load(sent)
+		if state, ok := last.Load(name); ok && sent != "" && (isOwn || !onlyGiven) {
 			params := decodeObject(c.Params)
 			params["requestState"] = state
 			c.Params = wire.JSON(params)
@@ -211,6 +217,7 @@ func takeAnyState() refserver.Seams {
 		if err == nil {
 			if state, ok := wire.Text(wire.At(wire.JSON(result), "/requestState")); ok {
 				last.Store(name, state)
+				given.Store(state, true)
 			}
 		}
 		return result, err

@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"crypto/rand"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -20,13 +22,17 @@ func foreignSessionFaults() []Fault {
 		})).inRevisions(spec.V20250326),
 		twoUsers(newFault("security.session.bound-to-user/any-user", "a session serves every user", refserver.Seams{Protection: anyUser})),
 		twoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() refserver.Seams {
-			return refserver.Seams{Protection: anyUser, HTTP: refuseForeignPosts()}
+			return refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodGet)}
+		})),
+		twoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() refserver.Seams {
+			return refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodDelete)}
 		})),
 	}
 }
 
-// refuseForeignPosts refuses POSTs in a session with another token than the one that opened it.
-func refuseForeignPosts() func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+// refuseForeign refuses requests in a session with another token than the one that opened it, if they
+// have one of the methods.
+func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	var mu sync.Mutex
 	tokens := map[string]string{} // by session
 	return func(w http.ResponseWriter, r *http.Request, next http.Handler) {
@@ -38,7 +44,7 @@ func refuseForeignPosts() func(w http.ResponseWriter, r *http.Request, next http
 			tokens[id] = token // the first request in a session is its owner's
 		}
 		mu.Unlock()
-		if known && owner != token && r.Method == http.MethodPost {
+		if known && owner != token && slices.Contains(methods, r.Method) {
 			http.Error(w, "this is the session of another user", http.StatusForbidden)
 			return
 		}
@@ -49,7 +55,33 @@ func refuseForeignPosts() func(w http.ResponseWriter, r *http.Request, next http
 func legalUsers() []Fault {
 	return []Fault{
 		twoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() refserver.Seams {
-			return refserver.Seams{HTTP: refuseForeignPosts()}
+			return refserver.Seams{HTTP: refuseForeign(http.MethodPost)}
 		})),
+		twoUsers(newStatefulVariation("users-own-namespaces", "an id of another user's session leads to one of the own user", serveForeignSessions)),
 	}
+}
+
+// serveForeignSessions serves a POST in the session of another user, or in one that the server never
+// gave out, in a session of the user's own: the server knows a session by its user and its id. Ids that
+// have another form are refused.
+func serveForeignSessions() refserver.Seams {
+	var mu sync.Mutex
+	given, latest := map[[2]string]bool{}, map[string]string{} // ids by user, and the last one of each
+	idLength := len(rand.Text())
+	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
+		user, id := v.r.Header.Get("Authorization"), v.r.Header.Get(sessionHeader)
+		mu.Lock()
+		defer mu.Unlock()
+		if own := latest[user]; own != "" && len(id) == idLength && !given[[2]string{user, id}] && v.r.Method == http.MethodPost {
+			v.r.Header.Set(sessionHeader, own)
+		}
+		r.editHead = func(status int, h http.Header, _ []byte) int {
+			if id := h.Get(sessionHeader); id != "" {
+				mu.Lock()
+				defer mu.Unlock()
+				given[[2]string{user, id}], latest[user] = true, id
+			}
+			return status
+		}
+	})
 }

@@ -2,11 +2,14 @@ package authorization
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -43,7 +46,7 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	if ctx.Err() != nil {
 		t.GiveUp("the case ran out of time")
 	}
-	found := t.Upstream.Find(token, before)
+	found := t.Upstream.Find(tokensOf(c), before)
 	switch {
 	case found != "":
 		at := c.Record.Remark("the server sent " + found + " to the service that it calls").Seq
@@ -56,4 +59,17 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	default:
 		t.Kept(notPassedOn)
 	}
+}
+
+// tokensOf returns the bearer tokens that a conversation has sent. A client may have another one for
+// each request.
+func tokensOf(c *client.Conversation) []string {
+	var out []string
+	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
+		scheme, token, _ := strings.Cut(x.RequestHead().Get("Authorization"), " ")
+		if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") && !slices.Contains(out, token) {
+			out = append(out, token)
+		}
+	}
+	return out
 }

@@ -5,6 +5,7 @@ package security
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -26,8 +27,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// useForeignSession uses the session of the first user as the second one. The twin of each request,
-// by the first user, is served.
+// useForeignSession uses the session of the first user as the second one. The first user's own request
+// is served, and the second one's is refused in a session that does not exist: a server that serves it
+// there, too, may know a session only together with its user, and have begun one for the second.
 func useForeignSession(ctx context.Context, t *suite.T) {
 	if t.Revision.Era() == spec.Stateless {
 		t.Skip("the revision has no sessions")
@@ -59,9 +61,20 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	if !isOpen() {
 		t.GiveUp("the same request is not served for the first user, either")
 	}
-	const how = "of the first user, by the second user"
-	if a := u.PostIn(ctx, session, how, c.Request(c.NewID(), method, nil)); a.IsServed() {
+	unknown := madeUp(session)
+	const how, nowhere = "of the first user, by the second user", "that does not exist, by the second user"
+	post := func(session, how string) *suite.OutsideAnswer {
+		return u.PostIn(ctx, session, how, c.Request(c.NewID(), method, nil))
+	}
+	if a := post(session, how); a.IsServed() {
+		if post(unknown, nowhere).IsServed() {
+			t.GiveUp("the server serves requests in sessions that do not exist")
+		}
 		deviates("The server serves one user in the session of another.", a)
+		return
+	}
+	if a := u.Listen(ctx, session, how); opensStream(a) && !opensStream(u.Listen(ctx, unknown, nowhere)) {
+		deviates("The server opens the event stream of one user for another.", a)
 		return
 	}
 	if !isOpen() {
@@ -76,4 +89,36 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 	default:
 		t.GiveUp("the session has ended")
 	}
+}
+
+// opensStream reports whether an event stream was opened.
+func opensStream(a *suite.OutsideAnswer) bool { return a.Status == http.StatusOK && a.IsStream() }
+
+// changedCharacters is how many characters of an id are changed to make one up.
+const changedCharacters = 4
+
+// madeUp returns a session id that the server did not give out, of the form of one that it did: its
+// last digits and letters are others.
+func madeUp(id string) string {
+	out, left := []byte(id), changedCharacters
+	for i := len(out) - 1; i >= 0 && left > 0; i-- {
+		kind := alikeTo(out[i])
+		if kind == "" {
+			continue
+		}
+		out[i] = kind[(strings.IndexByte(kind, out[i])+1)%len(kind)]
+		left--
+	}
+	return string(out)
+}
+
+// alikeTo returns the digits or letters that a character can be exchanged with, "" if it is
+// neither. An id that is hexadecimal stays so.
+func alikeTo(c byte) string {
+	for _, kind := range []string{"0123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"} {
+		if strings.IndexByte(kind, c) >= 0 {
+			return kind
+		}
+	}
+	return ""
 }

@@ -1,0 +1,42 @@
+package login
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Limits of a lock.
+const (
+	lockTime = answerTime + 5*time.Second // after which its process has ended, or does not renew any more
+	lockPoll = 50 * time.Millisecond
+)
+
+// lock keeps other processes from renewing a login at the same time, and waits while one does it: an
+// authorization server may take the second use of a refresh token for a theft, and revoke what it has
+// granted (OAuth 2.1, section 4.3.1). It waits for lockTime at most. If there can be no lock, it does
+// not wait.
+func (s Store) lock(ctx context.Context, l *Login) (release func()) {
+	path := s.path(l.Server, l.Name) + ".lock"
+	for begin := time.Now(); time.Since(begin) < lockTime && ctx.Err() == nil; {
+		f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+		if err == nil {
+			_ = f.Close()
+			return func() { _ = os.Remove(path) }
+		}
+		if !errors.Is(err, fs.ErrExist) {
+			break
+		}
+		if about, err := os.Stat(path); err == nil && time.Since(about.ModTime()) > lockTime {
+			_ = os.Remove(path) // its process was killed
+			continue
+		}
+		select {
+		case <-time.After(lockPoll):
+		case <-ctx.Done():
+		}
+	}
+	return func() {}
+}
