@@ -30,6 +30,8 @@ var layers = []struct {
 	uses []string
 }{
 	{"fixtures", nil},
+	// A program that puts latency between a run and a server, for fixtures/speed/run.
+	{"fixtures/speed/slow", nil},
 	{"internal/wire", nil},
 	{"internal/uri", nil},
 	{"internal/redact", nil},
