@@ -24,16 +24,16 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
 	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), params) }
 	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
-	w.RoundTrip(ctx, WebRequest{Body: request(nil), Headers: []Header{WithHeader("Mcp-Session-Id", noSession)}})
+	w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: []Header{WithHeader("Mcp-Session-Id", noSession)}})
 	for _, form := range []struct {
 		summary string
 		r       WebRequest
 	}{
-		{"The server does not serve a connection after it refused a request.", WebRequest{Body: request(nil)}},
 		{"The server does not serve a request with a long body.", WebRequest{Body: long}},
 		{"The server does not serve a request with a chunked body.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
 		{"The server does not serve a request whose body arrives slowly.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
 		{"The server does not serve a request with space around its message.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
+		{"The server does not serve a connection after it refused a request.", WebRequest{Body: request(nil), Keep: true}},
 		{"The server does not serve header names in lower case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}},
 		{"The server does not serve header names in upper case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}},
 	} {

@@ -82,8 +82,8 @@ type WebRequest struct {
 	// Chunks are the offsets at which the body is split into chunks, Pieces
 	// those at which it is split into parts that are sent slowly.
 	Chunks, Pieces []int
-	// Fresh is documented in transport.Request.
-	Fresh   bool
+	// Keep is documented in transport.Request.
+	Keep    bool
 	Headers []Header
 }
 
@@ -120,7 +120,7 @@ func (w *Web) Begin(r WebRequest) *Stream {
 	}
 	s := &Stream{w: w, from: w.C.Record.Len()}
 	p, err := w.C.Web().Begin(transport.Request{
-		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: pieceDelay, Fresh: r.Fresh,
+		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: pieceDelay, Keep: r.Keep,
 	}, r.Target)
 	if err != nil {
 		w.t.GiveUp("no request can be sent there: " + err.Error())

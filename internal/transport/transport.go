@@ -133,9 +133,9 @@ type Request struct {
 	// Pause before each write.
 	Pieces []int
 	Pause  time.Duration
-	// Fresh sends the request on a connection of its own. Other requests use one that an earlier
-	// request left open, if there is one, and leave it open for the next.
-	Fresh bool
+	// Keep reuses the connection that the last request with Keep left open, if any, and leaves it
+	// open for the next.
+	Keep bool
 }
 
 // Exchange is a running HTTP exchange.

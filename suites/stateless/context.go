@@ -239,29 +239,29 @@ func connectionsCase() suite.Case {
 				return
 			}
 			w := t.Web(c)
-			page := func(method string, cursor any, fresh bool) *transcript.Exchange {
+			page := func(method string, cursor any, keep bool) *transcript.Exchange {
 				var params map[string]any
 				if cursor != nil {
 					params = map[string]any{"cursor": cursor}
 				}
-				return w.RoundTrip(ctx, suite.WebRequest{Body: c.Request(c.NewID(), method, params), Fresh: fresh})
+				return w.RoundTrip(ctx, suite.WebRequest{Body: c.Request(c.NewID(), method, params), Keep: keep})
 			}
 			for _, method := range t.DeclaredLists() {
-				x := page(method, nil, false)
+				x := page(method, nil, true)
 				cursor, more := cursorIn(x)
 				if !more {
 					continue
 				}
-				if !suite.IsServed(page(method, cursor, false)) {
+				if !suite.IsServed(page(method, cursor, true)) {
 					t.GiveUp("the cursor is not accepted on the connection on which it came, either")
 				}
-				other := page(method, cursor, true)
+				other := page(method, cursor, false)
 				switch {
 				case suite.IsServed(other):
 					t.Kept(noSameConnection)
 				case other == nil || other.Response == nil:
 					t.NotObserved(noSameConnection, "the request on the other connection was not answered")
-				case suite.IsServed(page(method, cursor, false)):
+				case suite.IsServed(page(method, cursor, true)):
 					t.Deviates(c, verdict.Deviation{
 						Requirement: noSameConnection, Summary: "The server refuses a cursor on another connection.",
 						Permitted: "the page that it gives on the connection on which the cursor came", Seen: suite.DescribeExchange(other),

@@ -1,7 +1,7 @@
 // Package exchange performs single HTTP/1.1 exchanges and records them: heads line by line, bodies
 // as they arrived, event streams chunk by chunk. It implements HTTP itself because a client library
-// hides what the server sent. As other clients do, it leaves connections open and uses them again.
-// A server may close an idle connection at any time; then the request is sent on a new one.
+// hides what the server sent. Each exchange uses its own connection, so that a connection that the
+// server closes between requests causes no false alarm; Reach.Keep changes that.
 package exchange
 
 import (
@@ -233,7 +233,8 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	}
 	p.setQuit(func() { _ = conn.Close() })
 	end := c.converse(ctx, p, conn, raw, r)
-	if conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
+	if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
+		// A server may close an idle connection at any time.
 		if fresh, err := c.open(ctx, p, r.URL); err == nil {
 			conn.discard()
 			conn = fresh
@@ -294,7 +295,7 @@ func (c *Client) exchange(ctx context.Context, p *Pending, conn *connection, hea
 	if whole := r.Chunks == nil && r.Pieces == nil; whole && len(head)+len(r.Body) <= shortRequest {
 		conn.sent = write(ctx, conn, head, r) == nil // a write error shows in the response
 		p.markWritten()
-		return c.response(p, r, conn.reader())
+		return c.response(p, r, conn.in)
 	}
 	return c.converseLong(ctx, p, conn, head, r)
 }
@@ -321,7 +322,7 @@ func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection,
 	first := make(chan struct{})
 	go func() {
 		defer close(first)
-		_, _ = conn.reader().Peek(1)
+		_, _ = conn.in.Peek(1)
 	}()
 	select {
 	case <-wrote:
@@ -330,7 +331,7 @@ func (c *Client) converseLong(ctx context.Context, p *Pending, conn *connection,
 	case <-first:
 		p.markWritten()
 	}
-	return c.response(p, r, conn.reader())
+	return c.response(p, r, conn.in)
 }
 
 // write sends the head with CR LF line ends, and the body.

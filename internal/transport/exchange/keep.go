@@ -5,10 +5,8 @@ import (
 	"context"
 	"net"
 	"net/url"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -21,11 +19,6 @@ type connection struct {
 	// sent reports that all of the request was written, see reusable.
 	sent bool
 	used bool // it was used for an earlier exchange
-
-	// ended is closed when something arrived on the idle connection, or it ended; nil if it has not
-	// been idle.
-	ended chan struct{}
-	since time.Time // when it became idle
 }
 
 // readers pools the read buffers of closed connections.
@@ -37,49 +30,16 @@ func newConnection(conn net.Conn, to string) *connection {
 	return &connection{Conn: conn, in: in, to: to}
 }
 
-// rest lets the connection be idle: it is read until something arrives, so that its end is noticed.
-func (c *connection) rest() {
-	c.since, c.ended = time.Now(), make(chan struct{})
-	go func() {
-		defer close(c.ended)
-		_, _ = c.in.Peek(1) // the error of the connection is sticky
-	}()
-}
-
-// isAlive reports whether an idle connection can be used again.
-func (c *connection) isAlive() bool {
-	select {
-	case <-c.ended:
-		return false
-	default:
-		return time.Since(c.since) < idleTime
-	}
-}
-
-// reader returns the reader of what the server sends. Something must have arrived on a connection
-// that was idle before it can be read.
-func (c *connection) reader() *bufio.Reader {
-	if c.ended != nil {
-		<-c.ended
-	}
-	return c.in
-}
-
 // discard closes the connection, which must not be read any more.
 func (c *connection) discard() {
 	_ = c.Close()
-	c.reader()
 	c.in.Reset(nil)
 	readers.Put(c.in)
 	c.in = nil
 }
 
-// Limits of the idle connections of a client. Servers end connections that were idle for some
-// seconds, gunicorn after two, and node and uvicorn after five.
-const (
-	maxIdle  = 4
-	idleTime = time.Second
-)
+// maxIdle is the maximum number of idle connections of a client.
+const maxIdle = 4
 
 // idle holds the idle connections.
 type idle struct {
@@ -88,19 +48,15 @@ type idle struct {
 	closed bool
 }
 
-// take removes and returns a connection to an address that can be used again, or nil. It closes
-// those that can't.
+// take removes and returns a connection to an address, or nil.
 func (i *idle) take(to string) *connection {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n := len(i.conns) - 1; n >= 0; n-- {
-		c := i.conns[n]
-		if alive := c.isAlive(); alive && c.to != to {
-			continue
-		} else if i.conns = slices.Delete(i.conns, n, n+1); alive {
+		if c := i.conns[n]; c.to == to {
+			i.conns = append(i.conns[:n], i.conns[n+1:]...)
 			return c
 		}
-		c.discard()
 	}
 	return nil
 }
@@ -112,7 +68,6 @@ func (i *idle) put(c *connection) bool {
 	if i.closed || len(i.conns) == maxIdle {
 		return false
 	}
-	c.rest()
 	i.conns = append(i.conns, c)
 	return true
 }
@@ -128,9 +83,12 @@ func (i *idle) close() {
 	}
 }
 
+// mayKeep reports whether the request may use an idle connection and leave its own idle.
+func (c *Client) mayKeep(r Request) bool { return c.Reach.Keep || r.Keep }
+
 // connect returns a connection for one exchange.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
-	if !r.Fresh {
+	if c.mayKeep(r) {
 		if conn := c.idle.take(place(r.URL)); conn != nil {
 			conn.sent, conn.used = false, true
 			return conn, nil
@@ -169,7 +127,7 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 // release puts the connection into the idle pool after its exchange, or closes it. undisturbed
 // means that the client did not end the exchange.
 func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
-	keep := !r.Fresh && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
+	keep := c.mayKeep(r) && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()
 	}

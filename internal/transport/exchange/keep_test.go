@@ -78,19 +78,19 @@ func TestKeep(t *testing.T) {
 			t.Parallel()
 			var records [2][]string
 			u, connections := serveOn(t, c.answer, 0)
-			for i, fresh := range []bool{true, false} {
+			for i, keep := range []bool{false, true} {
 				before := connections.Load()
-				x := &exchange.Client{Record: transcript.New()}
+				x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: keep}}
 				for range 3 {
-					<-x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte(c.body), Fresh: fresh}}).Over()
+					<-x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte(c.body)}}).Over()
 				}
 				x.Wait()
 				want := c.want
-				if fresh {
+				if !keep {
 					want = 3
 				}
 				if got := connections.Load() - before; got != want {
-					t.Errorf("fresh %v: %d connections for three exchanges, not %d", fresh, got, want)
+					t.Errorf("keep %v: %d connections for three exchanges, not %d", keep, got, want)
 				}
 				for _, e := range x.Record.From(0) {
 					records[i] = append(records[i], describe(e))
@@ -104,12 +104,12 @@ func TestKeep(t *testing.T) {
 }
 
 // TestClosedThoughKept checks that a kept connection that the server closed without notice is
-// replaced.
+// replaced if only the request asked to keep it, not Reach.Keep.
 func TestClosedThoughKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n", 1)
 	x := &exchange.Client{Record: transcript.New()}
 	for range 3 {
-		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}")}})
+		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}"), Keep: true}})
 		<-p.Over()
 		if how, detail := p.Ended(); how != transcript.Complete {
 			t.Errorf("the exchange ended as %s: %s", how, detail)
@@ -140,7 +140,7 @@ func TestHead(t *testing.T) {
 // TestDroppedIsNotKept checks that a dropped connection is not reused.
 func TestDroppedIsNotKept(t *testing.T) {
 	u, connections := serveOn(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", 0)
-	x := &exchange.Client{Record: transcript.New()}
+	x := &exchange.Client{Record: transcript.New(), Reach: exchange.Reach{Keep: true}}
 	for range 2 {
 		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}")}})
 		<-p.Responded()

@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 		"chunked": {Method: "POST", Body: body, Chunks: []int{10}},
 		"pieces":  {Method: "POST", Body: body, Pieces: []int{10}},
 		"long":    {Method: "POST", Body: []byte(`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("x", 2*shortRequest) + `"}`)},
-		"fresh":   {Method: "POST", Body: body, Fresh: true},
+		"kept":    {Method: "POST", Body: body, Keep: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &limited{left: 2}
