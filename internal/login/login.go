@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -118,6 +119,9 @@ func (s *Server) refused(ctx context.Context, err error, client Client, advice s
 // that is no error of OAuth may be anything, such as a page with all that the request had.
 func explain(err error, client Client) string {
 	text := err.Error()
+	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {
+		return "it gave no answer in time"
+	}
 	if refused := (*oauth2.RetrieveError)(nil); errors.As(err, &refused) {
 		if text = strings.TrimSpace(refused.ErrorCode + " " + refused.ErrorDescription); refused.ErrorCode == "" {
 			text = refused.Response.Status

@@ -5,9 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -242,6 +244,14 @@ func TestEchoedSecret(t *testing.T) {
 	const odd = "a/b +c"
 	got := explain(&oauth2.RetrieveError{ErrorCode: "invalid_request", ErrorDescription: odd + " " + url.QueryEscape(odd)}, Client{"c", odd})
 	if got != "invalid_request … …" {
+		t.Error(got)
+	}
+}
+
+// TestSilentTokenEndpoint checks that the error names the silence, not the library's time-out.
+func TestSilentTokenEndpoint(t *testing.T) {
+	err := fmt.Errorf("oauth2: %w", &url.Error{Op: "Post", URL: "https://example.com/token", Err: os.ErrDeadlineExceeded})
+	if got := explain(err, Client{}); got != "it gave no answer in time" {
 		t.Error(got)
 	}
 }

@@ -83,10 +83,15 @@ func isInside(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified()
 }
 
-// leadsInside reports whether the name of a host leads to such an address.
+// leadsInside reports whether the name of a host leads to such addresses only. A server outside
+// could give its name one of them besides its own.
 func leadsInside(ctx context.Context, host string) bool {
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	return err == nil && slices.ContainsFunc(all, isInside)
+	return err == nil && areInside(all)
+}
+
+func areInside(all []netip.Addr) bool {
+	return len(all) > 0 && !slices.ContainsFunc(all, func(a netip.Addr) bool { return !isInside(a) })
 }
 
 // dial opens a connection to the server, through the proxy if there is one, and with TLS for https.
