@@ -1,0 +1,99 @@
+package selftest
+
+import (
+	"context"
+	"os"
+	"slices"
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/inprocess"
+	"github.com/mcp-conform/mcp-conform/internal/issuer"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/upstream"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+)
+
+// surroundings are the other servers that the server of a row needs.
+type surroundings struct {
+	issuer   *issuer.Issuer   // nil unless it trusts one
+	upstream *upstream.Double // nil unless it calls one
+}
+
+// surround starts the surroundings of a server with a fault.
+func surround(ctx context.Context, f faults.Fault) (s surroundings, end func(), err error) {
+	end = func() {
+		if s.issuer != nil {
+			s.issuer.Close()
+		}
+		if s.upstream != nil {
+			s.upstream.Close()
+		}
+	}
+	if f.Issued {
+		s.issuer, err = issuer.Start(ctx)
+	}
+	if f.Upstream && err == nil {
+		s.upstream, err = upstream.Start(ctx, nil)
+	}
+	if err != nil {
+		end()
+	}
+	return s, end, err
+}
+
+// dialer returns the dialer for the server of a row, and a function that stops
+// the server.
+func (o *Options) dialer(ctx context.Context, j job, around surroundings) (d transport.Dialer, end func()) {
+	if f := j.fault; f.NeedsProcess && j.at.Transport == spec.Stdio {
+		return counted{stdio.NewDialer(stdio.Command{Argv: append(slices.Clone(o.Command), f.ID), Env: os.Environ()}), o.starts}, func() {}
+	}
+	return dialer(ctx, j.fault, j.at.Transport, o.starts, around)
+}
+
+// Dialer returns a dialer for servers in this process with a fault, and a
+// function that stops them. It can't provide a fault that needs a process of
+// its own over stdio.
+func Dialer(ctx context.Context, f faults.Fault, over spec.Transport) (d transport.Dialer, end func()) {
+	return dialer(ctx, f, over, new(atomic.Int64), surroundings{})
+}
+
+func dialer(ctx context.Context, f faults.Fault, over spec.Transport, starts *atomic.Int64, around surroundings) (d transport.Dialer, end func()) {
+	if over != spec.Stdio {
+		h := &overHTTP{ctx: ctx, fault: f, over: over, lasting: f.Transports != nil && !f.OwnServer, starts: starts, surroundings: around}
+		if h.lasting {
+			return sharing{h}, h.end
+		}
+		return h, h.end
+	}
+	return counted{inprocess.Dialer(func() refserver.Options { return serverOptions(f) }), starts}, func() {}
+}
+
+// counted counts the servers that a stdio dialer starts.
+type counted struct {
+	transport.Dialer
+	starts *atomic.Int64
+}
+
+// Dial implements transport.Dialer.
+func (c counted) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	c.starts.Add(1)
+	return c.Dialer.Dial(ctx, rec)
+}
+
+func serverOptions(f faults.Fault) refserver.Options {
+	o := refserver.Options{JSONOnly: f.JSONOnly}
+	if f.Protected {
+		o.Token = faults.Token
+	}
+	if f.StatelessOnly {
+		o.Revisions = []spec.Revision{spec.V20260728}
+	}
+	if f.Seams != nil {
+		o.Seams = f.Seams()
+	}
+	return o
+}
