@@ -187,7 +187,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err := undefined(&o); err != nil {
 		return err
 	}
-	o.Progress = engine.ShowWaiting(f.waiting)
+	o.Progress = engine.ShowWaiting(f.remote.waiting)
 	err = engine.Reach(a.ctx, o) // otherwise each revision would wait for a server that never responds
 	if errors.Is(err, engine.ErrStatelessOnly) && len(revisions) == 0 {
 		o.Revisions, err = []spec.Revision{spec.V20260728}, nil

@@ -70,6 +70,7 @@ func (f *remoteFlags) withoutOther() string {
 
 // reachAt returns how to reach the server at u: with the token of the user, if there is one.
 func (a *app) reachAt(f *remoteFlags, u *url.URL, reach exchange.Reach) (exchange.Reach, error) {
+	defer engine.SayWaiting(authorizing, 0, f.waiting)()
 	access := reach.Access(u)
 	switch {
 	case reach.Authorizes(), f.as == noIdentity:
@@ -166,6 +167,7 @@ func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) strin
 	case !hasFirst:
 		return nil, usagef("name the first one with --as, or log in", "%s names a second user, and there is no first one", f.named("other-user"))
 	}
+	defer engine.SayWaiting(authorizing, 0, f.waiting)()
 	first, err := a.tokensOf(f, f.reached, f.otherUser)
 	if err != nil {
 		return nil, err

@@ -49,10 +49,10 @@ func (f *serverFlags) purposes() []purpose {
 		purpose{subject: "Nothing was judged"})
 }
 
-// unmet returns a notice for each purpose of which nothing was judged, with the reasons, and the
-// subject of one that makes the run incomplete, or "". If the run is incomplete for another reason, that is why
-// flags had no effect.
-func unmet(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
+// unmetPurposes returns a notice for each purpose of which nothing was judged, with the reasons, and
+// the subject of one that makes the run incomplete, or "". If the run is incomplete for another reason,
+// that is why flags had no effect.
+func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
 	for _, p := range all {
 		if r.Incomplete != "" && p.after == "" {
 			continue

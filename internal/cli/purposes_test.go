@@ -44,7 +44,7 @@ func TestUnmet(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			notices, incomplete := unmet(f.purposes(), &c.report)
+			notices, incomplete := unmetPurposes(f.purposes(), &c.report)
 			if !slices.Equal(notices, c.notices) || incomplete != c.incomplete {
 				t.Errorf("%q, %q", notices, incomplete)
 			}

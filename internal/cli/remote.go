@@ -50,7 +50,7 @@ type remoteFlags struct {
 	reached    transport.Access // the server; its zero value before it is known
 	accessTo   func(u *url.URL) transport.Access
 	pacer      *exchange.Pacer // of all requests to the server; nil before it is known
-	waiting    func(string)    // that of serverFlags
+	waiting    func(string)    // shows what the program waits for; if nil, a line on stderr does
 	authorized bool            // there is a token of the user
 }
 
@@ -76,15 +76,11 @@ func (a *app) remote(t target.Target, f *remoteFlags, timeout time.Duration) (tr
 	}
 	over, why := t.Transport, ""
 	if over == "" {
-		stop := engine.SayWaiting("the server's first response", timeout, f.waiting)
-		over, why, err = choose(a.ctx, u, reach, timeout)
-		if stop(); err != nil {
+		if over, why, err = choose(a.ctx, u, reach, timeout, f.waiting); err != nil {
 			return nil, "", err
 		}
 	}
-	stop := engine.SayWaiting(authorizing, 0, f.waiting)
-	reach, err = a.reachAt(f, u, reach)
-	if stop(); err != nil {
+	if reach, err = a.reachAt(f, u, reach); err != nil {
 		return nil, "", err
 	}
 	f.met(reach, u)
@@ -159,7 +155,8 @@ func (f *remoteFlags) tls() (*tls.Config, error) {
 // choose detects the transport at the URL as the specification's sections on
 // backwards compatibility describe: if the server rejects the POST of
 // initialize with 400, 404 or 405, it may use the HTTP+SSE transport.
-func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration) (spec.Transport, string, error) {
+func choose(ctx context.Context, u *url.URL, reach exchange.Reach, timeout time.Duration, waiting func(string)) (spec.Transport, string, error) {
+	defer engine.SayWaiting("the server's first response", timeout, waiting)()
 	c, err := exchange.Open(u, reach, transcript.New())
 	if err != nil {
 		return "", "", usagef("give one like https://example.com/mcp", "%v", err)

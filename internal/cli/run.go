@@ -190,7 +190,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
 	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	console = discreet{console, a}
-	f.waiting = console.Waiting
+	f.remote.waiting = console.Waiting
 	o, notices, err := a.options(f)
 	defer f.end()
 	if err != nil {
@@ -216,8 +216,8 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn = f.failOn
-	idle, incomplete := unmet(f.purposes(), report)
-	report.Notices, report.Incomplete = append(report.Notices, idle...), cmp.Or(report.Incomplete, incomplete)
+	unmet, incomplete := unmetPurposes(f.purposes(), report)
+	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
 	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)

@@ -37,11 +37,10 @@ type serverFlags struct {
 	callTools      string
 	configured     configured
 
-	waiting func(string)     // shows what the program waits for; if nil, a line on stderr does
-	stop    func()           // ends the server that reach started; nil if there is none
-	named   string           // the server's name in reports; "" until it is known
-	over    spec.Transport   // the transport; "" until it is known
-	sdk     func() *sdk.Used // recognises the SDK that the server is built with; nil before the server is known
+	stop  func()           // ends the server that reach started; nil if there is none
+	named string           // the server's name in reports; "" until it is known
+	over  spec.Transport   // the transport; "" until it is known
+	sdk   func() *sdk.Used // recognises the SDK that the server is built with; nil before the server is known
 }
 
 // registerTarget adds the flags that say how to reach a server.
@@ -82,12 +81,11 @@ func (f *serverFlags) takeTarget(c *cobra.Command, args []string) {
 // command, and returns the engine's options and notices for the user. f.end
 // stops the server that reach started.
 func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err error) {
-	if f.waiting == nil {
-		f.waiting = a.waiting()
+	if f.remote.waiting == nil {
+		f.remote.waiting = a.waiting()
 	}
-	f.remote.waiting = f.waiting
 	f.remote.pacer = exchange.NewPacer()
-	f.remote.pacer.Say = f.waiting
+	f.remote.pacer.Say = f.remote.waiting
 	o = engine.Options{Timeout: f.timeout, StartTimeout: f.start, Policy: f.configured.calls, Version: version()}
 	notices = f.configured.notices()
 	if err := positive(map[string]time.Duration{"timeout": f.timeout, "start-timeout": f.start}); err != nil {
@@ -136,9 +134,7 @@ func (a *app) reach(f *serverFlags) (o engine.Options, notices []string, err err
 	if err != nil {
 		return o, nil, err
 	}
-	stop := engine.SayWaiting(authorizing, 0, f.waiting)
-	o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t))
-	if stop(); err != nil {
+	if o.OtherToken, err = a.otherTokens(&f.remote, f.remote.authorized || authorizes(t)); err != nil {
 		return o, nil, err
 	}
 	if o.Issuer == nil {

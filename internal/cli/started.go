@@ -44,24 +44,21 @@ func (a *app) started(t target.Target, f *remoteFlags, timeout time.Duration) (d
 	if err != nil {
 		return nil, "", nil, err
 	}
-	stopped := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
+	done := engine.SayWaiting("the server to listen", t.Start.Ready, f.waiting)
 	server, err := starter.Start(a.ctx)
-	if stopped(); err != nil {
+	if done(); err != nil {
 		return nil, "", nil, a.unstarted(err)
 	}
 	over := t.Transport
 	if over == "" {
-		stop := engine.SayWaiting("the server's first response", timeout, f.waiting)
-		over, why, err = choose(a.ctx, server.URL(), reach, timeout)
-		if stop(); err != nil {
+		if over, why, err = choose(a.ctx, server.URL(), reach, timeout, f.waiting); err != nil {
 			err = a.unserved(err, server)
 			server.Stop()
 			return nil, "", nil, err
 		}
 	}
-	stopped = engine.SayWaiting(authorizing, 0, f.waiting)
 	first, err := a.reachAt(f, server.URL(), reach)
-	if stopped(); err != nil {
+	if err != nil {
 		server.Stop()
 		return nil, "", nil, err
 	}
