@@ -18,7 +18,8 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 	seen := false
 	for _, a := range findAsking(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
-		if _, hasState := stateOf(next); !ok || !hasState {
+		state, hasState := stateOf(next)
+		if !ok || !hasState {
 			continue
 		}
 		send := func(params map[string]any) *suite.OutsideAnswer {
@@ -29,7 +30,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 		}
 		foreign := send(next)
 		if isComplete(foreign) {
-			if acceptsForgeries(ctx, a, send) {
+			if acceptsForgeries(ctx, a, state, send) {
 				continue
 			}
 			t.Deviates(c, verdict.Deviation{
@@ -53,19 +54,9 @@ func isComplete(a *suite.OutsideAnswer) bool {
 }
 
 // acceptsForgeries reports whether a retry with a changed state is completed.
-func acceptsForgeries(ctx context.Context, a asking, send func(params map[string]any) *suite.OutsideAnswer) bool {
-	next, ok := a.begin(ctx)
-	state, _ := stateOf(next)
-	for i := range forgeries(state) {
-		if i > 0 { // a state may be good for one time
-			next, ok = a.begin(ctx)
-			state, _ = stateOf(next)
-		}
-		all := forgeries(state)
-		if !ok || i >= len(all) || ctx.Err() != nil {
-			return false
-		}
-		if isComplete(send(with(next, "requestState", all[i].state))) {
+func acceptsForgeries(ctx context.Context, a asking, state string, send func(params map[string]any) *suite.OutsideAnswer) bool {
+	for _, params := range a.forgedRetries(ctx, state) {
+		if isComplete(send(params)) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
@@ -172,18 +173,27 @@ func replaceScalar(v any, n *int) (found bool, shows string) {
 	return false, ""
 }
 
+// forgedRetries returns, for each forgery of the state, the params of a retry with it, which belongs to
+// a request of its own: a state may be good for one time. It ends when a request gets no state.
+func (a asking) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
+	return func(yield func(forgery, map[string]any) bool) {
+		for i := range forgeries(state) {
+			next, ok := a.begin(ctx)
+			state, hasState := stateOf(next)
+			all := forgeries(state)
+			if !ok || !hasState || i >= len(all) || ctx.Err() != nil || !yield(all[i], with(next, "requestState", all[i].state)) {
+				return
+			}
+		}
+	}
+}
+
 // tamper retries the request with changed states. Whether the state matters to the
 // server is not known, so that an accepted one is a note, unless the result shows that
 // the server used what was changed. It reports whether one was accepted.
 func tamper(ctx context.Context, t *suite.T, a asking, first string) (accepted bool) {
-	for i := range forgeries(first) {
-		next, ok := a.begin(ctx)
-		state, hasState := stateOf(next)
-		all := forgeries(state)
-		if !ok || !hasState || i >= len(all) || ctx.Err() != nil {
-			return accepted
-		}
-		r := a.send(ctx, with(next, "requestState", all[i].state))
+	for forged, params := range a.forgedRetries(ctx, first) {
+		r := a.send(ctx, params)
 		if !r.Answered() {
 			return accepted
 		}
@@ -196,11 +206,11 @@ func tamper(ctx context.Context, t *suite.T, a asking, first string) (accepted b
 			Requirement: stateTampered,
 			Summary:     "The server accepts a requestState that the client changed.",
 			Permitted:   "an error, or input_required once more; anything if the state does not matter",
-			Seen:        "a complete result for " + all[i].what,
+			Seen:        "a complete result for " + forged.what,
 			At:          r.Positions(),
 			Weight:      verdict.OnlyNote,
 		}
-		if m := all[i].marker; m != "" && strings.Contains(string(r.Message.Result()), m) {
+		if m := forged.marker; m != "" && strings.Contains(string(r.Message.Result()), m) {
 			d.Summary, d.Permitted, d.Weight = "The server acts on a requestState that the client changed.", "an error, or input_required once more", 0
 			d.Seen = "the replaced value of the state in the result: " + wire.Excerpt(string(r.Message.Raw), 200)
 		}
