@@ -19,6 +19,15 @@ type Challenge struct {
 // IsBearer reports whether the challenge asks for a bearer token.
 func (c Challenge) IsBearer() bool { return strings.EqualFold(c.Scheme, "Bearer") }
 
+// BearerToken returns the token in the value of an Authorization header, "" if it has another scheme.
+func BearerToken(value string) string {
+	scheme, token, _ := strings.Cut(value, " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
 // Param returns a parameter by its lower-case name, "" if it is absent.
 func (c Challenge) Param(name string) string { return c.Params[name] }
 

@@ -52,10 +52,7 @@ func (o *Outside) HeadersIn(session, method string, body []byte, authorization [
 func (o *Outside) Authorization() (header, token string) {
 	for _, f := range o.Fields {
 		if strings.EqualFold(f.Name, "Authorization") {
-			if scheme, token, _ := strings.Cut(f.Value, " "); strings.EqualFold(scheme, "Bearer") {
-				return f.Value, strings.TrimSpace(token)
-			}
-			return f.Value, ""
+			return f.Value, oauth.BearerToken(f.Value)
 		}
 	}
 	return "", ""

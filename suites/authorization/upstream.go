@@ -3,10 +3,10 @@ package authorization
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/oauth"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -66,8 +66,7 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 func tokensOf(c *client.Conversation) []string {
 	var out []string
 	for _, x := range transcript.ExchangesOf(c.Record.From(0)).All() {
-		scheme, token, _ := strings.Cut(x.RequestHead().Get("Authorization"), " ")
-		if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") && !slices.Contains(out, token) {
+		if token := oauth.BearerToken(x.RequestHead().Get("Authorization")); token != "" && !slices.Contains(out, token) {
 			out = append(out, token)
 		}
 	}
