@@ -40,7 +40,7 @@ var layers = []struct {
 	{"internal/issuer", nil},
 	// A service that the server under test calls, which the judge stands in for.
 	{"internal/upstream", nil},
-	{"internal/login", []string{"internal/oauth", "internal/transcript"}},
+	{"internal/login", []string{"internal/oauth", "internal/transcript", "internal/wire"}},
 	{"internal/spec", []string{"fixtures"}},
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},

@@ -18,6 +18,7 @@ import (
 	"golang.org/x/oauth2"
 
 	"github.com/mcp-conform/mcp-conform/internal/oauth"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A Browser is how a user logs in.
@@ -30,7 +31,7 @@ type Browser struct {
 	// Pasted delivers addresses at which a browser on another machine has ended; nil if there are
 	// none.
 	Pasted <-chan string
-	// Say tells the user what was ignored. It is nil if there is no one to tell.
+	// Say shows the user what was ignored; nil shows nothing.
 	Say func(text string)
 }
 
@@ -109,8 +110,8 @@ type flow struct {
 	strayed  sync.Once         // the user knows that there are answers of other logins
 }
 
-// isOwn reports whether an answer belongs to the flow. The user is told once if one does not: another page may
-// cause any number of them.
+// isOwn reports whether an answer belongs to the flow. The first one that does not is reported to the
+// user, and no others, because another page may cause any number of them.
 func (f *flow) isOwn(q url.Values) bool {
 	state := f.state.Load()
 	own := state != nil && subtle.ConstantTimeCompare([]byte(q.Get("state")), []byte(*state)) == 1
@@ -191,7 +192,7 @@ func (f *flow) code(q url.Values) (string, error) {
 	case iss != "" && iss != s.Issuer:
 		return "", &Error{fmt.Sprintf("the authorization response comes from %q, and the user was sent to %s", iss, s.Issuer), "a client must refuse that (RFC 9207, section 2.4): let iss be the issuer of the metadata"}
 	case q.Get("error") != "":
-		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", short(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")))), "log in again, and consent"}
+		return "", &Error{fmt.Sprintf("the authorization server refuses: %s", wire.Excerpt(strings.TrimSpace(q.Get("error")+" "+q.Get("error_description")), maxText)), "log in again, and consent"}
 	case q.Get("code") == "":
 		return "", &Error{"the authorization response has neither a code nor an error", "look into the log of the authorization server"}
 	}

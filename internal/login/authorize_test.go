@@ -172,7 +172,7 @@ func TestForeignState(t *testing.T) {
 		t.Fatal(err)
 	}
 	if strings.Count(said, "That is not the address; it begins with http://127.0.0.1:") != 1 || strings.Count(said, "An answer of another login was ignored") != 1 {
-		t.Errorf("the user is told %q", said)
+		t.Errorf("what was said: %q", said)
 	}
 	if code := w.asked.PostForm.Get("code"); code != "right" {
 		t.Errorf("code %q", code)

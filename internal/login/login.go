@@ -18,6 +18,8 @@ import (
 
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // Limits of each request.
@@ -130,18 +132,11 @@ func explain(err error, client Client) string {
 	for _, secret := range []string{client.Secret, url.QueryEscape(client.Secret)} {
 		text = strings.ReplaceAll(text, cmp.Or(secret, "\x00"), "…")
 	}
-	return short(text)
+	return wire.Excerpt(text, maxText)
 }
 
 // maxText is how many bytes of a text of an authorization server are shown.
 const maxText = 500
-
-func short(text string) string {
-	if len(text) > maxText {
-		text = strings.ToValidUTF8(text[:maxText], "") + "…"
-	}
-	return text
-}
 
 // proofs are the types of tokens that are of no use without a proof, which bearer tokens don't need.
 var proofs = []string{"dpop", "pop", "mac"}
@@ -156,7 +151,7 @@ func (e *errProof) Error() string {
 // checked returns an error in place of a token that has to be proven.
 func checked(t *oauth2.Token, err error) (*oauth2.Token, error) {
 	if err == nil && slices.Contains(proofs, strings.ToLower(t.TokenType)) {
-		return nil, &errProof{short(t.TokenType)}
+		return nil, &errProof{wire.Excerpt(t.TokenType, maxText)}
 	}
 	return t, err
 }

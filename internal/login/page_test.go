@@ -24,7 +24,7 @@ func TestPage(t *testing.T) {
 			t.Errorf("%s: %s", query, text)
 		}
 		if stray := strings.Contains(query, "state=t"); stray && (said != 1 || len(f.answers) > 0) || !stray && said > 0 {
-			t.Errorf("%s: the user is told %d times", query, said)
+			t.Errorf("%s: said %d times", query, said)
 		}
 		if policy := w.Header().Get("Content-Security-Policy"); w.Code == 200 && !strings.HasPrefix(policy, "default-src 'none'; style-src 'sha256-") {
 			t.Errorf("%s: the policy is %q", query, policy)

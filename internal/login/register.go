@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // clientFor returns the client with which a user logs in: the given one, or one that is registered
@@ -75,9 +77,9 @@ func (s *Server) register(ctx context.Context, redirect, scope string) (Client, 
 	switch {
 	case response.StatusCode/100 == 2:
 	case answer.Error == errMetadata.Error():
-		return Client{}, fmt.Errorf("%s %w %s", response.Status, errMetadata, short(answer.Description))
+		return Client{}, fmt.Errorf("%s %w %s", response.Status, errMetadata, wire.Excerpt(answer.Description, maxText))
 	default:
-		return Client{}, errors.New(short(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " "))))
+		return Client{}, errors.New(wire.Excerpt(strings.TrimSpace(strings.Join([]string{response.Status, answer.Error, answer.Description}, " ")), maxText))
 	}
 	if err == nil && answer.ID == "" {
 		err = fmt.Errorf("its answer has no client_id")
