@@ -72,9 +72,9 @@ func (g *gateway) notice() string {
 	}
 	switch {
 	case g.tokenless == 1:
-		parts = append(parts, "a request without a token was refused with status 401, which does not count")
+		parts = append(parts, "a request without a token was refused with status 401, which is not counted as a failure")
 	case g.tokenless > 1:
-		parts = append(parts, fmt.Sprintf("%d requests without a token were refused with status 401, which does not count", g.tokenless))
+		parts = append(parts, fmt.Sprintf("%d requests without a token were refused with status 401, which is not counted as a failure", g.tokenless))
 	}
 	if text := g.intercepted(); text != "" {
 		parts = append(parts, text)

@@ -75,7 +75,7 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	if err == nil {
 		defer func() { _ = response.Body.Close() }()
 		if a.Header = response.Header; a.IsStream() || response.StatusCode/100 != 2 {
-			defer time.AfterFunc(streamTime, cancel).Stop() // neither need end
+			defer time.AfterFunc(streamTime, cancel).Stop() // neither has to end
 		}
 		a.read(method, response)
 	}
