@@ -19,7 +19,6 @@ func BenchmarkRequests(b *testing.B) {
 		b.Run(string(over), func(b *testing.B) {
 			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute})
 			defer stop()
-			keepConnections(dialer)
 			plan := load.Plan{Dialer: dialer, Revision: revision, Sessions: 32, Requests: 42}
 			load.Run(b.Context(), plan) // a warm-up, for what is read only once
 			var before, after runtime.MemStats

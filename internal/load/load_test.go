@@ -11,9 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/load"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
-	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
-	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -52,7 +49,6 @@ func TestSideBySide(t *testing.T) {
 		t.Run(string(over), func(t *testing.T) {
 			dialer, stop := suitetest.ReferenceOver(over, refserver.Options{RequestTimeout: time.Minute}) // a client that waits for a core must not look unresponsive
 			defer stop()
-			keepConnections(dialer)
 			memory := watch(time.Duration(seconds) * time.Second)
 			report := load.Run(t.Context(), load.Plan{
 				Dialer: dialer, Revision: revision, Sessions: sessions, Requests: 42, Rate: float64(rate), Time: time.Duration(seconds) * time.Second,
@@ -64,17 +60,6 @@ func TestSideBySide(t *testing.T) {
 			}
 			memory.judge(t)
 		})
-	}
-}
-
-// keepConnections makes the exchanges of a session reuse one connection, as
-// clients do.
-func keepConnections(d transport.Dialer) {
-	switch d := d.(type) {
-	case *streamablehttp.Dialer:
-		d.Reach.Keep = true
-	case *sse.Dialer:
-		d.Reach.Keep = true
 	}
 }
 

@@ -205,6 +205,9 @@ func (c *Crowd) checkCancellation(ctx context.Context) {
 		ctx, cancel := conv.Record.WithTimeout(ctx, crowdSlow+crowdTime, client.ErrUnanswered)
 		defer cancel()
 		err := conv.Send(ctx, conv.Request(id, spec.MethodToolsCall, tool.WithToken(clientMark(i)+"token")))
+		if err == nil {
+			_ = conv.Fence(ctx) // so that the server has read the call
+		}
 		sent.Done()
 		if err != nil {
 			return

@@ -133,8 +133,8 @@ type Request struct {
 	// Pause before each write.
 	Pieces []int
 	Pause  time.Duration
-	// Keep reuses the connection that the last request with Keep left open, if any, and leaves it
-	// open for the next.
+	// Keep uses the connection that the last request with Keep left open, if any, and leaves it
+	// open for the next. Without it the request has a connection of its own.
 	Keep bool
 }
 

@@ -58,14 +58,25 @@ func readFirstChunkOnly() refserver.Seams {
 // editLaterRequests edits the bytes that begin a request, except the first request of
 // each connection.
 func editLaterRequests(alter func(p []byte) (int, error)) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, alter: alter} }}
+	return editRequestsAfter(func([]byte) bool { return true }, alter)
 }
+
+// editRequestsAfter edits the bytes that begin a request on a connection that had a
+// matching request.
+func editRequestsAfter(matches func(p []byte) bool, alter func(p []byte) (int, error)) refserver.Seams {
+	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, matches: matches, alter: alter} }}
+}
+
+// isRefused reports whether the bytes that begin a request name a session that the server
+// did not open.
+func isRefused(p []byte) bool { return bytes.Contains(p, []byte(sessionHeader+": mcp-conform-")) }
 
 // A keepAliveReader reads from a connection that may carry several requests.
 type keepAliveReader struct {
-	r     io.Reader
-	alter func(p []byte) (int, error)
-	begun bool
+	r       io.Reader
+	matches func(p []byte) bool
+	alter   func(p []byte) (int, error)
+	begun   bool // it had a matching request
 }
 
 // Read implements io.Reader.
@@ -77,7 +88,7 @@ func (k *keepAliveReader) Read(p []byte) (int, error) {
 	if k.begun {
 		return k.alter(p[:n])
 	}
-	k.begun = true
+	k.begun = k.matches(p[:n])
 	return n, err
 }
 
@@ -124,7 +135,7 @@ func bodyFaults() []Fault {
 		newFault(typed+"first-piece", "the server takes the first chunk for the whole body", readFirstChunkOnly()),
 		newFault(typed+"lower-case-names", "the server does not recognize a lower-case session header", hideHeaders("mcp-session-id")),
 		newFault(typed+"upper-case-names", "the server does not recognize an upper-case Content-Type header", hideHeaders("CONTENT-TYPE")),
-		newFault(typed+"kept-connection", "the rest of a body is read as the next request of the connection", editLaterRequests(prependBodyRest)),
+		newFault(typed+"kept-connection", "the rest of a refused body is read as the next request of the connection", editRequestsAfter(isRefused, prependBodyRest)),
 		newFault(typed+"blanks", "bodies with leading white space get 400", onExchange(func(v *exchange) bool {
 			if v.frame == nil {
 				return false

@@ -1,7 +1,7 @@
 // Package exchange performs single HTTP/1.1 exchanges and records them: heads line by line, bodies
 // as they arrived, event streams chunk by chunk. It implements HTTP itself because a client library
-// hides what the server sent. Each exchange uses its own connection, so that a connection that the
-// server closes between requests causes no false alarm; Reach.Keep changes that.
+// hides what the server sent. Requests with Keep use connections that earlier ones left open; a server
+// may close these at any time, and such a request is sent again.
 package exchange
 
 import (
@@ -233,9 +233,8 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	}
 	p.setQuit(func() { _ = conn.Close() })
 	end := c.converse(ctx, p, conn, raw, r)
-	if r.Keep && conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
-		// A server may close an idle connection at any time.
-		if fresh, err := c.open(ctx, p, r.URL); err == nil {
+	if conn.used && end.how == transcript.Broken && end.stage == beforeResponse && p.endCause(ctx) == nil {
+		if fresh, err := c.open(ctx, p, r.URL); err == nil { // else the server ended
 			conn.discard()
 			conn = fresh
 			p.setQuit(func() { _ = conn.Close() })

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -19,6 +20,8 @@ type connection struct {
 	// sent reports that all of the request was written, see reusable.
 	sent bool
 	used bool // it was used for an earlier exchange
+
+	idleSince time.Time
 }
 
 // readers pools the read buffers of closed connections.
@@ -38,8 +41,18 @@ func (c *connection) discard() {
 	c.in = nil
 }
 
-// maxIdle is the maximum number of idle connections of a client.
-const maxIdle = 4
+// isUsable reports whether the idle connection can be used again: it is open, and the server has
+// sent nothing on it since.
+func (c *connection) isUsable() bool {
+	return time.Since(c.idleSince) <= longestIdle && isQuiet(c.Conn)
+}
+
+// maxIdle is the maximum number of idle connections of a client. longestIdle is less than most
+// servers keep an idle connection open, so that a request seldom meets one that is just closed.
+const (
+	maxIdle     = 4
+	longestIdle = time.Second
+)
 
 // idle holds the idle connections.
 type idle struct {
@@ -48,8 +61,20 @@ type idle struct {
 	closed bool
 }
 
-// take removes and returns a connection to an address, or nil.
+// take removes and returns a usable connection to an address, or nil.
 func (i *idle) take(to string) *connection {
+	for c := i.remove(to); c != nil; c = i.remove(to) {
+		if c.isUsable() {
+			c.sent, c.used = false, true
+			return c
+		}
+		c.discard()
+	}
+	return nil
+}
+
+// remove removes and returns the connection to an address that was used last, or nil.
+func (i *idle) remove(to string) *connection {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	for n := len(i.conns) - 1; n >= 0; n-- {
@@ -68,6 +93,7 @@ func (i *idle) put(c *connection) bool {
 	if i.closed || len(i.conns) == maxIdle {
 		return false
 	}
+	c.idleSince = time.Now()
 	i.conns = append(i.conns, c)
 	return true
 }
@@ -83,14 +109,10 @@ func (i *idle) close() {
 	}
 }
 
-// mayKeep reports whether the request may use an idle connection and leave its own idle.
-func (c *Client) mayKeep(r Request) bool { return c.Reach.Keep || r.Keep }
-
 // connect returns a connection for one exchange.
 func (c *Client) connect(ctx context.Context, p *Pending, r Request) (*connection, error) {
-	if c.mayKeep(r) {
+	if r.Keep {
 		if conn := c.idle.take(place(r.URL)); conn != nil {
-			conn.sent, conn.used = false, true
 			return conn, nil
 		}
 	}
@@ -127,7 +149,7 @@ func (c *Client) open(ctx context.Context, p *Pending, u *url.URL) (*connection,
 // release puts the connection into the idle pool after its exchange, or closes it. undisturbed
 // means that the client did not end the exchange.
 func (c *Client) release(conn *connection, p *Pending, r Request, end ended, undisturbed bool) {
-	keep := c.mayKeep(r) && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
+	keep := r.Keep && undisturbed && end.how == transcript.Complete && conn.reusable(p.Head())
 	if !keep || !c.idle.put(conn) {
 		conn.discard()
 	}

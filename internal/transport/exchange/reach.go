@@ -40,10 +40,6 @@ type Reach struct {
 	Proxy func(*url.URL) (*url.URL, error)
 	// Connect is the timeout for opening a connection; default 10 s.
 	Connect time.Duration
-	// Keep reuses connections for consecutive exchanges. Use it only for a server that keeps
-	// connections open: if the server closed one between two requests, the exchange would look
-	// broken. Runs leave it off.
-	Keep bool
 	// Pacer keeps the requests below the server's rate limit; nil sends them at once, and no refused
 	// one again.
 	Pacer *Pacer

@@ -209,7 +209,7 @@ func (l *Link) post(ctx context.Context, r transport.Request) (*exchange.Pending
 		return nil, errClosed
 	default:
 	}
-	r.Method, r.Fields = "POST", l.Headers("POST", nil)
+	r.Method, r.Fields, r.Keep = "POST", l.Headers("POST", nil), true
 	return l.client.Begin(l.ctx, exchange.Request{Request: r, URL: endpoint}), nil
 }
 

@@ -97,10 +97,10 @@ func (l *Link) SendBytes(ctx context.Context, chunks ...[]byte) error {
 	return (&post{first: p}).await(ctx, p.Responded())
 }
 
-// request returns a request with the headers of the session and of the message in its body,
-// nil if the body holds none or several.
+// request returns a request with the headers of the session and of m, the message in its body;
+// nil if the body holds none or several. Like clients, it uses connections again.
 func (l *Link) request(method string, body []byte, m *wire.Message) exchange.Request {
-	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.fields(method, m), Body: body}}
+	return exchange.Request{URL: l.URL(), Request: transport.Request{Method: method, Fields: l.fields(method, m), Body: body, Keep: true}}
 }
 
 // Headers implements transport.Web.
