@@ -24,24 +24,34 @@ func (c *Conversation) BurstSize(most int, requests ...[]byte) int {
 	return min(most, max(4, int(burstTime/each)))
 }
 
+// FastestResponse returns the shortest response time so far, 0 if there was no response.
+func (c *Conversation) FastestResponse() time.Duration {
+	return c.fastest(func(*wire.Message) bool { return true })
+}
+
 // fastestResponse returns the shortest response time of a request with the same
 // method and params.
 func (c *Conversation) fastestResponse(frame []byte) time.Duration {
 	like := &wire.Parse(frame).Messages[0]
-	var least time.Duration
-	for _, r := range c.Record.Dialogue().Requests() {
-		m := r.Response()
-		if m == nil || r.Message.Method != like.Method || !bytes.Equal(r.Message.Params(), like.Params()) {
-			continue
-		}
-		if took := max(m.Event.At-r.Event.At, 1); least == 0 || took < least {
-			least = took
-		}
-	}
+	least := c.fastest(func(m *wire.Message) bool { return m.Method == like.Method && bytes.Equal(m.Params(), like.Params()) })
 	if least > 0 {
 		return least
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.slowest
+}
+
+// fastest returns the shortest response time of the matching requests, 0 if none got a response.
+func (c *Conversation) fastest(matches func(*wire.Message) bool) (least time.Duration) {
+	for _, r := range c.Record.Dialogue().Requests() {
+		m := r.Response()
+		if m == nil || !matches(r.Message) {
+			continue
+		}
+		if took := max(m.Event.At-r.Event.At, 1); least == 0 || took < least {
+			least = took
+		}
+	}
+	return least
 }

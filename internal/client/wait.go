@@ -17,10 +17,10 @@ import (
 const idleAfter = 10 * time.Millisecond
 
 // BeginWait begins a wait for the server. If it lasts, the slot of the caller
-// is released, as in BeginIdle; the function it returns ends the wait. A server
-// that has sent nothing yet is starting, which is work.
+// is released, as in BeginIdle; the function it returns ends the wait. A process
+// that has sent nothing yet is starting, which is work; a server at a URL runs.
 func (c *Conversation) BeginWait() (over func()) {
-	if !c.hasSpoken.Load() {
+	if c.Web() == nil && !c.hasSpoken.Load() {
 		return func() {}
 	}
 	var mu sync.Mutex

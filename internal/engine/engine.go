@@ -37,7 +37,8 @@ type Options struct {
 	Selection Selection
 	// Jobs is the number of servers that work at the same time; the default is
 	// the number of cores. Servers that the run only waits for do not count, up
-	// to four times as many; over HTTP eight times as many, up to 16.
+	// to four times as many; over HTTP eight times as many, up to 16, and twice that
+	// if the server is slow.
 	Jobs int
 	// Timeout and StartTimeout are documented in client.Options.
 	Timeout, StartTimeout time.Duration

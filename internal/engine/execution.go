@@ -135,7 +135,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 		}
 		u.run(ctx, r, shared, func(c *suite.Case) { r.reportDone(u, c) }, after)
 	}
-	workers := make(chan struct{}, cap(r.gate.live))
+	workers := make(chan struct{}, r.gate.most)
 	var started, busy sync.WaitGroup
 	if slices.ContainsFunc(r.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
 		r.idle = make(chan struct{})

@@ -13,26 +13,31 @@ import (
 const waitersPerWorker = 4
 
 // Sessions with one server at a URL need neither a process nor a start, so with
-// few workers there are twice as many, up to the number for four workers.
+// few workers there are twice as many, up to the number for four workers; if the
+// server is far away or slow, four times as many, up to the number for eight.
 const (
 	sessionsPerWorker = 2 * waitersPerWorker
 	manySessions      = 4 * waitersPerWorker
+	whenSlow          = 2
 )
 
 // mostAlive limits how many servers, or sessions with one server, exist at
 // once.
-func mostAlive(jobs int, over spec.Transport) int {
+func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
 	most := jobs * waitersPerWorker
 	if over == spec.Stdio {
 		return most
 	}
-	return max(most, min(jobs*sessionsPerWorker, manySessions))
+	factor := 1
+	if isSlow {
+		factor = whenSlow
+	}
+	return max(most, min(jobs*sessionsPerWorker, manySessions)*factor)
 }
 
 // gate limits how many servers work and how many exist at once, and lets an
 // exclusive unit run with no other server.
 type gate struct {
-	live  chan struct{}
 	alone sync.RWMutex
 	// one is set if no second copy of the server can run.
 	one bool
@@ -44,18 +49,28 @@ type gate struct {
 
 	jobs    int
 	mu      sync.Mutex
-	fewer   *sync.Cond // signals that working, entered or the used part of the budget has decreased
+	fewer   *sync.Cond // signals that working, alive or the used part of the budget has decreased
 	working int
-	entered int // passes that have not left, except the lasting one
+	alive   int // passes that have not left
+	most    int // the maximum of alive
+	lasts   int // 1 while the lasting pass has not left, else 0
 	// budget, if pressed, lets a unit enter only when no other is in, because
 	// the others release memory when they leave. Nil limits nothing.
 	budget *transcript.Budget
 }
 
 func newGate(jobs, alive int) *gate {
-	g := &gate{live: make(chan struct{}, alive), jobs: jobs}
+	g := &gate{most: alive, jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
+}
+
+// admit sets how many servers may exist at once from now on.
+func (g *gate) admit(most int) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.most = most
+	g.fewer.Broadcast()
 }
 
 // A pass is the permission to run servers.
@@ -80,13 +95,12 @@ func (g *gate) enter(alone bool) *pass {
 	} else {
 		g.alone.RLock()
 	}
-	g.live <- struct{}{}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.working >= g.jobs || g.entered > 0 && g.budget.IsHalfUsed() {
+	for g.working >= g.jobs || g.alive >= g.most || g.alive > g.lasts && g.budget.IsHalfUsed() {
 		g.fewer.Wait()
 	}
-	g.entered++
+	g.alive++
 	p.acquire()
 	return p
 }
@@ -112,7 +126,7 @@ func (p *pass) idle() func() {
 // others enter.
 func (p *pass) last() {
 	p.g.mu.Lock()
-	p.g.entered--
+	p.g.lasts = 1
 	p.g.mu.Unlock()
 	p.lasts = true
 	p.g.lasting = make(chan struct{})
@@ -146,12 +160,10 @@ func (p *pass) release() {
 // the pass exists any more.
 func (p *pass) leave() {
 	p.once.Do(func() {
-		<-p.g.live
 		if p.lasts {
 			close(p.g.lasting)
-		} else {
-			p.g.countLeft()
 		}
+		p.g.countLeft(p.lasts)
 		if p.single {
 			p.g.alone.Unlock()
 		} else {
@@ -160,12 +172,14 @@ func (p *pass) leave() {
 	})
 }
 
-// countLeft counts a pass that has left, and wakes those that wait for a slot
-// or for memory.
-func (g *gate) countLeft() {
+// countLeft counts a pass that has left, and wakes those that wait for that.
+func (g *gate) countLeft(lasted bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	g.entered--
+	g.alive--
+	if lasted {
+		g.lasts = 0
+	}
 	g.fewer.Broadcast()
 }
 

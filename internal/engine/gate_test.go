@@ -10,15 +10,17 @@ import (
 
 func TestMostAlive(t *testing.T) {
 	for _, x := range []struct {
-		jobs int
-		over spec.Transport
-		want int
+		jobs   int
+		over   spec.Transport
+		isSlow bool
+		want   int
 	}{
-		{1, spec.Stdio, 4}, {2, spec.Stdio, 8}, {8, spec.Stdio, 32},
-		{1, spec.StreamableHTTP, 8}, {2, spec.StreamableHTTP, 16}, {2, spec.SSE, 16}, {4, spec.StreamableHTTP, 16}, {8, spec.StreamableHTTP, 32},
+		{1, spec.Stdio, false, 4}, {2, spec.Stdio, false, 8}, {8, spec.Stdio, false, 32}, {2, spec.Stdio, true, 8},
+		{1, spec.StreamableHTTP, false, 8}, {2, spec.StreamableHTTP, false, 16}, {2, spec.SSE, false, 16}, {4, spec.StreamableHTTP, false, 16}, {8, spec.StreamableHTTP, false, 32},
+		{1, spec.StreamableHTTP, true, 16}, {2, spec.StreamableHTTP, true, 32}, {2, spec.SSE, true, 32}, {8, spec.StreamableHTTP, true, 32},
 	} {
-		if got := mostAlive(x.jobs, x.over); got != x.want {
-			t.Errorf("%d jobs over %s: %d are alive at most, not %d", x.jobs, x.over, got, x.want)
+		if got := mostAlive(x.jobs, x.over, x.isSlow); got != x.want {
+			t.Errorf("%d jobs over %s, slow %v: %d are alive at most, not %d", x.jobs, x.over, x.isSlow, got, x.want)
 		}
 	}
 }

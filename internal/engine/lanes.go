@@ -1,19 +1,39 @@
 package engine
 
 import (
+	"cmp"
 	"context"
+	"maps"
 	"slices"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
 // Over HTTP a session costs little, and cases that share one mostly wait. So
-// there are up to maxLanes shared sessions, each with at least leastLane cases.
+// there are up to maxLanes shared sessions, twice as many if the server is slow,
+// each with at least leastLane cases.
 const (
 	maxLanes  = 4
 	leastLane = 8
 )
+
+// slowResponse is the response time from which a server counts as slow, or far away.
+const slowResponse = 20 * time.Millisecond
+
+// isSlow reports whether the run mostly waits for the server: even its fastest response to the
+// probe took long.
+func (r *offer) isSlow() bool {
+	for _, s := range r.shared {
+		if s.conv != nil && s.conv.FastestResponse() >= slowResponse {
+			return true
+		}
+	}
+	return false
+}
 
 // lanes divides the cases that share a conversation among several
 // conversations, which run concurrently, if the server opens more sessions. The
@@ -23,22 +43,41 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
 		return out
 	}
-	for n := min(maxLanes, len(shared.cases)/leastLane); len(out) < n; {
-		s := r.openLane(ctx, shared.revision)
-		if s == nil {
-			break
-		}
-		out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, conversation: s})
+	most := maxLanes
+	if r.isSlow() {
+		most *= whenSlow
 	}
-	cases := shared.cases
-	shared.cases = nil
-	for lane, i := -1, 0; i < len(cases); i++ {
-		if i == 0 || cases[i].Area() != cases[i-1].Area() {
-			lane = (lane + 1) % len(out)
-		}
-		out[lane].cases = append(out[lane].cases, cases[i])
+	opened := make([]*sharedConversation, min(most, len(shared.cases)/leastLane))
+	var opening sync.WaitGroup
+	for i := 1; i < len(opened); i++ {
+		opening.Go(func() { opened[i] = r.openLane(ctx, shared.revision) })
 	}
+	opening.Wait()
+	for _, s := range opened {
+		if s != nil {
+			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, conversation: s})
+		}
+	}
+	divideAreas(shared.cases, out)
 	return out
+}
+
+// divideAreas distributes the cases among the units, the largest area first to the unit with the
+// fewest cases. Each unit has its cases in the given order.
+func divideAreas(cases []*suite.Case, units []*unit) {
+	size := map[string]int{}
+	for _, c := range cases {
+		size[c.Area()]++
+	}
+	areas := slices.SortedFunc(maps.Keys(size), func(a, b string) int { return cmp.Or(size[b]-size[a], strings.Compare(a, b)) })
+	load, of := make([]int, len(units)), map[string]int{}
+	for _, a := range areas {
+		of[a] = slices.Index(load, slices.Min(load))
+		load[of[a]] += size[a]
+	}
+	for _, u := range units {
+		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return units[of[c.Area()]] != u })
+	}
 }
 
 // openLane opens one more conversation to share; nil if the server does not

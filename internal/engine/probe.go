@@ -326,6 +326,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	} else {
 		pass.last()
 		r.probePass = pass
+		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow()))
 		r.learnRoles()
 	}
 	return nil

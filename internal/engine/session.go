@@ -46,7 +46,7 @@ type session struct {
 func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
-		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport())), discounts: discount.NewRun(),
+		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: discount.NewRun(),
 		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}
 	r.gate.budget = r.budget

@@ -1,0 +1,43 @@
+package engine
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+func TestDivideAreas(t *testing.T) {
+	ids := []string{"a.1", "b.1", "a.2", "c.1", "c.2", "c.3", "d.1", "b.2"}
+	for _, c := range []struct {
+		name  string
+		units int
+		want  [][]string
+	}{
+		{"one", 1, [][]string{ids}},
+		{"two", 2, [][]string{{"c.1", "c.2", "c.3", "d.1"}, {"a.1", "b.1", "a.2", "b.2"}}},
+		{"more than areas", 5, [][]string{{"c.1", "c.2", "c.3"}, {"a.1", "a.2"}, {"b.1", "b.2"}, {"d.1"}, nil}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var cases []*suite.Case
+			for _, id := range ids {
+				cases = append(cases, &suite.Case{ID: id})
+			}
+			units := make([]*unit, c.units)
+			for i := range units {
+				units[i] = &unit{}
+			}
+			divideAreas(cases, units)
+			got := make([][]string, len(units))
+			for i, u := range units {
+				for _, each := range u.cases {
+					got[i] = append(got[i], each.ID)
+				}
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("the cases of each unit (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
