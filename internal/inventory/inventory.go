@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -79,21 +80,22 @@ func Empty() *Inventory {
 // because its own cases judge it.
 func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory {
 	v := &Inventory{Server: c.Server(), Incomplete: map[string]string{}, config: config}
+	var lists []*list
 	if v.Declares("tools") {
-		v.walk(ctx, c, spec.MethodToolsList, "tools", maxPages, func(item jsontext.Value) {
+		lists = append(lists, newList(spec.MethodToolsList, "tools", maxPages, func(item jsontext.Value) {
 			if name, ok := wire.Text(wire.At(item, "/name")); ok {
 				readOnly := string(wire.At(item, "/annotations/readOnlyHint")) == "true"
 				plain := sync.OnceValues(func() (map[string]any, error) { return generate.Arguments(wire.At(item, "/inputSchema")) })
 				v.Tools = append(v.Tools, Tool{name, readOnly, item, config.given(name, item), plain})
 			}
-		})
+		}))
 	}
 	if v.Declares("resources") {
-		v.walk(ctx, c, spec.MethodResourcesList, "resources", maxPages, collect(&v.Resources, "/uri"))
-		v.walk(ctx, c, spec.MethodResourcesTemplates, "resourceTemplates", maxPages, collect(&v.Templates, "/uriTemplate"))
+		lists = append(lists, newList(spec.MethodResourcesList, "resources", maxPages, collect(&v.Resources, "/uri")),
+			newList(spec.MethodResourcesTemplates, "resourceTemplates", maxPages, collect(&v.Templates, "/uriTemplate")))
 	}
 	if v.Declares("prompts") {
-		v.walk(ctx, c, spec.MethodPromptsList, "prompts", maxPages, func(item jsontext.Value) {
+		lists = append(lists, newList(spec.MethodPromptsList, "prompts", maxPages, func(item jsontext.Value) {
 			collect(&v.Prompts, "/name")(item)
 			v.PromptEntries = append(v.PromptEntries, promptsOf(item, config)...)
 			for _, a := range wire.Elements(wire.At(item, "/arguments")) {
@@ -102,7 +104,14 @@ func Take(ctx context.Context, c *client.Conversation, config Config) *Inventory
 				}
 			}
 			collect(&v.BarePrompts, "/name")(item)
-		})
+		}))
+	}
+	if c.Web() != nil { // where a request costs a round trip, and none can disturb another
+		v.walk(ctx, c, lists...)
+		return v
+	}
+	for _, l := range lists {
+		v.walk(ctx, c, l)
 	}
 	return v
 }
@@ -125,51 +134,89 @@ var errSilent = errors.New("another list had no answer, so this one was not wait
 // number of pages.
 func Walk(ctx context.Context, c *client.Conversation, method, member string, pages int) {
 	v := &Inventory{Incomplete: map[string]string{}}
-	v.walk(ctx, c, method, member, pages, func(jsontext.Value) {})
+	v.walk(ctx, c, newList(method, member, pages, func(jsontext.Value) {}))
 }
 
-// walk follows a list page by page. It follows neither an empty cursor, which
-// many servers use for the end, nor a cursor that was returned before.
-func (v *Inventory) walk(ctx context.Context, c *client.Conversation, method, member string, pages int, each func(jsontext.Value)) {
+// A list is a list on its way to the end.
+type list struct {
+	method, member string
+	each           func(jsontext.Value) // takes an item
+	items          int
+	pagesLeft      int
+	cursor         *string // of the next page; nil for the first
+	seen           map[string]bool
+	isOver         bool
+}
+
+func newList(method, member string, pages int, each func(jsontext.Value)) *list {
+	return &list{method: method, member: member, each: each, pagesLeft: pages, seen: map[string]bool{}}
+}
+
+// params returns the params of the request for the next page.
+func (l *list) params() map[string]any {
+	if l.cursor == nil {
+		return nil
+	}
+	return map[string]any{"cursor": *l.cursor}
+}
+
+// walk follows lists page by page, each round with a page of each list.
+func (v *Inventory) walk(ctx context.Context, c *client.Conversation, lists ...*list) {
 	if v.silent {
 		var cancel context.CancelFunc
 		ctx, cancel = c.Record.WithTimeout(ctx, silentTime, errSilent)
 		defer cancel()
 	}
-	var params map[string]any
-	seen := map[string]bool{}
-	for items, page := 0, 1; ; page++ {
-		r := c.Do(ctx, method, params)
-		if !r.Succeeded() {
-			v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
-			v.Incomplete[method] = NoResult
-			return
+	for len(lists) > 0 {
+		for i, r := range requestPages(ctx, c, lists) {
+			v.takePage(c, lists[i], r)
 		}
-		for _, item := range wire.Elements(wire.At(r.Message.Result(), "/"+member)) {
-			if items == maxItems {
-				break
-			}
-			each(item)
-			items++
+		lists = slices.DeleteFunc(lists, func(l *list) bool { return l.isOver })
+	}
+}
+
+// requestPages requests the next page of each list.
+func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []*client.Reply {
+	if len(lists) == 1 {
+		return []*client.Reply{c.Do(ctx, lists[0].method, lists[0].params())}
+	}
+	requests := make([][]byte, len(lists))
+	for i, l := range lists {
+		requests[i] = c.Request(c.NewID(), l.method, l.params())
+	}
+	return c.DoAll(ctx, requests)
+}
+
+// takePage takes the items of a page, and decides whether another one follows: neither for an
+// empty cursor, which many servers use for the end, nor for a cursor that was returned before.
+func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
+	l.isOver = true
+	if !r.Succeeded() {
+		v.silent = v.silent || errors.Is(r.Err, client.ErrUnanswered)
+		v.Incomplete[l.method] = NoResult
+		return
+	}
+	for _, item := range wire.Elements(wire.At(r.Message.Result(), "/"+l.member)) {
+		if l.items == maxItems {
+			break
 		}
-		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
-		switch {
-		case more && page == pages:
-			v.Incomplete[method] = fmt.Sprintf("the list did not end within %d pages, so the walk was ended", pages)
-			return
-		case items == maxItems:
-			v.Incomplete[method] = "the list is very long, so the walk was ended"
-			return
-		case !more:
-			return
-		case cursor == "" && !c.Revision().EmptyCursors():
-			v.Incomplete[method] = EmptyCursor
-			return
-		case seen[cursor]:
-			v.Incomplete[method] = "a cursor came back, so the walk was ended"
-			return
-		}
-		seen[cursor] = true
-		params = map[string]any{"cursor": cursor}
+		l.each(item)
+		l.items++
+	}
+	cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
+	l.pagesLeft--
+	switch {
+	case more && l.pagesLeft == 0:
+		v.Incomplete[l.method] = fmt.Sprintf("the list did not end within %d pages, so the walk was ended", len(l.seen)+1)
+	case l.items == maxItems:
+		v.Incomplete[l.method] = "the list is very long, so the walk was ended"
+	case !more:
+	case cursor == "" && !c.Revision().EmptyCursors():
+		v.Incomplete[l.method] = EmptyCursor
+	case l.seen[cursor]:
+		v.Incomplete[l.method] = "a cursor came back, so the walk was ended"
+	default:
+		l.seen[cursor] = true
+		l.cursor, l.isOver = &cursor, false
 	}
 }

@@ -69,16 +69,23 @@ func Cases() []suite.Case {
 	}
 }
 
-// forEachList runs f for each list of a declared capability, until one gets no response: each of
-// the others would cost the same wait.
+// forEachList runs f for each list of a declared capability: over HTTP for all at the same time, so
+// that a slow server costs the rounds of the longest list; else one by one until one gets no
+// response, because each of the others would cost the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
+		var all []*listing
 		for _, known := range lists {
-			l := &listing{c: c, method: known.method}
-			if !c.Server().Declares(known.capability) || t.Inventory.Incomplete[known.method] == inventory.NoResult {
-				continue
+			if c.Server().Declares(known.capability) && t.Inventory.Incomplete[known.method] != inventory.NoResult {
+				all = append(all, &listing{c: c, method: known.method})
 			}
+		}
+		if c.Web() != nil {
+			inRounds(ctx, c, all, f)
+			return
+		}
+		for _, l := range all {
 			if f(ctx, l); l.unanswered || !c.Alive() || ctx.Err() != nil {
 				return
 			}
@@ -90,6 +97,7 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 type listing struct {
 	c          *client.Conversation
 	method     string
+	rounds     *rounds // nil if no other list is requested at the same time
 	unanswered bool
 }
 
@@ -98,9 +106,32 @@ func (l *listing) page(ctx context.Context, cursor any) (next string, more bool)
 	if l.unanswered {
 		return "", false
 	}
-	r := l.c.Do(ctx, l.method, pageParams(cursor))
-	l.unanswered = !r.Answered()
-	return nextCursor(r)
+	return nextCursor(l.pages(ctx, cursor)[0])
+}
+
+// pages requests a page for each cursor, all of them at the same time.
+func (l *listing) pages(ctx context.Context, cursors ...any) []*client.Reply {
+	var replies []*client.Reply
+	switch {
+	case l.rounds != nil:
+		replies = l.rounds.send(ctx, l, l.requests(cursors))
+	case len(cursors) == 1:
+		replies = []*client.Reply{l.c.Do(ctx, l.method, pageParams(cursors[0]))}
+	default:
+		replies = l.c.DoAll(ctx, l.requests(cursors))
+	}
+	for _, r := range replies {
+		l.unanswered = l.unanswered || !r.Answered()
+	}
+	return replies
+}
+
+func (l *listing) requests(cursors []any) [][]byte {
+	requests := make([][]byte, len(cursors))
+	for i, cursor := range cursors {
+		requests[i] = l.c.Request(l.c.NewID(), l.method, pageParams(cursor))
+	}
+	return requests
 }
 
 // pageParams returns the params of the request for a page, the first one if there is no cursor.

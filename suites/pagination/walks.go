@@ -35,15 +35,12 @@ func walkConcurrently(ctx context.Context, l *listing) {
 	}
 	cursors := []any{nil, nil}
 	for n := 0; n < maxPages && len(cursors) > 0; n++ {
-		requests := make([][]byte, len(cursors))
-		for i, cursor := range cursors {
-			requests[i] = l.c.Request(l.c.NewID(), l.method, pageParams(cursor))
+		replies := l.pages(ctx, cursors...)
+		if l.unanswered {
+			return
 		}
 		cursors = nil
-		for _, r := range l.c.DoAll(ctx, requests) {
-			if l.unanswered = l.unanswered || !r.Answered(); l.unanswered {
-				return
-			}
+		for _, r := range replies {
 			if cursor, more := nextCursor(r); more {
 				cursors = append(cursors, cursor)
 			}
