@@ -103,9 +103,11 @@ const (
 	leastInterval = 20 * time.Millisecond
 )
 
-// watch queries the tasks until each has ended or waits for the client.
+// watch queries the tasks until each has ended or waits for the client: for watchTime, and at least
+// twice.
 func (r *runner) watch(ctx context.Context, ids []string) {
-	for began := r.c.Record.Moment(); ; {
+	began := r.c.Record.Moment()
+	for round := 1; ; round++ {
 		var busy []string
 		for _, id := range ids {
 			switch r.get(ctx, id) {
@@ -115,7 +117,7 @@ func (r *runner) watch(ctx context.Context, ids []string) {
 				r.get(ctx, id) // its request has come by now
 			}
 		}
-		if len(busy) == 0 || r.c.Record.Since(began)+r.interval > watchTime || ctx.Err() != nil {
+		if len(busy) == 0 || round > 1 && r.c.Record.Since(began)+r.interval > watchTime || ctx.Err() != nil {
 			return
 		}
 		ids = busy

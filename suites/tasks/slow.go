@@ -21,6 +21,8 @@ const (
 	duration = 300 * time.Millisecond
 	steps    = 6
 	longer   = 2 // factor for the cancelled call
+	// beforeCancel is how many responses come while the call that is cancelled must not end.
+	beforeCancel = 6
 )
 
 // runSlowTask runs the plain call and both tasks concurrently, so that they take no longer than
@@ -48,7 +50,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
 		t.GiveUp("the result could not be asked for: " + err.Error())
 	}
-	long, _ := t.Inventory.Slow(longer*duration, longer*steps)
+	long, _ := t.Inventory.Slow(longer*duration+beforeCancel*r.c.FastestResponse(), longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
 	if r.isAnswered(from, result) {
 		r.get(ctx, ids[0]) // at once, to see whether the result came before the work was done

@@ -22,7 +22,8 @@ const (
 	maxTools    = 20              // tools called with valid arguments
 	maxProvoked = 5               // tools called with invalid arguments
 	callTime    = 3 * time.Second // for each call
-	allCalls    = 8 * time.Second // for the calls of a case; the rest is skipped
+	allCalls    = 8 * time.Second // for the calls of a case, besides those of leastCalls; the rest is skipped
+	leastCalls  = 40              // responses for which there is time, too, if the server is slow
 	soon        = time.Second     // response time of tools that are called again with other arguments
 )
 
@@ -159,9 +160,17 @@ func callUndeclared(ctx context.Context, t *suite.T) {
 type caller struct {
 	c     *client.Conversation
 	since transcript.Moment
+	limit time.Duration
 }
 
-func newCaller(c *client.Conversation) caller { return caller{c, c.Record.Moment()} }
+func newCaller(c *client.Conversation) caller {
+	return caller{c, c.Record.Moment(), allCalls + leastCalls*c.FastestResponse()}
+}
+
+// mayGoOn reports whether more calls may follow.
+func (k caller) mayGoOn(ctx context.Context) bool {
+	return ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < k.limit
+}
 
 // call calls a tool and reports whether more calls may follow.
 func (k caller) call(ctx context.Context, params map[string]any) bool {
@@ -177,7 +186,7 @@ func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Rep
 	if slices.ContainsFunc(receivedMessages(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
 		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
 	}
-	return r, ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < allCalls
+	return r, k.mayGoOn(ctx)
 }
 
 // probe sends odd calls after their control. It reports whether the control was served, and
@@ -186,9 +195,9 @@ func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (telling, 
 	p.Limit = callTime
 	for r := range t.Probe(ctx, k.c, p) {
 		telling = r.Control.Served
-		if k.c.Record.Since(k.since) >= allCalls {
+		if k.c.Record.Since(k.since) >= k.limit {
 			break
 		}
 	}
-	return telling, ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < allCalls
+	return telling, k.mayGoOn(ctx)
 }
