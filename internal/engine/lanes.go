@@ -15,11 +15,28 @@ import (
 
 // Over HTTP a session costs little, and cases that share one mostly wait. So
 // there are up to maxLanes shared sessions, twice as many if the server is slow,
-// each with at least leastLane cases.
+// each with at least leastLane cases. Over stdio a session is a process, so only a
+// slow server gets up to maxLanes of them.
 const (
 	maxLanes  = 4
 	leastLane = 8
 )
+
+// mostLanes returns how many conversations the cases of a revision may share.
+func (r *offer) mostLanes() int {
+	switch slow := r.isSlow(); {
+	case r.gate.one || r.mixesResponses:
+		return 1
+	case r.transport() != spec.Stdio && slow:
+		return maxLanes * whenSlow
+	case r.transport() != spec.Stdio:
+		return maxLanes
+	case slow:
+		return min(maxLanes, r.gate.most/len(r.revisions))
+	default:
+		return 1
+	}
+}
 
 // slowResponse is the response time from which a server counts as slow, or far away.
 const slowResponse = 20 * time.Millisecond
@@ -40,14 +57,7 @@ func (r *offer) isSlow() bool {
 // cases of an area stay together.
 func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
-		return out
-	}
-	most := maxLanes
-	if r.isSlow() {
-		most *= whenSlow
-	}
-	opened := make([]*sharedConversation, min(most, len(shared.cases)/leastLane))
+	opened := make([]*sharedConversation, max(1, min(r.mostLanes(), len(shared.cases)/leastLane)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {
 		opening.Go(func() { opened[i] = r.openLane(ctx, shared.revision) })
@@ -55,7 +65,7 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	opening.Wait()
 	for _, s := range opened {
 		if s != nil {
-			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, conversation: s})
+			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, reusesServers: shared.reusesServers, conversation: s})
 		}
 	}
 	divideAreas(shared.cases, out)
