@@ -38,8 +38,9 @@ func (r *offer) mostLanes() int {
 	}
 }
 
-// slowResponse is the response time from which a server counts as slow, or far away.
-const slowResponse = 20 * time.Millisecond
+// slowResponse is the response time from which a server counts as slow, or far away. It is more
+// than the fastest response takes on a busy machine, which further servers would only slow down.
+const slowResponse = 50 * time.Millisecond
 
 // isSlow reports whether the run mostly waits for the server: even its fastest response to the
 // probe took long.
