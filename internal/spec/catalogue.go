@@ -259,7 +259,7 @@ func (c *Catalogue) Has(id string, t Trait) bool {
 }
 
 // Requirements returns the built-in catalogue. It is read on first use, which
-// takes about 25 ms. A catalogue that can't be read is a defect of the build, so
+// takes some 20 ms. A catalogue that can't be read is a defect of the build, so
 // Requirements panics.
 var Requirements = sync.OnceValue(func() *Catalogue {
 	c, err := ReadCatalogue(fixtures.Requirements)
@@ -277,13 +277,14 @@ func ReadCatalogue(fsys fs.FS) (*Catalogue, error) {
 		return nil, err
 	}
 	c := &Catalogue{byID: map[string]*Requirement{}}
-	var errs []error
-	for _, file := range files {
-		entries, err := readArea(fsys, file)
-		if err != nil {
-			errs = append(errs, err)
-		}
-		for _, q := range entries {
+	entries, errs := make([][]*Requirement, len(files)), make([]error, len(files))
+	var reading sync.WaitGroup // every command waits for the catalogue, and reading takes most of its start
+	for i, file := range files {
+		reading.Go(func() { entries[i], errs[i] = readArea(fsys, file) })
+	}
+	reading.Wait()
+	for i, file := range files {
+		for _, q := range entries[i] {
 			if c.byID[q.ID] != nil {
 				errs = append(errs, fmt.Errorf("%s: %s: the id is used twice", file, q.ID))
 			}
