@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"os"
-	"slices"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -36,48 +40,122 @@ Exit codes: 0 written, 2 usage, or a folder that can't be written.`,
 // writeManual writes the pages. Their date is SOURCE_DATE_EPOCH if that is set,
 // so that the build of a release is reproducible.
 func (a *app) writeManual(dir string) error {
-	if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // the pages are public
-		return usagef("name a folder that can be written", "--dir: %v", err)
+	month, err := manualDate(a.variable("SOURCE_DATE_EPOCH"))
+	if err != nil {
+		return err
 	}
-	root := a.root() // a separate tree, because the next steps modify its texts
-	root.DisableAutoGenTag = true
+	root := a.root()
 	root.InitDefaultCompletionCmd()
-	asMarkdown(root)
-	header := &doc.GenManHeader{Title: "MCP-CONFORM", Section: "1", Source: "mcp-conform " + version(), Manual: "mcp-conform"}
-	if err := doc.GenManTree(root, header, dir); err != nil {
-		return usagef("name a folder that can be written", "the manual can't be written: %v", err)
+	err = os.MkdirAll(dir, 0o755) //nolint:gosec // the pages are public
+	for _, c := range withSubcommands(root) {
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, pageName(c)+".1"), manualPage(c, month), 0o644) //nolint:gosec // the pages are public
+		}
+	}
+	if err != nil {
+		return usagef("name a folder that can be written", "--dir: %v", err)
 	}
 	fmt.Fprintf(a.Out, "%s: the manual pages; man -l %s/mcp-conform.1 shows the first\n", dir, strings.TrimSuffix(dir, "/"))
 	return nil
 }
 
-// asMarkdown converts the help texts to Markdown, which cobra expects.
-func asMarkdown(c *cobra.Command) {
-	c.Long, c.Example = markdownOf(c.Long), markdownOf(c.Example)
-	for _, sub := range c.Commands() {
-		asMarkdown(sub)
+// manualDate returns the month of the pages, of a time in seconds since 1970 or of
+// today.
+func manualDate(epoch string) (string, error) {
+	at := time.Now()
+	if epoch != "" {
+		seconds, err := strconv.ParseInt(epoch, 10, 64)
+		if err != nil {
+			return "", usagef("give seconds since 1970", "SOURCE_DATE_EPOCH is %q", epoch)
+		}
+		at = time.Unix(seconds, 0).UTC()
 	}
+	return at.Format("Jan 2006"), nil
 }
 
-// markdownOf marks indented lines as code blocks, and escapes the Markdown
-// characters in all other lines.
-func markdownOf(text string) string {
-	var out []string
-	shown := false
-	for line := range strings.SplitSeq(text, "\n") {
-		indented := strings.HasPrefix(line, " ") || shown && line == ""
-		if indented && !shown || !indented && shown {
-			out = append(out, "")
+// withSubcommands returns a command and all below it that have a page.
+func withSubcommands(c *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{c}
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			all = append(all, withSubcommands(sub)...)
 		}
-		shown = indented
-		if indented {
-			line = "    " + line
-		} else {
-			line = escaper.Replace(line)
+	}
+	return all
+}
+
+// pageName returns the name of a command's page, as mcp-conform-run.
+func pageName(c *cobra.Command) string { return strings.ReplaceAll(c.CommandPath(), " ", "-") }
+
+// manualPage returns the page of a command in the macros of man(7).
+func manualPage(c *cobra.Command, month string) []byte {
+	c.InitDefaultHelpFlag()
+	var out bytes.Buffer
+	fmt.Fprintf(&out, ".nh\n.TH \"MCP-CONFORM\" \"1\" %q \"mcp-conform %s\" \"mcp-conform\"\n", month, version())
+	fmt.Fprintf(&out, ".SH NAME\n%s - %s\n", pageName(c), roff(c.Short))
+	fmt.Fprintf(&out, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
+	fmt.Fprintf(&out, ".SH DESCRIPTION\n%s\n", roffLines(cmp.Or(c.Long, c.Short)))
+	fmt.Fprintf(&out, ".SH OPTIONS\n")
+	c.NonInheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			fmt.Fprintf(&out, ".TP\n.B %s\n%s\n", roff(flagForms(f)), roff(f.Usage))
+		}
+	})
+	var related []string
+	for _, other := range append([]*cobra.Command{c.Parent()}, c.Commands()...) {
+		if other != nil && (other == c.Parent() || other.IsAvailableCommand()) {
+			related = append(related, `\fB`+roff(pageName(other))+`\fP(1)`)
+		}
+	}
+	if len(related) > 0 {
+		fmt.Fprintf(&out, ".SH SEE ALSO\n%s\n", strings.Join(related, ", "))
+	}
+	return out.Bytes()
+}
+
+// flagForms returns how a flag is written, with its default if it has one.
+func flagForms(f *pflag.Flag) string {
+	text := "--" + f.Name
+	if f.Shorthand != "" {
+		text = "-" + f.Shorthand + ", " + text
+	}
+	if isSwitch := f.NoOptDefVal != ""; !isSwitch && f.DefValue != "" && f.DefValue != "[]" {
+		text += "=" + f.DefValue
+	}
+	return text
+}
+
+// roffLines converts a help text: indented lines stay as they are, and others are
+// filled.
+func roffLines(text string) string {
+	var out []string
+	verbatim := false
+	for line := range strings.Lines(text) {
+		line = roff(strings.TrimSuffix(line, "\n"))
+		indented := strings.HasPrefix(line, " ") || strings.HasPrefix(line, "\t")
+		switch {
+		case indented && !verbatim:
+			out = append(out, ".EX")
+		case !indented && verbatim && line != "":
+			out = append(out, ".EE")
+		}
+		verbatim = indented || verbatim && line == ""
+		if line == "" && !verbatim {
+			line = ".PP"
 		}
 		out = append(out, line)
 	}
-	return strings.Join(slices.CompactFunc(out, func(a, b string) bool { return a == "" && b == "" }), "\n")
+	if verbatim {
+		out = append(out, ".EE")
+	}
+	return strings.Join(out, "\n")
 }
 
-var escaper = strings.NewReplacer("*", `\*`, "_", `\_`, "<", `\<`, "`", "\\`", "[", `\[`, "{", `\{`)
+// roff escapes a line of text.
+func roff(line string) string {
+	line = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(line)
+	if strings.HasPrefix(line, ".") || strings.HasPrefix(line, "'") {
+		line = `\&` + line
+	}
+	return line
+}

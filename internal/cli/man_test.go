@@ -45,10 +45,10 @@ func TestTheReleaseHasAllManualPages(t *testing.T) {
 	}
 }
 
-func TestTextsBecomeMarkdown(t *testing.T) {
-	const text = "Use *this*:\n  a <b>\n  c_d\n\n  e\nand a_b."
-	const want = "Use \\*this\\*:\n\n      a <b>\n      c_d\n    \n      e\n\nand a\\_b."
-	if diff := cmp.Diff(want, markdownOf(text)); diff != "" {
-		t.Errorf("Markdown (-want +got):\n%s", diff)
+func TestTextsBecomeRoff(t *testing.T) {
+	const text = "Use --this\\:\n\n.a\n  b\n\n  c\nd\n\n  e"
+	const want = "Use \\-\\-this\\e:\n.PP\n\\&.a\n.EX\n  b\n\n  c\n.EE\nd\n.PP\n.EX\n  e\n.EE"
+	if diff := cmp.Diff(want, roffLines(text)); diff != "" {
+		t.Errorf("roff (-want +got):\n%s", diff)
 	}
 }
