@@ -13,7 +13,7 @@ import (
 
 // altering rewrites all responses except that to initialize.
 func altering(f func(frame []byte) []byte) refserver.Seams {
-	return faults.EditBytes(faults.Responses(), f)
+	return *faults.EditBytes(faults.Responses(), f)
 }
 
 // withID replaces the id of a response.
@@ -35,7 +35,7 @@ func withID(frame []byte, id string) []byte {
 func inPlace(method string, result func(n int) string) refserver.Seams {
 	calls := make(chan int, 1)
 	calls <- 0
-	return faults.EditBytes(faults.Results(method), func(frame []byte) []byte {
+	return *faults.EditBytes(faults.Results(method), func(frame []byte) []byte {
 		n := <-calls
 		calls <- n + 1
 		var m map[string]json.RawMessage
@@ -252,7 +252,7 @@ var misshapen = map[string]func() refserver.Seams{
 		}))
 	},
 	"huge handshakes": func() refserver.Seams {
-		return faults.EditBytes(func(o *refserver.Out) bool { return o.Method == spec.MethodInitialize && o.Kind == refserver.OutResult }, func(frame []byte) []byte {
+		return *faults.EditBytes(func(o *refserver.Out) bool { return o.Method == spec.MethodInitialize && o.Kind == refserver.OutResult }, func(frame []byte) []byte {
 			return bytes.Replace(frame, []byte(`"serverInfo":{`), []byte(`"instructions":"`+strings.Repeat("i", 12<<20)+`","serverInfo":{"title":"`+strings.Repeat("t", 2<<20)+`",`), 1)
 		})
 	},

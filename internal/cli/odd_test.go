@@ -85,12 +85,12 @@ var oddServers = map[string]func(args []string) int{
 		}))
 	},
 	"latin-1": func([]string) int {
-		return serveOdd(faults.EditBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
+		return serveOdd(*faults.EditBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"description":"`), []byte("\"description\":\"d\xe9j\xe0 vu, "), 1)
 		}))
 	},
 	"nul": func([]string) int {
-		return serveOdd(faults.EditBytes(faults.Responses(), func(b []byte) []byte { return append(b, 0) }))
+		return serveOdd(*faults.EditBytes(faults.Responses(), func(b []byte) []byte { return append(b, 0) }))
 	},
 	"stays": func([]string) int {
 		return serveOdd(refserver.Seams{End: func(*refserver.Process, refserver.EndReason) (int, bool) { return 0, false }})
@@ -140,13 +140,13 @@ var oddServers = map[string]func(args []string) int{
 			}
 			return "unset"
 		})
-		return serveOdd(faults.EditBytes(faults.Results(spec.MethodInitialize), func(b []byte) []byte {
+		return serveOdd(*faults.EditBytes(faults.Results(spec.MethodInitialize), func(b []byte) []byte {
 			return bytes.Replace(b, []byte(`"version":"1.0.0"`), []byte(`"version":"`+text+`"`), 1)
 		}))
 	},
 	// renamed serves tools with other names and without a readOnlyHint.
 	"renamed": func([]string) int {
-		s := faults.EditBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
+		s := *faults.EditBytes(faults.Results(spec.MethodToolsList), func(b []byte) []byte {
 			b = bytes.ReplaceAll(b, []byte(`"name":"`), []byte(`"name":"my-`))
 			return bytes.ReplaceAll(b, []byte(`"readOnlyHint":true`), []byte(`"readOnlyHint":false`))
 		})

@@ -25,12 +25,12 @@ const Scopes = "mcp " + moreScope
 const moreScope = "mcp:more"
 
 // refusing changes the refusals of a protected server.
-func refusing(change func(r *http.Request, f *refserver.Refusal)) refserver.Seams {
-	return refserver.Seams{Protection: refserver.ProtectionSeams{Refuse: change}}
+func refusing(change func(r *http.Request, f *refserver.Refusal)) *refserver.Seams {
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{Refuse: change}}
 }
 
 // refusingWithout changes the refusals of requests without a token.
-func refusingWithout(change func(f *refserver.Refusal)) refserver.Seams {
+func refusingWithout(change func(f *refserver.Refusal)) *refserver.Seams {
 	return refusing(func(r *http.Request, f *refserver.Refusal) {
 		if r.Header.Get("Authorization") == "" {
 			change(f)
@@ -39,7 +39,7 @@ func refusingWithout(change func(f *refserver.Refusal)) refserver.Seams {
 }
 
 // challenging replaces text in the challenges.
-func challenging(old, with string) refserver.Seams {
+func challenging(old, with string) *refserver.Seams {
 	return refusing(func(_ *http.Request, f *refserver.Refusal) {
 		for i := range f.Challenges {
 			f.Challenges[i] = strings.ReplaceAll(f.Challenges[i], old, with)
@@ -48,26 +48,26 @@ func challenging(old, with string) refserver.Seams {
 }
 
 // accepting serves some requests that have no valid token.
-func accepting(also func(r *http.Request) bool) refserver.Seams {
-	return refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || also(r) }}}
+func accepting(also func(r *http.Request) bool) *refserver.Seams {
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{Accept: func(r *http.Request, valid bool) bool { return valid || also(r) }}}
 }
 
 // documenting changes the metadata document of the resource.
-func documenting(change func(d *refserver.Document)) refserver.Seams {
-	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
+func documenting(change func(d *refserver.Document)) *refserver.Seams {
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
 		change(all[refserver.ResourceMetadataPath+"/mcp"])
 	}}}
 }
 
 // documentingServer changes the metadata document of the authorization server.
-func documentingServer(change func(members map[string]any)) refserver.Seams {
-	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
+func documentingServer(change func(members map[string]any)) *refserver.Seams {
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: func(all map[string]*refserver.Document) {
 		change(all[refserver.ServerMetadataPath].Members)
 	}}}
 }
 
 // issued lets a variation trust the authorization server of the run.
-func issued(f Fault) Fault {
+func issued(f *Fault) *Fault {
 	f.Issued = true
 	return f
 }
@@ -93,24 +93,24 @@ func moving(from, to string) func(all map[string]*refserver.Document) {
 	}
 }
 
-func documents(change func(all map[string]*refserver.Document)) refserver.Seams {
-	return refserver.Seams{Protection: refserver.ProtectionSeams{Documents: change}}
+func documents(change func(all map[string]*refserver.Document)) *refserver.Seams {
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{Documents: change}}
 }
 
 func bearer(r *http.Request) string {
 	return strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 }
 
-func refusalFaults() []Fault {
-	status := func(n int) refserver.Seams { return refusingWithout(func(f *refserver.Refusal) { f.Status = n }) }
-	return []Fault{
+func refusalFaults() []*Fault {
+	status := func(n int) *refserver.Seams { return refusingWithout(func(f *refserver.Refusal) { f.Status = n }) }
+	return []*Fault{
 		newFault("authorization.no-token.401/403", "a request without a token gets 403", status(http.StatusForbidden)),
 		newFault("authorization.no-token.401/400", "a request without a token gets 400", status(http.StatusBadRequest)),
 		newFault("authorization.no-token.401/redirect", "a request without a token is redirected to a login page", refusingWithout(func(f *refserver.Refusal) {
 			f.Status = http.StatusFound
 			f.Header.Set("Location", "/login")
 		})),
-		newFault("authorization.no-token.401-on-get/stream", "a GET without a token opens the event stream", refserver.Seams{
+		newFault("authorization.no-token.401-on-get/stream", "a GET without a token opens the event stream", &refserver.Seams{
 			HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 				if r.Method == http.MethodGet && r.Header.Get("Authorization") == "" {
 					w.Header().Set("Content-Type", streamType)
@@ -137,7 +137,7 @@ func refusalFaults() []Fault {
 		newFault("authorization.www-authenticate.resource-metadata-2025-06-18/relative", "the challenge names a relative URL", challenging(`resource_metadata="http://`, `resource_metadata="//`)),
 		newFault("authorization.www-authenticate.scope/missing", "the challenge names no scope", challenging(`, scope="mcp"`, "")),
 		newFault("authorization.www-authenticate.scope/commas", "the scopes are an invalid list", challenging(`scope="mcp"`, `scope="mcp  admin"`)),
-		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the scopes in the challenges take turns", func() refserver.Seams {
+		newStatefulFault("authorization.www-authenticate.scope-consistent/turns", "the scopes in the challenges take turns", func() *refserver.Seams {
 			n := 0
 			return refusing(func(_ *http.Request, f *refserver.Refusal) {
 				if n++; n%3 == 0 { // a GET is refused between two POSTs
@@ -152,15 +152,15 @@ func refusalFaults() []Fault {
 	}
 }
 
-func wrongTokenFaults() []Fault {
-	wrong := func(change func(f *refserver.Refusal)) refserver.Seams {
+func wrongTokenFaults() []*Fault {
+	wrong := func(change func(f *refserver.Refusal)) *refserver.Seams {
 		return refusing(func(r *http.Request, f *refserver.Refusal) {
 			if bearer(r) != "" && f.Status == http.StatusUnauthorized {
 				change(f)
 			}
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("authorization.token.garbage-401/any", "any token is accepted", accepting(func(r *http.Request) bool {
 			return len(bearer(r)) > len("Bearer") && len(r.Header.Values("Authorization")) == 1
 		})),
@@ -195,14 +195,14 @@ func wrongTokenFaults() []Fault {
 	}
 }
 
-func resourceMetadataFaults() []Fault {
-	member := func(name string, value any) refserver.Seams {
+func resourceMetadataFaults() []*Fault {
+	member := func(name string, value any) *refserver.Seams {
 		return documenting(func(d *refserver.Document) {
 			replaceMember(d.Members, name, value)
 		})
 	}
 	needsToken := documenting(func(d *refserver.Document) { d.Status = http.StatusUnauthorized })
-	return []Fault{
+	return []*Fault{
 		newFault("authorization.prm.discoverable-2025-11-25/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
 		newFault("authorization.prm.served/nowhere", "there is no metadata document of the resource", documents(moving(refserver.ResourceMetadataPath, ""))),
 		newFault("authorization.prm.public/token", "the metadata document needs a token", needsToken),
@@ -224,13 +224,13 @@ func resourceMetadataFaults() []Fault {
 	}
 }
 
-func serverMetadataFaults() []Fault {
-	server := func(name string, value any) refserver.Seams {
+func serverMetadataFaults() []*Fault {
+	server := func(name string, value any) *refserver.Seams {
 		return documentingServer(func(members map[string]any) {
 			replaceMember(members, name, value)
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("authorization.as.metadata-2025-06-18/issuer", "the metadata of the authorization server names another issuer", server("issuer", "https://other.example")),
 		newFault("authorization.as.metadata-2025-11-25/nowhere", "the authorization server has no metadata", documents(moving(refserver.ServerMetadataPath, ""))),
 		newFault("authorization.as.pkce-advertised-2025-11-25/missing", "the authorization server lists no PKCE methods", server("code_challenge_methods_supported", nil)),
@@ -252,9 +252,9 @@ func contains(r *http.Request, text string) bool {
 	return err == nil && bytes.Contains(body, []byte(text))
 }
 
-func protectedSessionFaults() []Fault {
+func protectedSessionFaults() []*Fault {
 	inSession := func(r *http.Request) bool { return r.Header.Get(sessionHeader) != "" }
-	return []Fault{
+	return []*Fault{
 		newFault("authorization.every-request/session", "the token is checked only when a session opens", accepting(inSession)).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/any", "in a session any token is accepted", accepting(func(r *http.Request) bool { return inSession(r) && bearer(r) != "" })).inRevisions(spec.V20250618, spec.V20251125),
 		newFault("authorization.every-request/calls", "only server/discover needs a valid token", accepting(func(r *http.Request) bool { return r.Header.Get("Mcp-Method") != spec.MethodDiscover })).inRevisions(spec.V20260728),
@@ -268,7 +268,7 @@ func protectedSessionFaults() []Fault {
 		newFault("authorization.no-token.401-on-delete/any", "a session can be ended with any token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete && bearer(r) != "" })),
 		newFault("authorization.no-token.401-on-delete/ends", "a session can be ended without a token", accepting(func(r *http.Request) bool { return r.Method == http.MethodDelete })),
 		newFault("authorization.token.query-not-used/accepted", "a token in the query is accepted", accepting(func(r *http.Request) bool { return r.URL.Query().Get("access_token") == Token })),
-		newFault("authorization.token.bearer-header-accepted/case", "the scheme must be written Bearer", refserver.Seams{Protection: refserver.ProtectionSeams{
+		newFault("authorization.token.bearer-header-accepted/case", "the scheme must be written Bearer", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Accept: func(r *http.Request, valid bool) bool {
 				return valid && strings.HasPrefix(r.Header.Get("Authorization"), "Bearer ")
 			},
@@ -277,11 +277,11 @@ func protectedSessionFaults() []Fault {
 }
 
 // issuedTokenFaults are mistakes in the verification of tokens that an authorization server issued.
-func issuedTokenFaults() []Fault {
-	without := func(id, title string, leave func(v *refserver.Verification)) Fault {
-		return issued(newFault("authorization."+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
+func issuedTokenFaults() []*Fault {
+	without := func(id, title string, leave func(v *refserver.Verification)) *Fault {
+		return issued(newFault("authorization."+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))
 	}
-	scopes := func(id, title string, change func(f *refserver.Refusal)) Fault {
+	scopes := func(id, title string, change func(f *refserver.Refusal)) *Fault {
 		return issued(newFault("authorization.insufficient-scope."+id, title, refusing(func(_ *http.Request, f *refserver.Refusal) {
 			if f.Status == http.StatusForbidden {
 				change(f)
@@ -291,7 +291,7 @@ func issuedTokenFaults() []Fault {
 	replace := func(old, with string) func(f *refserver.Refusal) {
 		return func(f *refserver.Refusal) { f.Challenges[0] = strings.Replace(f.Challenges[0], old, with, 1) }
 	}
-	return []Fault{
+	return []*Fault{
 		without("token.expired-401/served", "expired tokens are accepted", func(v *refserver.Verification) { v.Expiry = false }),
 		without("token.audience-checked/other", "tokens for another resource are accepted", func(v *refserver.Verification) { v.Audience = false }),
 		without("token.other-issuer-refused/named", "the issuer in a token is not checked", func(v *refserver.Verification) { v.Issuer = false }),
@@ -304,7 +304,7 @@ func issuedTokenFaults() []Fault {
 		scopes("challenge/error", "the challenge for a missing scope reports another error", replace("insufficient_scope", "invalid_token")),
 		scopes("scope-param/missing", "the challenge names no scope", replace(`, scope="mcp"`, "")),
 		issued(newFault("authorization.insufficient-scope.all-at-once/one-by-one", "a further scope is demanded after the first", demandMore(Scopes, func(*http.Request) bool { return true }))),
-		issued(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() refserver.Seams {
+		issued(newStatefulFault("authorization.insufficient-scope.consistent/turns", "the same request is refused because another scope is missing each time", func() *refserver.Seams {
 			var n atomic.Int64
 			return refusing(func(_ *http.Request, f *refserver.Refusal) {
 				if f.Status == http.StatusForbidden && n.Add(1)%2 == 0 {
@@ -318,7 +318,7 @@ func issuedTokenFaults() []Fault {
 
 // demandMore demands a second scope for some requests, of tokens that have the first. challenged are
 // the scopes of the challenge to a request without a token.
-func demandMore(challenged string, when func(r *http.Request) bool) refserver.Seams {
+func demandMore(challenged string, when func(r *http.Request) bool) *refserver.Seams {
 	const lacks = "Lacks-Scope" // tells Refuse why Accept did not serve the request
 	has := func(r *http.Request, scope string) bool {
 		_, rest, _ := strings.Cut(bearer(r), ".")
@@ -329,7 +329,7 @@ func demandMore(challenged string, when func(r *http.Request) bool) refserver.Se
 		}
 		return err == nil && json.Unmarshal(text, &claims) == nil && slices.Contains(strings.Fields(claims.Scope), scope)
 	}
-	return refserver.Seams{Protection: refserver.ProtectionSeams{
+	return &refserver.Seams{Protection: refserver.ProtectionSeams{
 		Accept: func(r *http.Request, valid bool) bool {
 			if valid && when(r) && !has(r, moreScope) {
 				r.Header.Set(lacks, moreScope)
@@ -351,15 +351,15 @@ func demandMore(challenged string, when func(r *http.Request) bool) refserver.Se
 }
 
 // upstreamFaults pass on the client's token.
-func upstreamFaults() []Fault {
-	fault := func(id, title string, change func(r *http.Request, token string)) Fault {
-		f := newFault("authorization.token.no-passthrough/"+id, title, refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})
+func upstreamFaults() []*Fault {
+	fault := func(id, title string, change func(r *http.Request, token string)) *Fault {
+		f := newFault("authorization.token.no-passthrough/"+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Upstream: change}})
 		f.Upstream = true
 		return f
 	}
-	own := newVariation("protected-upstream", "the server calls a service with a key of its own", refserver.Seams{})
+	own := newVariation("protected-upstream", "the server calls a service with a key of its own", &refserver.Seams{})
 	own.Upstream = true
-	return []Fault{
+	return []*Fault{
 		fault("header", "the client's token is sent to the service that the server calls", func(r *http.Request, token string) {
 			r.Header.Set("Authorization", "Bearer "+token)
 		}),
@@ -370,17 +370,17 @@ func upstreamFaults() []Fault {
 	}
 }
 
-func legalProtection() []Fault {
-	return []Fault{
+func legalProtection() []*Fault {
+	return []*Fault{
 		newVariation("protected-addresses", "the metadata of a server on this machine names private addresses, and has a logo as data", documenting(func(d *refserver.Document) {
 			d.Members["jwks_uri"], d.Members["resource_policy_uri"] = "http://10.0.0.1/keys", "http://localhost:8080/policy"
 			d.Members["logo_uri"] = "data:image/png;base64,iVBORw0KGgo="
 		})),
-		newVariation("protected", "all requests need a token", refserver.Seams{}),
+		newVariation("protected", "all requests need a token", &refserver.Seams{}),
 		newVariation("protected-schemes", "the refusals offer other schemes beside Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)
 		})),
-		newVariation("protected-root", "the metadata is at the root, and the challenge names it", refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-root", "the metadata is at the root, and the challenge names it", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Documents: func(all map[string]*refserver.Document) {
 				all[refserver.ResourceMetadataPath] = all[refserver.ResourceMetadataPath+"/mcp"]
 				delete(all, refserver.ResourceMetadataPath+"/mcp")
@@ -389,7 +389,7 @@ func legalProtection() []Fault {
 				f.Challenges[0] = strings.Replace(f.Challenges[0], refserver.ResourceMetadataPath+"/mcp", refserver.ResourceMetadataPath, 1)
 			},
 		}}),
-		newVariation("protected-own-path", "the challenge names a document at a path of the server's own", refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-own-path", "the challenge names a document at a path of the server's own", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Documents: func(all map[string]*refserver.Document) {
 				all["/meta/resource.json"] = all[refserver.ResourceMetadataPath+"/mcp"]
 				delete(all, refserver.ResourceMetadataPath+"/mcp")
@@ -404,13 +404,13 @@ func legalProtection() []Fault {
 			delete(d.Members, "bearer_methods_supported")
 			delete(d.Members, "scopes_supported")
 		})),
-		newVariation("protected-plain", "refusals have no body, and a JSON type with a charset", refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-plain", "refusals have no body, and a JSON type with a charset", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) { f.Body = ""; f.Header.Del("Content-Type") },
 			Documents: func(all map[string]*refserver.Document) {
 				all[refserver.ResourceMetadataPath+"/mcp"].Type = "application/json; charset=utf-8"
 			},
 		}}),
-		newVariation("protected-own-way", "the server has an authentication of its own, without challenge and metadata", refserver.Seams{Protection: refserver.ProtectionSeams{
+		newVariation("protected-own-way", "the server has an authentication of its own, without challenge and metadata", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Refuse: func(_ *http.Request, f *refserver.Refusal) {
 				f.Challenges, f.Status = []string{"Bearer"}, http.StatusUnauthorized
 			},
@@ -424,11 +424,11 @@ func legalProtection() []Fault {
 			return r.Header.Get(sessionHeader) != "" && contains(r, `/list"`)
 		})).inRevisions(spec.V20251125),
 		newVariation("protected-other-scopes", "the challenge names a scope that the metadata does not list", challenging(`scope="mcp"`, `scope="mcp:own"`)),
-		issued(newVariation("protected-issued", "tokens are issued by an authorization server", refserver.Seams{})),
+		issued(newVariation("protected-issued", "tokens are issued by an authorization server", &refserver.Seams{})),
 		issued(newVariation("protected-call-scope", "calls of tools need a further scope", demandMore("mcp", func(r *http.Request) bool {
 			return contains(r, `"tools/call"`)
 		}))),
-		issued(newVariation("protected-any-scope", "no scope is needed", refserver.Seams{Protection: refserver.ProtectionSeams{
+		issued(newVariation("protected-any-scope", "no scope is needed", &refserver.Seams{Protection: refserver.ProtectionSeams{
 			Verify: func(v *refserver.Verification) { v.Scope = false },
 		}})),
 		newVariation("protected-malformed-401", "malformed Authorization headers get 401", refusing(func(_ *http.Request, f *refserver.Refusal) { f.Status = http.StatusUnauthorized })),

@@ -18,8 +18,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func messageFaults() []Fault {
-	return []Fault{
+func messageFaults() []*Fault {
+	return []*Fault{
 		newFault("base.jsonrpc-2-0/missing", "responses lack the member jsonrpc", dropMember(Responses(), "jsonrpc")),
 		newFault("base.jsonrpc-2-0/version-1.0", `responses have jsonrpc "1.0"`, setMember(Responses(), "jsonrpc", `"1.0"`)),
 		newFault("base.jsonrpc-2-0/number", "responses have jsonrpc as the number 2.0", setMember(Responses(), "jsonrpc", `2.0`)),
@@ -49,8 +49,8 @@ func insertIntoDescription(frame []byte, text string) []byte {
 
 func latin1(frame []byte) []byte { return insertIntoDescription(frame, "d\xe9j\xe0 vu: ") }
 
-func idFaults() []Fault {
-	return []Fault{
+func idFaults() []*Fault {
+	return []*Fault{
 		newFault("base.request-id-type/fraction", "the server's requests have fractional ids", setRequestIDs(func(n int64) string { return fmt.Sprintf("%d.5", n) })),
 		newFault("base.request-id-type/boolean", "the server's requests have the id true", setRequestIDs(func(int64) string { return "true" })),
 		newFault("base.request-id-type/object", "the server's requests have objects as ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`{"n":%d}`, n) })),
@@ -58,7 +58,7 @@ func idFaults() []Fault {
 		newFault("base.request-id-not-null/null", "the server's requests have the id null", setRequestIDs(func(int64) string { return "null" })),
 		newFault("base.request-id-unique-per-session/always-1", "all the server's requests have the id 1, two of them at once",
 			combine(setRequestIDs(func(int64) string { return "1" }), requestOnInitialized(spec.MethodPing, nil))),
-		newStatefulFault("base.request-id-unique-per-session/after-answer", "the server reuses an id after the first request got its response", func() refserver.Seams {
+		newStatefulFault("base.request-id-unique-per-session/after-answer", "the server reuses an id after the first request got its response", func() *refserver.Seams {
 			return combine(setRequestIDs(func(int64) string { return `"again"` }), onInitialized(func(s *refserver.Session) {
 				s.Go(func(ctx context.Context) {
 					for range 2 {
@@ -86,7 +86,7 @@ func idFaults() []Fault {
 			whole, _, _ := strings.Cut(string(m["id"]), ".")
 			m["id"] = jsontext.Value(whole)
 		}))),
-		newStatefulFault("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() refserver.Seams {
+		newStatefulFault("base.response-id-echo/twins", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			t := &twinIDs{}
 			return combine(t.seams(swallowNever), editResponseIDs(func(id string) string {
 				if digits := strings.Trim(id, `"`); digits != id && t.has(digits) {
@@ -96,7 +96,7 @@ func idFaults() []Fault {
 			}))
 		}),
 		newFault("base.request-answered/stray-result-kills", "a result for a request that the server never sent ends the process", onIncoming(isStrayResponse(false), exitWith(1))).overTransports(spec.Stdio),
-		newStatefulFault("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() refserver.Seams {
+		newStatefulFault("base.request-answered/stray-error-deafens", "after an error for a request that it never sent the server responds to nothing", func() *refserver.Seams {
 			var deaf sync.Map
 			stray := isStrayResponse(true)
 			return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
@@ -107,7 +107,7 @@ func idFaults() []Fault {
 				return is
 			}, dropFrame)
 		}).overTransports(spec.Stdio, spec.StreamableHTTP, spec.SSE),
-		newStatefulFault("base.request-answered/twins", "a request whose id differs from an earlier one only in type is dropped", func() refserver.Seams {
+		newStatefulFault("base.request-answered/twins", "a request whose id differs from an earlier one only in type is dropped", func() *refserver.Seams {
 			t := &twinIDs{}
 			return t.seams(t.hasTwin)
 		}),
@@ -140,12 +140,12 @@ func idFaults() []Fault {
 
 // setRequestIDs replaces the ids of the server's own requests; raw returns the id as
 // raw JSON.
-func setRequestIDs(raw func(n int64) string) refserver.Seams {
-	return refserver.Seams{NextID: func(n int64) wire.ID { return wire.RawID(raw(n)) }}
+func setRequestIDs(raw func(n int64) string) *refserver.Seams {
+	return &refserver.Seams{NextID: func(n int64) wire.ID { return wire.RawID(raw(n)) }}
 }
 
 // editResponseIDs edits the ids, as raw JSON, of all responses but that to initialize.
-func editResponseIDs(alter func(id string) string) refserver.Seams {
+func editResponseIDs(alter func(id string) string) *refserver.Seams {
 	return EditMessage(answersWithID, func(m Members) { m["id"] = jsontext.Value(alter(string(m["id"]))) })
 }
 
@@ -164,7 +164,7 @@ type twinIDs struct {
 }
 
 // seams returns the seams that record the ids and drop the requests that drop matches.
-func (t *twinIDs) seams(drop func(id wire.ID) bool) refserver.Seams {
+func (t *twinIDs) seams(drop func(id wire.ID) bool) *refserver.Seams {
 	return onIncoming(requestWithID(func(id wire.ID) bool {
 		drops := drop(id)
 		t.mu.Lock()
@@ -217,16 +217,16 @@ func singleMessage(when func(m *wire.Message) bool) func(*refserver.Session, *wi
 }
 
 // dropRequestsByText drops the requests whose raw text matches.
-func dropRequestsByText(when func(raw []byte) bool) refserver.Seams {
+func dropRequestsByText(when func(raw []byte) bool) *refserver.Seams {
 	return onIncoming(func(s *refserver.Session, f *wire.Frame) bool {
 		return requestWithID(wire.ID.Present)(s, f) && when(f.Raw)
 	}, dropFrame)
 }
 
-func answerFaults() []Fault {
+func answerFaults() []*Fault {
 	ping := Results(spec.MethodPing)
 	again := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
-	return []Fault{
+	return []*Fault{
 		newFault("base.request-answered/unknown-method", "requests with an unknown method get no response", dropMessages(Errors(spec.CodeMethodNotFound))),
 		newFault("base.request-answered/bad-params", "requests with invalid params get no response", dropMessages(errorsWithID(spec.CodeInvalidParams))),
 		newFault("base.request-answered/string-ids", "requests with a string id get no response", dropByID(wire.ID.IsString)).overTransports(ordered()...),
@@ -246,7 +246,7 @@ func answerFaults() []Fault {
 			onIncoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, dropFrame)),
 
 		newFault("base.request-answered/all-calls", "no tools/call gets a response", suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return true })),
-		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() refserver.Seams {
+		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() *refserver.Seams {
 			var calls atomic.Int32
 			return suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return calls.Add(1)%5 == 0 })
 		}),
@@ -301,18 +301,18 @@ func answerFaults() []Fault {
 	}
 }
 
-func dropByID(when func(id wire.ID) bool) refserver.Seams {
+func dropByID(when func(id wire.ID) bool) *refserver.Seams {
 	return suppressResponse("", func(c *refserver.Call) bool { return c.Method != spec.MethodInitialize && when(c.ID) })
 }
 
-func errorFaults() []Fault {
-	set := func(name, raw string) refserver.Seams {
+func errorFaults() []*Fault {
+	set := func(name, raw string) *refserver.Seams {
 		return editError(errorsWithID(), func(e Members) { e[name] = jsontext.Value(raw) })
 	}
-	drop := func(name string) refserver.Seams {
+	drop := func(name string) *refserver.Seams {
 		return editError(errorsWithID(), func(e Members) { delete(e, name) })
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.error-code-and-message/no-code", "errors have no code", drop("code")),
 		newFault("base.error-code-and-message/no-message", "errors have no message", drop("message")),
 		newFault("base.error-code-and-message/message-null", "the message of errors is null", set("message", "null")),
@@ -357,7 +357,7 @@ func errorFaults() []Fault {
 
 // acceptUnknownMethods returns an empty result for a method that is unknown. If method
 // is empty, it does so for all unknown methods.
-func acceptUnknownMethods(method string) refserver.Seams {
+func acceptUnknownMethods(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && err.Code == spec.CodeMethodNotFound {
@@ -369,7 +369,7 @@ func acceptUnknownMethods(method string) refserver.Seams {
 
 // acceptMissingParam returns a result for requests of a method whose params lack a
 // member.
-func acceptMissingParam(method, member, result string) refserver.Seams {
+func acceptMissingParam(method, member, result string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, "/"+member) == nil {
 			return jsontext.Value(result), nil

@@ -8,19 +8,19 @@ import (
 
 // codeFaults returns the faults in what 2026-07-28 says of error codes, of params and of
 // trace context.
-func codeFaults() []Fault {
+func codeFaults() []*Fault {
 	const params, reserved, meaning, retired, trace = "base.invalid-params-2026-07-28/", "base.error-code-reserved-range/", "base.error-code-defined-meaning/", "base.error-code-retired/", "base.meta-trace-context/"
 	complete := not(both(lacks(spec.MetaVersion), lacks(spec.MetaClientCapabilities)))
-	recode := func(method string, code spec.Code) refserver.Seams {
+	recode := func(method string, code spec.Code) *refserver.Seams {
 		return editStatelessErrors(spec.CodeInvalidParams, both(ofMethods(method), complete), func(e *refserver.Error) { e.Code = code })
 	}
 	unnamed := func(c *refserver.Call) bool {
 		return ofMethods(spec.MethodToolsCall, spec.MethodPromptsGet)(c) && wire.At(c.Params, "/name") == nil || c.Method == spec.MethodResourcesRead && wire.At(c.Params, "/uri") == nil
 	}
-	traced := func(key, value string) refserver.Seams {
+	traced := func(key, value string) *refserver.Seams {
 		return statelessResult(ofMethods(spec.MethodToolsCall, spec.MethodResourcesRead), inMember("_meta", setValue(key, value)))
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(params+"internal-error", "missing params get -32603", editStatelessErrors(spec.CodeInvalidParams, unnamed, func(e *refserver.Error) { e.Code = spec.CodeInternal })),
 		newFault(params+"served", "prompts/get without a name is served", WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isStatelessCall(c) && unnamed(c) {

@@ -9,21 +9,21 @@ import (
 )
 
 // concurrencyFaults returns the faults that show only with many concurrent requests.
-func concurrencyFaults() []Fault {
-	return []Fault{
-		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() refserver.Seams {
+func concurrencyFaults() []*Fault {
+	return []*Fault{
+		newStatefulFault("base.response-id-echo/reads-crossed", "two concurrent resources/read get each other's results", func() *refserver.Seams {
 			return swapResults(spec.MethodResourcesRead)
 		}),
-		newStatefulFault("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() refserver.Seams {
+		newStatefulFault("base.response-id-echo/lists-crossed", "two concurrent lists get each other's results", func() *refserver.Seams {
 			return combine(swapResults(spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesTemplates))
 		}),
-		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() refserver.Seams {
+		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
 			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
 		}).inRevisions(revisionsWithHints()...),
-		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() refserver.Seams {
+		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
 		}).overTransports(spec.Stdio), // over HTTP the checks send fewer
-		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() refserver.Seams {
+		newStatefulFault("base.response-once/crowds", "of many resources/read in a row, those after the fiftieth get two responses", func() *refserver.Seams {
 			return editAfterRow(50, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })
 		}).overTransports(spec.Stdio),
 	}
@@ -31,7 +31,7 @@ func concurrencyFaults() []Fault {
 
 // editAfterRow applies f to the responses to a method after the first most consecutive
 // ones. A response to another method resets the count.
-func editAfterRow(most int, method string, f func(*refserver.Out)) refserver.Seams {
+func editAfterRow(most int, method string, f func(*refserver.Out)) *refserver.Seams {
 	var mu sync.Mutex
 	inRow := 0
 	return EditOutgoing(Responses(), func(o *refserver.Out) {
@@ -52,7 +52,7 @@ const swapTime = 10 * time.Millisecond
 
 // swapResults swaps the results of pairs of requests that a session handles
 // concurrently.
-func swapResults(methods ...string) refserver.Seams {
+func swapResults(methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[*refserver.Session]chan any{}
 	change := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -87,7 +87,7 @@ func swapResults(methods ...string) refserver.Seams {
 		own <- result
 		return theirs, nil
 	}
-	var all []refserver.Seams
+	var all []*refserver.Seams
 	for _, method := range methods {
 		all = append(all, WrapHandler(method, change))
 	}

@@ -39,11 +39,11 @@ func byMethod(name string) func(v *exchange) bool {
 
 // httpFaults returns the faults that send no response, or an invalid one, to an HTTP
 // request.
-func httpFaults() []Fault {
+func httpFaults() []*Fault {
 	const response, served = "base.http-response/", "base.http-legal-request-served/"
 	cancels := func(v *exchange) bool { return v.has(wire.Notification, spec.MethodCancelled) }
 	garbage := func(v *exchange) bool { return v.frame != nil && !v.frame.Readable() }
-	return append(restrictTransports([]spec.Transport{spec.StreamableHTTP}, []Fault{
+	return append(restrictTransports([]spec.Transport{spec.StreamableHTTP}, []*Fault{
 		newFault(response+"delete-closes", "DELETE ends the connection without a response", onExchange(isDelete, closeWithoutResponse)),
 		newFault(response+"delete-silent", "DELETE gets no response", onExchange(isDelete, neverRespond)),
 		newFault(response+"delete-garbled", "DELETE gets text that is not HTTP", onExchange(isDelete, respondWithGarbage)),
@@ -74,7 +74,7 @@ func httpFaults() []Fault {
 		})),
 		newFault(response+"head-silent", "HEAD gets no response", onExchange(byMethod(http.MethodHead), neverRespond)),
 		newFault(response+"options-closes", "OPTIONS ends the connection without a response", onExchange(byMethod(http.MethodOptions), closeWithoutResponse)),
-		newStatefulFault(served+"head-ends", "HEAD ends the session", func() refserver.Seams {
+		newStatefulFault(served+"head-ends", "HEAD ends the session", func() *refserver.Seams {
 			return onExchange(byMethod(http.MethodHead), func(v *exchange) {
 				end := v.r.Clone(v.r.Context())
 				end.Method = http.MethodDelete
@@ -106,7 +106,7 @@ func httpFaults() []Fault {
 			}
 			return b
 		})).inRevisions(spec.V20251125),
-	}), newStatefulFault("base.http-response/gone-endpoint", "messages for a closed stream get no HTTP response", func() refserver.Seams {
+	}), newStatefulFault("base.http-response/gone-endpoint", "messages for a closed stream get no HTTP response", func() *refserver.Seams {
 		return onClosedStream(neverRespond)
 	}).inRevisions(spec.V20241105).overTransports(spec.SSE))
 }

@@ -14,14 +14,14 @@ import (
 
 const nullIDError = `{"jsonrpc":"2.0","id":null,"error":{"code":-32601,"message":"Method not found"}}`
 
-func notificationFaults() []Fault {
-	answers := func(when func(n *refserver.Notification) bool, line string) refserver.Seams {
+func notificationFaults() []*Fault {
+	answers := func(when func(n *refserver.Notification) bool, line string) *refserver.Seams {
 		return afterNotification(when, func(n *refserver.Notification) { n.Session.SendRaw([]byte(line)) })
 	}
 	unknown := func(n *refserver.Notification) bool {
 		return !slices.Contains([]string{spec.MethodInitialized, spec.MethodCancelled, spec.MethodProgress, spec.MethodRootsChanged, spec.MethodTasksStatus}, n.Method)
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.notification-no-id/integer", "a notification has an id",
 			sendLineOnInitialized(`{"jsonrpc":"2.0","id":4711,"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 		newFault("base.notification-no-id/null", "a notification has the id null",
@@ -43,7 +43,7 @@ func notificationFaults() []Fault {
 
 		newFault("base.unknown-notification-harmless/dies", "an unknown notification ends the process",
 			afterNotification(unknown, func(n *refserver.Notification) { n.Session.Exit(1) })),
-		newStatefulFault("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() refserver.Seams {
+		newStatefulFault("base.unknown-notification-harmless/deaf", "after an unknown notification the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool {
 				return m.Kind == wire.Notification && unknown(&refserver.Notification{Method: m.Method})
 			}))
@@ -52,9 +52,9 @@ func notificationFaults() []Fault {
 }
 
 // silentAfter drops the first frame that matches, and every frame after it.
-func silentAfter(when func(*refserver.Session, *wire.Frame) bool) refserver.Seams {
+func silentAfter(when func(*refserver.Session, *wire.Frame) bool) *refserver.Seams {
 	var deaf atomic.Bool
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if deaf.Load() || when(s, wire.Parse(raw)) {
 			deaf.Store(true)
 			return refserver.Drop()
@@ -79,13 +79,13 @@ func isInvalidRequestError(o *refserver.Out) bool {
 	return o.Method == "" && Errors(spec.CodeInvalidRequest)(o)
 }
 
-func malformedFaults() []Fault {
+func malformedFaults() []*Fault {
 	parse := Errors(spec.CodeParse)
-	return []Fault{
+	return []*Fault{
 		newFault("base.parse-error/silent", "a line that is not JSON gets no response", dropMessages(parse)),
 		newFault("base.parse-error/exits-0", "a line that is not JSON ends the process with exit code 0", onIncoming(isNotJSON, exitWith(0))),
 		newFault("base.parse-error/exits-1", "a line that is not JSON ends the process with exit code 1", onIncoming(isNotJSON, exitWith(1))),
-		newStatefulFault("base.parse-error/deaf", "after a line that is not JSON the server responds to nothing", func() refserver.Seams { return silentAfter(isNotJSON) }),
+		newStatefulFault("base.parse-error/deaf", "after a line that is not JSON the server responds to nothing", func() *refserver.Seams { return silentAfter(isNotJSON) }),
 		newFault("base.parse-error/invented-id", "a line that is not JSON gets an error with id 0", EditBytes(parse, func(b []byte) []byte {
 			return wire.NewError(wire.IntID(0), int64(spec.CodeParse), "Parse error", nil)
 		})),
@@ -94,7 +94,7 @@ func malformedFaults() []Fault {
 
 		newFault("base.invalid-request/silent", "JSON that is not a valid request gets no response", dropMessages(isInvalidRequestError)),
 		newFault("base.invalid-request/dies", "JSON that is not a valid request ends the process", onIncoming(isInvalidRequest, exitWith(1))),
-		newStatefulFault("base.invalid-request/deaf", "after JSON that is not a valid request the server responds to nothing", func() refserver.Seams { return silentAfter(isInvalidRequest) }),
+		newStatefulFault("base.invalid-request/deaf", "after JSON that is not a valid request the server responds to nothing", func() *refserver.Seams { return silentAfter(isInvalidRequest) }),
 		newFault("base.invalid-request/internal-error", "JSON that is not a valid request gets -32603", setErrorCode(isInvalidRequestError, "-32603")),
 		newFault("base.invalid-request/id-lost", "JSON that is not a valid request gets an error with id null", setMember(isInvalidRequestError, "id", "null")),
 		newFault("base.invalid-request/any-version", "requests with a missing or wrong jsonrpc are served",
@@ -115,7 +115,7 @@ func malformedFaults() []Fault {
 
 // acceptIllegalID handles requests whose id is the given invalid one, and echoes that
 // id. Inside the server these requests have a unique string id instead.
-func acceptIllegalID(raw string) refserver.Seams {
+func acceptIllegalID(raw string) *refserver.Seams {
 	inside := wire.StringID("illegal " + raw)
 	return combine(
 		onIncoming(requestWithID(func(id wire.ID) bool { return id.Raw() == raw }), editMembers(func(m Members) { m["id"] = jsontext.Value(inside.Raw()) })),
@@ -123,7 +123,7 @@ func acceptIllegalID(raw string) refserver.Seams {
 	)
 }
 
-func batchFaults() []Fault {
+func batchFaults() []*Fault {
 	batch := func(_ *refserver.Session, f *wire.Frame) bool { return f.Batch && len(f.Messages) > 0 }
 	empty := func(_ *refserver.Session, f *wire.Frame) bool { return f.Batch && len(f.Messages) == 0 }
 	every := func(kind func(m *wire.Message) bool, all bool) func(*refserver.Session, *wire.Frame) bool {
@@ -146,10 +146,10 @@ func batchFaults() []Fault {
 		}
 	}
 	const refused = `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid request"}}`
-	elements := func(f func(e [][]byte) [][]byte) refserver.Seams {
+	elements := func(f func(e [][]byte) [][]byte) *refserver.Seams {
 		return EditBytes(isBatchResponse, func(frame []byte) []byte { return joinArray(f(splitArray(frame))) })
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.batch-receive/refused", "batches are refused", onIncoming(batch, answers(refused))),
 		newFault("base.batch-receive/silent", "batches get no response", onIncoming(batch, dropFrame)),
 		newFault("base.batch-receive/dies", "a batch ends the process", onIncoming(batch, exitWith(1))),

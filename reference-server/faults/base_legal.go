@@ -19,9 +19,9 @@ import (
 )
 
 // legalMessages returns the legal variations in the form of responses.
-func legalMessages() []Fault {
+func legalMessages() []*Fault {
 	older := olderRevisions()
-	return []Fault{
+	return []*Fault{
 		newStatefulVariation("rate-limited", "every third request gets a server-defined error, after the first few", limitRate),
 		newVariation("more-members", "results have members that no revision defines", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // the specification requires an empty result to stay empty
@@ -56,7 +56,7 @@ func legalMessages() []Fault {
 			}
 			return id
 		})),
-		newStatefulVariation("early-lists-refused", "list requests before notifications/initialized get an error", func() refserver.Seams {
+		newStatefulVariation("early-lists-refused", "list requests before notifications/initialized get an error", func() *refserver.Seams {
 			return refuseEarlyLists(func(*refserver.Call) {}, func(*refserver.Call) bool { return false })
 		}),
 		newVariation("huge-ids-ignored", "the server ignores requests whose integer id is beyond 2^53", onIncoming(requestWithID(func(id wire.ID) bool {
@@ -70,7 +70,7 @@ func legalMessages() []Fault {
 			}
 			return result, err
 		})).inRevisions(older...),
-		newStatefulVariation("out-of-order", "every second response is delayed by 15 ms", func() refserver.Seams {
+		newStatefulVariation("out-of-order", "every second response is delayed by 15 ms", func() *refserver.Seams {
 			var n atomic.Int64
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
@@ -103,8 +103,8 @@ func legalMessages() []Fault {
 }
 
 // legalOwn returns the legal variations in the messages that the server sends unprompted.
-func legalOwn() []Fault {
-	return []Fault{
+func legalOwn() []*Fault {
+	return []*Fault{
 		newVariation("string-ids", "the server's requests have string ids", setRequestIDs(func(n int64) string { return fmt.Sprintf(`"server/%d"`, n) })),
 		newVariation("negative-ids", "the server's requests have negative ids", setRequestIDs(func(n int64) string { return strconv.FormatInt(-n, 10) })),
 		newVariation("same-ids-as-the-client", "the server's requests use ids that the client may also be using", setRequestIDs(func(n int64) string { return strconv.FormatInt(n-1, 10) })),

@@ -18,14 +18,14 @@ import (
 
 // lineFaults returns the faults in handling lines that contain more than a plain
 // message.
-func lineFaults() []Fault {
-	return []Fault{
+func lineFaults() []*Fault {
+	return []*Fault{
 		newFault("base.parse-error/comma", "a comma after a message ends the process", onIncoming(hasTrailing(","), exitWith(1))),
-		newStatefulFault("base.parse-error/word", "after a message with trailing text the server responds to nothing", func() refserver.Seams {
+		newStatefulFault("base.parse-error/word", "after a message with trailing text the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(hasTrailing(" garbage"))
 		}),
 		newFault("base.invalid-request/more-members", "a request with members that JSON-RPC does not define ends the process", onIncoming(hasUndefinedMembers, exitWith(1))),
-		newFault("base.request-answered/line-separators", "the server also splits lines at U+2028, U+2029 and U+0085, and ignores the fragments", refserver.Seams{
+		newFault("base.request-answered/line-separators", "the server also splits lines at U+2028, U+2029 and U+0085, and ignores the fragments", &refserver.Seams{
 			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if bytes.ContainsAny(raw, "\u2028\u2029\u0085") {
 					return refserver.Drop()
@@ -33,7 +33,7 @@ func lineFaults() []Fault {
 				return refserver.Pass(raw)
 			},
 		}),
-		newStatefulFault("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() refserver.Seams {
+		newStatefulFault("base.error-code-integer/escape", "a URI with a malformed percent escape gets an error with a string as code", func() *refserver.Seams {
 			var malformed sync.Map // requests, by session and id
 			key := func(s *refserver.Session, id wire.ID) string { return fmt.Sprintf("%p %s", s, id.Key()) }
 			return combine(
@@ -49,7 +49,7 @@ func lineFaults() []Fault {
 					return ok && errorsWithID()(o)
 				}, func(e Members) { e["code"] = jsontext.Value(`"URIError"`) }))
 		}),
-		newFault("base.request-answered/blanks-behind", "a message with trailing white space is dropped", refserver.Seams{
+		newFault("base.request-answered/blanks-behind", "a message with trailing white space is dropped", &refserver.Seams{
 			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if bytes.HasSuffix(raw, []byte("\t ")) {
 					return refserver.Drop()
@@ -68,7 +68,7 @@ func lineFaults() []Fault {
 		})),
 		newFault("base.method-not-found/inherited", "unknown methods named like JavaScript's object members get -32603",
 			refuseCalls("", func(c *refserver.Call) bool { return c.Method == "constructor" || c.Method == "toString" }, spec.CodeInternal, "Internal error")),
-		newStatefulFault("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() refserver.Seams {
+		newStatefulFault("base.request-answered/slots-lost", "each error leaks a slot; after 40 errors the server responds to nothing", func() *refserver.Seams {
 			var lost sync.Map // the number of leaked slots, by session
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				counter, _ := lost.LoadOrStore(c.Session, new(atomic.Int64))
@@ -88,8 +88,8 @@ func lineFaults() []Fault {
 
 // legalLines returns the legal variations in handling lines that contain more than a
 // plain message.
-func legalLines() []Fault {
-	return []Fault{
+func legalLines() []*Fault {
+	return []*Fault{
 		newVariation("text-behind-ignored", "the server ignores text after a message on its line", onIncoming(hasTrailingText, func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 			return refserver.Pass(raw[:bytes.LastIndexByte(raw, '}')+1])
 		})),

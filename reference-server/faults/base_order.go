@@ -11,13 +11,13 @@ import (
 
 // orderFaults returns the faults of a server that mixes up the responses to two pending
 // sampling requests.
-func orderFaults() []Fault {
+func orderFaults() []*Fault {
 	const matched = "base.response-matched-by-id/"
-	return []Fault{
-		newStatefulFault(matched+"oldest-first", "the server takes a response for that to its oldest pending request", func() refserver.Seams {
+	return []*Fault{
+		newStatefulFault(matched+"oldest-first", "the server takes a response for that to its oldest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, _ wire.ID) wire.ID { return open[0] })
 		}),
-		newStatefulFault(matched+"newest-first", "the server takes a response for that to its newest pending request", func() refserver.Seams {
+		newStatefulFault(matched+"newest-first", "the server takes a response for that to its newest pending request", func() *refserver.Seams {
 			return reassignReplies(func(open []wire.ID, id wire.ID) wire.ID {
 				if open[0].Same(id) || len(open) == 1 {
 					return open[len(open)-1]
@@ -30,10 +30,10 @@ func orderFaults() []Fault {
 
 // reassignReplies changes the id of a sampling response to that of another pending
 // sampling request of the session.
-func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) refserver.Seams {
+func reassignReplies(pick func(open []wire.ID, id wire.ID) wire.ID) *refserver.Seams {
 	var mu sync.Mutex
 	open, asked := map[*refserver.Session][]wire.ID{}, map[*refserver.Session][]wire.ID{}
-	return combine(markReadOnly("ask-sampling"), refserver.Seams{
+	return combine(markReadOnly("ask-sampling"), &refserver.Seams{
 		Outgoing: func(o *refserver.Out) {
 			if IsServerRequest(o) && o.Method == spec.MethodSampling {
 				mu.Lock()

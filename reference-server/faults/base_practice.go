@@ -8,8 +8,8 @@ import (
 
 // legalPractice returns the legal variations that are known from real servers or from
 // documents that explain the protocol.
-func legalPractice() []Fault {
-	return []Fault{
+func legalPractice() []*Fault {
+	return []*Fault{
 		newVariation("values-not-by-prefix", "completion values do not begin with what was typed, and contain more", EditResult(spec.MethodComplete, func(r map[string]any) {
 			c := r["completion"].(map[string]any)
 			values, _ := c["values"].([]any)
@@ -52,7 +52,7 @@ func legalPractice() []Fault {
 				}
 			}
 		})),
-		newVariation("ends-by-signal-code", "the process exits with the code for a signal", refserver.Seams{
+		newVariation("ends-by-signal-code", "the process exits with the code for a signal", &refserver.Seams{
 			End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 				return map[refserver.EndReason]int{refserver.Terminated: 143, refserver.Interrupted: 130}[why], true
 			},

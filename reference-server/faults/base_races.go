@@ -10,11 +10,11 @@ import (
 
 // raceFaults returns the faults that show only when messages cross. They are known from
 // real servers.
-func raceFaults() []Fault {
-	return []Fault{
+func raceFaults() []*Fault {
+	return []*Fault{
 		newStatefulFault("base.response-once/raced", "concurrent requests get two responses", doubleConcurrent).inRevisions(
 			spec.V20250326, spec.V20250618, spec.V20251125).overTransports(spec.Stdio, spec.StreamableHTTP), // in the oldest revision few requests are concurrent
-		newStatefulFault("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() refserver.Seams {
+		newStatefulFault("base.response-once/cancelled", "a cancelled request gets an error at once and its result later", func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(t.seams(), cancelling(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if id := cancelledIn(n); t.cancel(n) {
@@ -25,7 +25,7 @@ func raceFaults() []Fault {
 		newFault("base.parse-error/dies-of-bytes", "a line that is not UTF-8 ends the process", onIncoming(func(_ *refserver.Session, f *wire.Frame) bool {
 			return f.Has(wire.InvalidUTF8)
 		}, exitWith(1))),
-		newStatefulFault("base.response-once/cancelled-in-between", "a request cancelled before its response gets both an error and its result", func() refserver.Seams {
+		newStatefulFault("base.response-once/cancelled-in-between", "a request cancelled before its response gets both an error and its result", func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, _ func(*refserver.Notification)) {
 				if t.cancel(n) {
@@ -33,7 +33,7 @@ func raceFaults() []Fault {
 				}
 			}))
 		}).inRevisions(spec.V20241105),
-		newStatefulFault("base.response-once/cancelled-late", "the cancellation of a completed request gets an error with that request's id", func() refserver.Seams {
+		newStatefulFault("base.response-once/cancelled-late", "the cancellation of a completed request gets an error with that request's id", func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
@@ -42,7 +42,7 @@ func raceFaults() []Fault {
 				}
 			}))
 		}),
-		newStatefulFault("base.notification-no-response/cancelled-unknown", "the cancellation of an unknown request gets an error with id null", func() refserver.Seams {
+		newStatefulFault("base.notification-no-response/cancelled-unknown", "the cancellation of an unknown request gets an error with id null", func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
@@ -56,11 +56,11 @@ func raceFaults() []Fault {
 
 // doubleConcurrent sends two responses to each request that was handled concurrently
 // with another.
-func doubleConcurrent() refserver.Seams {
+func doubleConcurrent() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]bool{}
 	raced := map[callKey]bool{}
-	return combine(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		running[callKey{c.Session, c.ID.Key()}] = true

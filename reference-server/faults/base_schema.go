@@ -6,18 +6,18 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func metaFaults() []Fault {
-	key := func(key string) refserver.Seams {
+func metaFaults() []*Fault {
+	key := func(key string) *refserver.Seams {
 		return EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, tool := range objectsIn(r, "tools") {
 				tool["_meta"] = map[string]any{key: true}
 			}
 		})
 	}
-	result := func(key string) refserver.Seams {
+	result := func(key string) *refserver.Seams {
 		return EditResult("", func(r map[string]any) { r["_meta"] = map[string]any{key: true} })
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.meta-key-prefix/digit-first", "a prefix label in _meta of tools begins with a digit", key("com.1example/key")),
 		newFault("base.meta-key-prefix/hyphen-last", "a prefix label in _meta of tools ends with a hyphen", key("com.example-/key")),
 		newFault("base.meta-key-prefix/two-slashes", "a key in _meta of results has two slashes", result("com.example/group/key")),
@@ -37,14 +37,14 @@ func metaFaults() []Fault {
 	}
 }
 
-func schemaFaults() []Fault {
-	property := func(tool, property, keyword string, value any) refserver.Seams {
+func schemaFaults() []*Fault {
+	property := func(tool, property, keyword string, value any) *refserver.Seams {
 		return editTool(tool, func(t map[string]any) {
 			p := t["inputSchema"].(map[string]any)["properties"].(map[string]any)
 			p[property].(map[string]any)[keyword] = value
 		})
 	}
-	distance := func(f func(valid bool, result any) (any, *refserver.Error)) refserver.Seams {
+	distance := func(f func(valid bool, result any) (any, *refserver.Error)) *refserver.Seams {
 		return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			name, _ := wire.Text(wire.At(c.Params, "/name"))
@@ -57,7 +57,7 @@ func schemaFaults() []Fault {
 	said := func(text string) map[string]any {
 		return map[string]any{"content": []any{map[string]any{"type": "text", "text": text}}}
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.json-schema-valid/unknown-type", "a tool's schema has a type that does not exist", property("echo", "text", "type", "text")),
 		newFault("base.json-schema-valid/boolean-bound", "a tool's schema has a boolean exclusiveMinimum, as in draft 4", property("add", "a", "exclusiveMinimum", true)),
 		newFault("base.json-schema-valid/tuple-items", "a tool's schema writes a tuple as before 2020-12", property("distance", "from", "items", []any{
@@ -89,7 +89,7 @@ func schemaFaults() []Fault {
 }
 
 // editTool edits a tool in the results of tools/list.
-func editTool(name string, edit func(t map[string]any)) refserver.Seams {
+func editTool(name string, edit func(t map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodToolsList, func(r map[string]any) {
 		for _, t := range objectsIn(r, "tools") {
 			if t["name"] == name {

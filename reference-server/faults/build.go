@@ -70,8 +70,8 @@ func isAfterInitialize(o *refserver.Out) bool {
 func isSessionResponse(o *refserver.Out) bool { return o.Revision != "" && Responses()(o) }
 
 // EditOutgoing applies f to the outgoing messages that match.
-func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) refserver.Seams {
-	return refserver.Seams{Outgoing: func(o *refserver.Out) {
+func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) *refserver.Seams {
+	return &refserver.Seams{Outgoing: func(o *refserver.Out) {
 		if when(o) {
 			f(o)
 		}
@@ -79,7 +79,7 @@ func EditOutgoing(when MessageFilter, f func(o *refserver.Out)) refserver.Seams 
 }
 
 // EditBytes replaces the bytes of the messages that match.
-func EditBytes(when MessageFilter, f func(frame []byte) []byte) refserver.Seams {
+func EditBytes(when MessageFilter, f func(frame []byte) []byte) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames[0] = f(o.Frames[0]) })
 }
 
@@ -87,7 +87,7 @@ func EditBytes(when MessageFilter, f func(frame []byte) []byte) refserver.Seams 
 type Members = map[string]jsontext.Value
 
 // EditMessage edits the members of the messages that match.
-func EditMessage(when MessageFilter, edit func(m Members)) refserver.Seams {
+func EditMessage(when MessageFilter, edit func(m Members)) *refserver.Seams {
 	return EditBytes(when, func(frame []byte) []byte {
 		_, m := wire.Members(frame)
 		edit(m)
@@ -96,17 +96,17 @@ func EditMessage(when MessageFilter, edit func(m Members)) refserver.Seams {
 }
 
 // setMember sets a member of the messages to raw JSON.
-func setMember(when MessageFilter, name, raw string) refserver.Seams {
+func setMember(when MessageFilter, name, raw string) *refserver.Seams {
 	return EditMessage(when, func(m Members) { m[name] = jsontext.Value(raw) })
 }
 
 // dropMember removes a member from the messages.
-func dropMember(when MessageFilter, name string) refserver.Seams {
+func dropMember(when MessageFilter, name string) *refserver.Seams {
 	return EditMessage(when, func(m Members) { delete(m, name) })
 }
 
 // editError edits the member error of error responses.
-func editError(when MessageFilter, edit func(e Members)) refserver.Seams {
+func editError(when MessageFilter, edit func(e Members)) *refserver.Seams {
 	return EditMessage(when, func(m Members) {
 		_, e := wire.Members(m["error"])
 		edit(e)
@@ -115,22 +115,22 @@ func editError(when MessageFilter, edit func(e Members)) refserver.Seams {
 }
 
 // dropMessages drops messages.
-func dropMessages(when MessageFilter) refserver.Seams {
+func dropMessages(when MessageFilter) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = nil })
 }
 
 // setErrorCode changes the code of errors.
-func setErrorCode(when MessageFilter, code string) refserver.Seams {
+func setErrorCode(when MessageFilter, code string) *refserver.Seams {
 	return editError(when, func(e Members) { e["code"] = jsontext.Value(code) })
 }
 
 // prependLines sends raw lines before the messages, in the same write.
-func prependLines(when MessageFilter, lines ...string) refserver.Seams {
+func prependLines(when MessageFilter, lines ...string) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(rawLines(lines), o.Frames...) })
 }
 
 // appendLines sends raw lines after the messages, in the same write.
-func appendLines(when MessageFilter, lines ...string) refserver.Seams {
+func appendLines(when MessageFilter, lines ...string) *refserver.Seams {
 	return EditOutgoing(when, func(o *refserver.Out) { o.Frames = append(o.Frames, rawLines(lines)...) })
 }
 
@@ -143,8 +143,8 @@ func rawLines(lines []string) [][]byte {
 }
 
 // WrapHandler wraps the handler of a method, or of all methods if it is empty.
-func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
-	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
+	return &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if method != "" && c.Method != method {
 			return next(c)
 		}
@@ -153,7 +153,7 @@ func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *r
 }
 
 // EditResult edits the decoded results of a method.
-func EditResult(method string, edit func(r map[string]any)) refserver.Seams {
+func EditResult(method string, edit func(r map[string]any)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil {
@@ -166,7 +166,7 @@ func EditResult(method string, edit func(r map[string]any)) refserver.Seams {
 }
 
 // replaceResult replaces the results of a method by raw JSON.
-func replaceResult(method, result string) refserver.Seams {
+func replaceResult(method, result string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if _, err := next(c); err != nil {
 			return nil, err
@@ -176,7 +176,7 @@ func replaceResult(method, result string) refserver.Seams {
 }
 
 // refuseCalls returns an error for the matching requests of a method.
-func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Code, message string) refserver.Seams {
+func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Code, message string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			return nil, &refserver.Error{Code: code, Message: message}
@@ -186,7 +186,7 @@ func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Cod
 }
 
 // suppressResponse sends no response to the matching requests of a method.
-func suppressResponse(method string, when func(c *refserver.Call) bool) refserver.Seams {
+func suppressResponse(method string, when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			return nil, refserver.NoResponse
@@ -196,7 +196,7 @@ func suppressResponse(method string, when func(c *refserver.Call) bool) refserve
 }
 
 // exitOnRequest ends the process on a matching request of a method.
-func exitOnRequest(method string, when func(c *refserver.Call) bool) refserver.Seams {
+func exitOnRequest(method string, when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c) {
 			c.Session.Exit(1)
@@ -232,8 +232,8 @@ func objectsIn(r map[string]any, member string) []map[string]any {
 }
 
 // afterNotification calls f after the server has handled a matching notification.
-func afterNotification(when func(n *refserver.Notification) bool, f func(n *refserver.Notification)) refserver.Seams {
-	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
+func afterNotification(when func(n *refserver.Notification) bool, f func(n *refserver.Notification)) *refserver.Seams {
+	return &refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		next(n)
 		if when(n) {
 			f(n)
@@ -247,25 +247,25 @@ func hasMethod(name string) func(n *refserver.Notification) bool {
 }
 
 // onInitialized calls f after notifications/initialized.
-func onInitialized(f func(s *refserver.Session)) refserver.Seams {
+func onInitialized(f func(s *refserver.Session)) *refserver.Seams {
 	return afterNotification(hasMethod(spec.MethodInitialized), func(n *refserver.Notification) { f(n.Session) })
 }
 
 // sendLineOnInitialized sends a raw line after notifications/initialized.
-func sendLineOnInitialized(line string) refserver.Seams {
+func sendLineOnInitialized(line string) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) { s.SendRaw([]byte(line)) })
 }
 
 // requestOnInitialized sends a request to the client after notifications/initialized.
-func requestOnInitialized(method string, params any) refserver.Seams {
+func requestOnInitialized(method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
 	})
 }
 
 // onIncoming lets f decide about the incoming frames that match.
-func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {
+	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if when(s, wire.Parse(raw)) {
 			return f(s, raw)
 		}

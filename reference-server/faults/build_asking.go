@@ -9,7 +9,7 @@ import (
 )
 
 // requestIf sends a request after notifications/initialized if the session matches.
-func requestIf(when func(s *refserver.Session) bool, method string, params any) refserver.Seams {
+func requestIf(when func(s *refserver.Session) bool, method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if when(s) {
 			s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })
@@ -39,7 +39,7 @@ func allOf(several ...func(s *refserver.Session) bool) func(s *refserver.Session
 }
 
 // sendFromTool makes a tool send a request to the client before it runs.
-func sendFromTool(tool string, when func(s *refserver.Session) bool, method string, params any) refserver.Seams {
+func sendFromTool(tool string, when func(s *refserver.Session) bool, method string, params any) *refserver.Seams {
 	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if when(c.Session) {
 			_, _ = c.SendRequest(method, params)
@@ -49,7 +49,7 @@ func sendFromTool(tool string, when func(s *refserver.Session) bool, method stri
 }
 
 // wrapTool wraps the handler of one tool's calls.
-func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
+func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler("tools/call", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); name == tool {
 			return f(c, next)
@@ -60,11 +60,11 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 
 // onClientResponse calls then for the matching responses of the client to requests
 // of a method.
-func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() refserver.Seams {
-	return func() refserver.Seams {
+func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		var mu sync.Mutex
 		asked := map[string]bool{}
-		return refserver.Seams{
+		return &refserver.Seams{
 			RequestTimeout: noTimeout,
 			Outgoing: func(o *refserver.Out) {
 				if o.Kind == refserver.OutRequest && o.Method == method {

@@ -37,8 +37,8 @@ func newCallTracker() *callTracker { return &callTracker{byKey: map[callKey]*tra
 
 // seams returns the seams that record calls; the fault must include them. A call
 // runs from the moment it is read, so that a later cancellation always finds it.
-func (t *callTracker) seams() refserver.Seams {
-	return refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+func (t *callTracker) seams() *refserver.Seams {
+	return &refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if t.method != "" && t.method != c.Method {
 			return
 		}
@@ -92,12 +92,12 @@ func (t *callTracker) cancelled(s *refserver.Session, id wire.ID) bool {
 }
 
 // sendAfterCancellation sends a frame 150 ms after the cancellation of a call.
-func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
+func sendAfterCancellation(frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	return sendAfterCancellationBy(150*time.Millisecond, frame)
 }
 
 // sendAfterCancellationBy is like sendAfterCancellation with another delay.
-func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) refserver.Seams {
+func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token jsontext.Value) []byte) *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
@@ -110,7 +110,7 @@ func sendAfterCancellationBy(delay time.Duration, frame func(id wire.ID, token j
 }
 
 // muteCancelled sends no responses to cancelled calls.
-func muteCancelled() refserver.Seams {
+func muteCancelled() *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		t.cancel(n)
@@ -119,7 +119,7 @@ func muteCancelled() refserver.Seams {
 }
 
 // exitOnCancelledRunning ends the process when a running call is cancelled.
-func exitOnCancelledRunning() refserver.Seams {
+func exitOnCancelledRunning() *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
@@ -132,7 +132,7 @@ func exitOnCancelledRunning() refserver.Seams {
 }
 
 // onLateResponse calls f for responses to requests that the server has cancelled.
-func onLateResponse(f func(s *refserver.Session, raw []byte) refserver.FrameAction) refserver.Seams {
+func onLateResponse(f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {
 	var mu sync.Mutex
 	given := map[string]bool{}
 	return combine(EditOutgoing(isCancellation, func(o *refserver.Out) {

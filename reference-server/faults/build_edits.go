@@ -75,13 +75,13 @@ var listMembers = map[string]string{
 }
 
 // editListItems edits every item of a list, or all contents of resources/read.
-func editListItems(method string, e edit) refserver.Seams {
+func editListItems(method string, e edit) *refserver.Seams {
 	return EditResult(method, inItems(listMembers[method], e))
 }
 
 // editBlocks edits the content blocks of a kind, or of every kind if kind is empty, in
 // results of tools/call or prompts/get.
-func editBlocks(method, kind string, e edit) refserver.Seams {
+func editBlocks(method, kind string, e edit) *refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		found := objectsIn(r, "content")
 		for _, message := range objectsIn(r, "messages") {
@@ -97,22 +97,22 @@ func editBlocks(method, kind string, e edit) refserver.Seams {
 	})
 }
 
-func editPromptBlocks(kind string, e edit) refserver.Seams {
+func editPromptBlocks(kind string, e edit) *refserver.Seams {
 	return editBlocks(spec.MethodPromptsGet, kind, e)
 }
 
 // editToolBlocks edits the blocks of tools/call and tasks/result.
-func editToolBlocks(kind string, e edit) refserver.Seams {
+func editToolBlocks(kind string, e edit) *refserver.Seams {
 	return combine(editBlocks(spec.MethodToolsCall, kind, e), editBlocks(spec.MethodTasksResult, kind, e))
 }
 
 // setAnnotation sets a member of the annotations of every item of a list.
-func setAnnotation(method, name string, value any) refserver.Seams {
+func setAnnotation(method, name string, value any) *refserver.Seams {
 	return editListItems(method, inMember("annotations", setValue(name, value)))
 }
 
 // editIcons edits the icons of every item of a list, or of the server itself.
-func editIcons(method string, e edit) refserver.Seams {
+func editIcons(method string, e edit) *refserver.Seams {
 	if method == spec.MethodInitialize {
 		return EditResult(method, inMember("serverInfo", inItems("icons", e)))
 	}
@@ -131,7 +131,7 @@ func replaceWith(text string) edit {
 
 // editSentParams edits the params of the server's requests or notifications of a
 // method.
-func editSentParams(method string, e edit) refserver.Seams {
+func editSentParams(method string, e edit) *refserver.Seams {
 	when := func(o *refserver.Out) bool {
 		return (o.Kind == refserver.OutRequest || o.Kind == refserver.OutNotification) && o.Method == method
 	}
@@ -147,7 +147,7 @@ func editSentParams(method string, e edit) refserver.Seams {
 
 // notifyOnInitialized sends a notification after notifications/initialized. The
 // params are raw JSON, or "" for none.
-func notifyOnInitialized(method, params string) refserver.Seams {
+func notifyOnInitialized(method, params string) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if params == "" {
 			s.SendRaw(wire.NewNotification(method, nil))
@@ -158,7 +158,7 @@ func notifyOnInitialized(method, params string) refserver.Seams {
 }
 
 // editAddResult edits the results of the tool add, which has structured content.
-func editAddResult(e edit) refserver.Seams {
+func editAddResult(e edit) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); err != nil || name != "add" {

@@ -30,8 +30,8 @@ type exchange struct {
 }
 
 // onExchange lets do handle the matching requests instead of the server.
-func onExchange(when func(v *exchange) bool, do func(v *exchange)) refserver.Seams {
-	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+func onExchange(when func(v *exchange) bool, do func(v *exchange)) *refserver.Seams {
+	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		v := &exchange{w: w, r: r, next: next}
 		if r.Method == http.MethodPost {
 			body, err := io.ReadAll(r.Body)
@@ -138,7 +138,7 @@ type responseEditor struct {
 
 // editResponses lets a fault change the responses to the matching requests; make
 // configures the editor of one response.
-func editResponses(when func(v *exchange) bool, make func(v *exchange, r *responseEditor)) refserver.Seams {
+func editResponses(when func(v *exchange) bool, make func(v *exchange, r *responseEditor)) *refserver.Seams {
 	return onExchange(when, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
 		make(v, r)
@@ -221,7 +221,7 @@ func (r *responseEditor) isStream() bool {
 }
 
 // editStatus changes the statuses of responses.
-func editStatus(when func(v *exchange) bool, change func(status int) int) refserver.Seams {
+func editStatus(when func(v *exchange) bool, change func(status int) int) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, _ http.Header, _ []byte) int { return change(status) }
 	})
@@ -238,7 +238,7 @@ func replaceStatus(old, changed int) func(int) int {
 }
 
 // setContentType sets the content type of responses of one type.
-func setContentType(when func(v *exchange) bool, media, other string) refserver.Seams {
+func setContentType(when func(v *exchange) bool, media, other string) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {
 			if h.Get("Content-Type") == media {
@@ -250,7 +250,7 @@ func setContentType(when func(v *exchange) bool, media, other string) refserver.
 }
 
 // editBodies edits JSON bodies.
-func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) refserver.Seams {
+func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editBody = func(b []byte) []byte {
 			if r.isStream() {
@@ -262,7 +262,7 @@ func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) refserv
 }
 
 // editEvents edits each event of the streams.
-func editEvents(when func(v *exchange) bool, edit func(b []byte) []byte) refserver.Seams {
+func editEvents(when func(v *exchange) bool, edit func(b []byte) []byte) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editBody = func(b []byte) []byte {
 			if !r.isStream() {

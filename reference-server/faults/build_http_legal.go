@@ -20,7 +20,7 @@ func (r *responseEditor) hasStarted() bool { r.mu.Lock(); defer r.mu.Unlock(); r
 
 // respondWithStreams turns the JSON responses to the most common requests into event
 // streams.
-func respondWithStreams() refserver.Seams {
+func respondWithStreams() *refserver.Seams {
 	var n atomic.Int64
 	return editResponses(hasRequestOf(spec.MethodInitialize, spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesRead, spec.MethodPromptsGet),
 		func(_ *exchange, r *responseEditor) {
@@ -42,7 +42,7 @@ func respondWithStreams() refserver.Seams {
 }
 
 // withoutSessionIDs sends no session ids. Each request belongs to the newest session.
-func withoutSessionIDs() refserver.Seams {
+func withoutSessionIDs() *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		if !isInitialize(v) {
@@ -62,7 +62,7 @@ func withoutSessionIDs() refserver.Seams {
 }
 
 // errorStatus sends the error responses to requests with another HTTP status.
-func errorStatus(status int) refserver.Seams {
+func errorStatus(status int) *refserver.Seams {
 	return editResponses(hasRequestOf(), func(_ *exchange, r *responseEditor) {
 		r.editHead = func(old int, h http.Header, first []byte) int {
 			if old == http.StatusOK && h.Get("Content-Type") == jsonType && bytes.Contains(first, []byte(`"error":{`)) && wire.Parse(first).Messages[0].IsError() {
@@ -74,7 +74,7 @@ func errorStatus(status int) refserver.Seams {
 }
 
 // setRefusalBody replaces the bodies of HTTP error responses.
-func setRefusalBody(media, body string) refserver.Seams {
+func setRefusalBody(media, body string) *refserver.Seams {
 	return onExchange(anyExchange, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
 		refused := false
@@ -99,7 +99,7 @@ func setRefusalBody(media, body string) refserver.Seams {
 }
 
 // redirectEndpoint redirects clients from /mcp to /mcp/.
-func redirectEndpoint(status int) refserver.Seams {
+func redirectEndpoint(status int) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return !strings.HasSuffix(v.r.URL.Path, "/") }, func(v *exchange) {
 		v.w.Header().Set("Location", v.r.URL.Path+"/")
 		v.w.WriteHeader(status)
@@ -107,7 +107,7 @@ func redirectEndpoint(status int) refserver.Seams {
 }
 
 // prefixEventIDs adds a prefix with unusual characters to the ids of events.
-func prefixEventIDs() refserver.Seams {
+func prefixEventIDs() *refserver.Seams {
 	const mark = "é / ☃ {\"n\":"
 	return combine(onExchange(isResume, func(v *exchange) {
 		id := strings.TrimPrefix(v.r.Header.Get(eventHeader), mark)
@@ -118,7 +118,7 @@ func prefixEventIDs() refserver.Seams {
 
 // numberEvents adds ids and retry to the events of listening streams. Without it these
 // events have no ids.
-func numberEvents() refserver.Seams {
+func numberEvents() *refserver.Seams {
 	var mu sync.Mutex
 	n := 0
 	return editEvents(opensListeningStream, func(b []byte) []byte {

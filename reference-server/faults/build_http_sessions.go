@@ -11,7 +11,7 @@ import (
 )
 
 // mapSessionIDs gives clients other session ids than the server uses internally.
-func mapSessionIDs(name func(n int, id string) string) refserver.Seams {
+func mapSessionIDs(name func(n int, id string) string) *refserver.Seams {
 	var mu sync.Mutex
 	given, inside := map[string]string{}, map[string]string{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -38,7 +38,7 @@ func mapSessionIDs(name func(n int, id string) string) refserver.Seams {
 }
 
 // reuseSessionIDs gives a new session the id of one that has ended, if there is one.
-func reuseSessionIDs() refserver.Seams {
+func reuseSessionIDs() *refserver.Seams {
 	var mu sync.Mutex
 	var free []string
 	used := map[string]bool{}
@@ -177,7 +177,7 @@ func (e *listeningStreams) otherSession(session string) string {
 
 // divertEvents moves the matching events of POST streams to the session's listening
 // stream; copied leaves them on the POST stream, too.
-func divertEvents(when func(event []byte) bool, copied bool) refserver.Seams {
+func divertEvents(when func(event []byte) bool, copied bool) *refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
@@ -200,7 +200,7 @@ func divertEvents(when func(event []byte) bool, copied bool) refserver.Seams {
 
 // misdirectEvents also sends the messages of one session, except responses, to another
 // session's listening stream.
-func misdirectEvents() refserver.Seams {
+func misdirectEvents() *refserver.Seams {
 	e := newListeningStreams()
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		session := v.r.Header.Get(sessionHeader)
@@ -223,7 +223,7 @@ func misdirectEvents() refserver.Seams {
 
 // moveEventsToNextStream moves matching events from the stream of one POST to that of
 // the next.
-func moveEventsToNextStream(when func(event []byte) bool) refserver.Seams {
+func moveEventsToNextStream(when func(event []byte) bool) *refserver.Seams {
 	var mu sync.Mutex
 	held := map[string]*heldEvent{}
 	return editResponses(isPost, func(v *exchange, r *responseEditor) {
@@ -254,7 +254,7 @@ type heldEvent struct {
 
 // replayForeignEvents begins each resumed stream with the session's events from all
 // other POST streams.
-func replayForeignEvents() refserver.Seams {
+func replayForeignEvents() *refserver.Seams {
 	var mu sync.Mutex
 	kept := map[string][]byte{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -320,7 +320,7 @@ func (*discardWriter) WriteHeader(int) {}
 func (*discardWriter) Write(b []byte) (int, error) { return len(b), nil }
 
 // failAfterDisconnect makes tools/call fail if the client disconnects before the response.
-func failAfterDisconnect() refserver.Seams {
+func failAfterDisconnect() *refserver.Seams {
 	var mu sync.Mutex
 	left := map[string]bool{}
 	return combine(onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
@@ -343,7 +343,7 @@ func failAfterDisconnect() refserver.Seams {
 
 // shareResponses returns the response to one session's request also for another session's
 // request with the same string id, except for initialize and tools/call.
-func shareResponses() refserver.Seams {
+func shareResponses() *refserver.Seams {
 	type answer struct {
 		of     *refserver.Session
 		result any

@@ -53,7 +53,7 @@ func completeMeta() Members {
 
 // supplyMeta lets the server serve requests that lack metadata: fill returns what it adds to
 // a request that matches.
-func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) Members) refserver.Seams {
+func supplyMeta(when func(c *refserver.Call) bool, fill func(c *refserver.Call) Members) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {
 			setMeta(c, fill(c))
@@ -76,7 +76,7 @@ func lacks(keys ...string) func(c *refserver.Call) bool {
 }
 
 // editStatelessErrors edits the errors with a code that stateless requests get.
-func editStatelessErrors(code spec.Code, when func(c *refserver.Call) bool, edit func(e *refserver.Error)) refserver.Seams {
+func editStatelessErrors(code spec.Code, when func(c *refserver.Call) bool, edit func(e *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err == nil || err.Code != code || !isStatelessCall(c) || !when(c) {
@@ -99,7 +99,7 @@ func setCode(code spec.Code) func(e *refserver.Error) {
 }
 
 // serveMethod serves a method that the revision does not have.
-func serveMethod(method string, result map[string]any) refserver.Seams {
+func serveMethod(method string, result map[string]any) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isStatelessCall(c) {
 			return next(c)
@@ -117,7 +117,7 @@ func completeResult(members map[string]any) map[string]any {
 }
 
 // statelessResult edits the results of requests of the stateless era.
-func statelessResult(when func(c *refserver.Call) bool, e edit) refserver.Seams {
+func statelessResult(when func(c *refserver.Call) bool, e edit) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !isStatelessCall(c) || !when(c) {

@@ -8,9 +8,10 @@ import (
 
 // combine merges the seams of several faults. Seams that wrap are nested, with the last
 // outermost. For each other seam the last one is used.
-func combine(several ...refserver.Seams) refserver.Seams {
-	var t refserver.Seams
-	for _, s := range several {
+func combine(several ...*refserver.Seams) *refserver.Seams {
+	t := &refserver.Seams{}
+	for _, one := range several {
+		s := *one
 		if outer, inner := s.Handle, t.Handle; outer != nil && inner != nil {
 			s.Handle = func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				return outer(c, func(c *refserver.Call) (any, *refserver.Error) { return inner(c, next) })

@@ -17,7 +17,11 @@ import (
 // requests, a boundary value, a race or a rare value. They measure what the fuzzer
 // finds. All does not include them.
 func Buried() []Fault {
-	return slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks())
+	var out []Fault
+	for _, f := range slices.Concat(buriedValues(), buriedIDs(), buriedSequences(), buriedRaces(), buriedTasks()) {
+		out = append(out, *f)
+	}
+	return out
 }
 
 // LookupBuried returns the buried fault with the given id.
@@ -31,7 +35,7 @@ func LookupBuried(id string) (Fault, bool) {
 }
 
 // editMatchingResults edits the results of the requests of a method that match.
-func editMatchingResults(method string, when func(c *refserver.Call) bool, do func(r map[string]any)) refserver.Seams {
+func editMatchingResults(method string, when func(c *refserver.Call) bool, do func(r map[string]any)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !when(c) {
@@ -61,8 +65,8 @@ func callOf(tool string, fits func(arguments jsontext.Value) bool) func(c *refse
 }
 
 // buriedValues returns the faults that show only with rare values.
-func buriedValues() []Fault {
-	return []Fault{
+func buriedValues() []*Fault {
+	return []*Fault{
 		newFault("tools.structured.conforms/large-sum", "the structured sum of numbers from 2^53 on is a string",
 			editMatchingResults(spec.MethodToolsCall, callOf("add", func(a jsontext.Value) bool {
 				return len(wire.At(a, "/a")) >= 16 || len(wire.At(a, "/b")) >= 16
@@ -105,7 +109,7 @@ func buriedValues() []Fault {
 				}
 				return next(c)
 			})),
-		newFault("base.request-answered/exact-kibibyte", "a line of 1,024 to 1,055 bytes is dropped", refserver.Seams{
+		newFault("base.request-answered/exact-kibibyte", "a line of 1,024 to 1,055 bytes is dropped", &refserver.Seams{
 			Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 				if len(raw) >= 1024 && len(raw) < 1056 {
 					return refserver.Drop()
@@ -131,8 +135,8 @@ func buriedValues() []Fault {
 }
 
 // buriedIDs returns the faults that show only with rare ids.
-func buriedIDs() []Fault {
-	reply := func(alter func(id wire.ID) string) refserver.Seams {
+func buriedIDs() []*Fault {
+	reply := func(alter func(id wire.ID) string) *refserver.Seams {
 		return EditOutgoing(Responses(), func(o *refserver.Out) {
 			if raw := alter(o.ID); raw != o.ID.Raw() {
 				_, m := wire.Members(o.Frames[0])
@@ -141,7 +145,7 @@ func buriedIDs() []Fault {
 			}
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("base.response-id-echo/negative", "a negative id of four or more digits is echoed without its sign", reply(func(id wire.ID) string {
 			if id.IsInteger() && len(id.Raw()) >= 5 {
 				return strings.TrimPrefix(id.Raw(), "-")
@@ -160,7 +164,7 @@ func buriedIDs() []Fault {
 			}
 			return id.Raw()
 		})),
-		newStatefulFault("base.response-id-echo/digits", "a string id of digits is echoed as the number that an earlier request used", func() refserver.Seams {
+		newStatefulFault("base.response-id-echo/digits", "a string id of digits is echoed as the number that an earlier request used", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[string]bool{}
 			return reply(func(id wire.ID) string {

@@ -30,8 +30,8 @@ func (h *methodHistory) endsWith(step string, last ...string) bool {
 
 // onSequence calls do instead of the handler if the newest methods, including that of the
 // request, are equal to methods.
-func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() refserver.Seams {
-	return func() refserver.Seams {
+func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any, *refserver.Error)) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		h := &methodHistory{}
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if h.endsWith(c.Method, methods...) {
@@ -43,7 +43,7 @@ func onSequence(methods []string, do func(c *refserver.Call, next Handler) (any,
 }
 
 // buriedSequences returns the faults that show only in certain sequences of requests.
-func buriedSequences() []Fault {
+func buriedSequences() []*Fault {
 	with := func(name string, value any) func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -55,7 +55,7 @@ func buriedSequences() []Fault {
 			return r, nil
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("prompts.list.result-schema/after-level", "prompts/list right after two logging/setLevel requests returns a string",
 			onSequence([]string{spec.MethodSetLevel, spec.MethodSetLevel, spec.MethodPromptsList}, with("prompts", "none"))),
 		newStatefulFault("tools.list.result-schema/after-unsubscribing", "tools/list right after resources/unsubscribe returns an object",
@@ -64,7 +64,7 @@ func buriedSequences() []Fault {
 			onSequence([]string{spec.MethodPromptsGet, spec.MethodSetLevel, spec.MethodResourcesTemplates}, with("nextCursor", 1))),
 		newStatefulFault("ping.empty-result/after-completion", "ping right after completion/complete and logging/setLevel returns a completion",
 			onSequence([]string{spec.MethodComplete, spec.MethodSetLevel, spec.MethodPing}, with("completion", map[string]any{"values": []any{}}))),
-		newStatefulFault("base.request-answered/read-after-unknown", "prompts/list right after a refused subscription ends the server", func() refserver.Seams {
+		newStatefulFault("base.request-answered/read-after-unknown", "prompts/list right after a refused subscription ends the server", func() *refserver.Seams {
 			var mu sync.Mutex
 			refused := false
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -82,7 +82,7 @@ func buriedSequences() []Fault {
 				return result, err
 			})
 		}),
-		newStatefulFault("logging.set-level.threshold/raised", "logging/setLevel from debug to alert or emergency has no effect", func() refserver.Seams {
+		newStatefulFault("logging.set-level.threshold/raised", "logging/setLevel from debug to alert or emergency has no effect", func() *refserver.Seams {
 			var mu sync.Mutex
 			debug := false
 			return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -96,7 +96,7 @@ func buriedSequences() []Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("pagination.cursor.accepted/other-list-between", "a tools cursor is refused after a prompts/list in between", func() refserver.Seams {
+		newStatefulFault("pagination.cursor.accepted/other-list-between", "a tools cursor is refused after a prompts/list in between", func() *refserver.Seams {
 			h := &methodHistory{}
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				forgotten := h.endsWith(c.Method, spec.MethodPromptsList, spec.MethodToolsList)
@@ -106,7 +106,7 @@ func buriedSequences() []Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("pagination.walk.complete/every-sixteenth", "every sixteenth walk through resources/list lacks the last resource", func() refserver.Seams {
+		newStatefulFault("pagination.walk.complete/every-sixteenth", "every sixteenth walk through resources/list lacks the last resource", func() *refserver.Seams {
 			var mu sync.Mutex
 			ends := 0
 			return WrapHandler(spec.MethodResourcesList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -125,7 +125,7 @@ func buriedSequences() []Fault {
 				return r, nil
 			})
 		}),
-		newStatefulFault("base.response-once/late-level", "the 25th logging/setLevel gets two responses", func() refserver.Seams {
+		newStatefulFault("base.response-once/late-level", "the 25th logging/setLevel gets two responses", func() *refserver.Seams {
 			var mu sync.Mutex
 			n := 0
 			return EditOutgoing(Results(spec.MethodSetLevel), func(o *refserver.Out) {
@@ -136,7 +136,7 @@ func buriedSequences() []Fault {
 				}
 			})
 		}),
-		newStatefulFault("base.notification-no-response/after-unsubscribing", "a notification right after resources/unsubscribe gets a result", func() refserver.Seams {
+		newStatefulFault("base.notification-no-response/after-unsubscribing", "a notification right after resources/unsubscribe gets a result", func() *refserver.Seams {
 			h := &methodHistory{}
 			seams := WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				h.endsWith(c.Method)
@@ -150,7 +150,7 @@ func buriedSequences() []Fault {
 			}
 			return seams
 		}),
-		newStatefulFault("base.invalid-params-2024-11-05/after-refusal", "after a refused prompts/get, resources/subscribe accepts invalid params", func() refserver.Seams {
+		newStatefulFault("base.invalid-params-2024-11-05/after-refusal", "after a refused prompts/get, resources/subscribe accepts invalid params", func() *refserver.Seams {
 			var mu sync.Mutex
 			refused := false
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -168,9 +168,9 @@ func buriedSequences() []Fault {
 }
 
 // buriedRaces returns the faults that show only with concurrent requests.
-func buriedRaces() []Fault {
-	crowd := func(method string, most int, do func(o *refserver.Out)) func() refserver.Seams {
-		return func() refserver.Seams {
+func buriedRaces() []*Fault {
+	crowd := func(method string, most int, do func(o *refserver.Out)) func() *refserver.Seams {
+		return func() *refserver.Seams {
 			var mu sync.Mutex
 			running := 0
 			crowded := map[callKey]bool{}
@@ -198,7 +198,7 @@ func buriedRaces() []Fault {
 		}
 	}
 	twice := func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("base.response-once/crowded-templates", "one of three concurrent resources/templates/list gets two responses", crowd(spec.MethodResourcesTemplates, 2, twice)),
 		newStatefulFault("base.request-answered/crowded-prompts", "one of four concurrent prompts/list gets no response", crowd(spec.MethodPromptsList, 3, func(o *refserver.Out) { o.Frames = nil })),
 		newStatefulFault("base.response-result-or-error/crowded-completions", "one of three concurrent completions gets a response with neither result nor error", crowd(spec.MethodComplete, 2, func(o *refserver.Out) {
@@ -209,9 +209,9 @@ func buriedRaces() []Fault {
 
 // buriedTasks returns the faults in tasks that show only in a certain sequence or with a
 // rare value.
-func buriedTasks() []Fault {
-	return []Fault{
-		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() refserver.Seams {
+func buriedTasks() []*Fault {
+	return []*Fault{
+		newStatefulFault("tasks.transitions/asked-again", "tasks/get right after tasks/result and tasks/list returns an unknown status", func() *refserver.Seams {
 			h := &methodHistory{}
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
@@ -224,7 +224,7 @@ func buriedTasks() []Fault {
 			})
 		}).inRevisions(spec.V20251125),
 		newStatefulFault("tasks.create-result/short-lived", "a task requested with a ttl of 1 ms has a string as ttl",
-			func() refserver.Seams {
+			func() *refserver.Seams {
 				return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					result, err := next(c)
 					if err != nil || string(wire.At(c.Params, "/task/ttl")) != "1" {

@@ -8,10 +8,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func cachingFaults() []Fault {
+func cachingFaults() []*Fault {
 	const required, integer, positive = "caching.hints.required/", "caching.ttl.integer/", "caching.ttl.non-negative/"
 	const scope, pages = "caching.scope.known-value/", "caching.scope.same-on-all-pages/"
-	return []Fault{
+	return []*Fault{
 		newFault(required+"discover", "server/discover has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodDiscover)),
 		newFault(required+"tools", "tools/list has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodToolsList)),
 		newFault(required+"prompts", "prompts/list has no caching hints", editHints(omit("ttlMs", "cacheScope"), spec.MethodPromptsList)),
@@ -56,7 +56,7 @@ func cachingFaults() []Fault {
 }
 
 // legalCaching returns the legal variations in caching hints.
-func legalCaching() []Fault {
+func legalCaching() []*Fault {
 	return variationsIn(stateless(),
 		newVariation("stale-at-once", "no result may be cached", editHints(setValue("ttlMs", 0))),
 		newVariation("fresh-for-years", "ttlMs is larger than 32 bits", editHints(setValue("ttlMs", rawJSON("315360000000")))),
@@ -80,11 +80,11 @@ var hinted = []string{
 
 // editHints edits the results of the methods that have caching hints, by default of all
 // such methods.
-func editHints(e edit, methods ...string) refserver.Seams {
+func editHints(e edit, methods ...string) *refserver.Seams {
 	if len(methods) == 0 {
 		methods = hinted
 	}
-	var all []refserver.Seams
+	var all []*refserver.Seams
 	for _, method := range methods {
 		all = append(all, EditResult(method, ifHas("ttlMs", e)))
 	}
@@ -92,7 +92,7 @@ func editHints(e edit, methods ...string) refserver.Seams {
 }
 
 // editLaterPages edits the pages of lists after the first.
-func editLaterPages(e edit) refserver.Seams {
+func editLaterPages(e edit) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !slices.Contains(hinted, c.Method) || wire.At(c.Params, "/cursor") == nil {
@@ -117,7 +117,7 @@ func ifInputRequired(e edit) edit {
 func stateless() []spec.Revision { return []spec.Revision{spec.V20260728} }
 
 // variationsIn limits several variations to some revisions.
-func variationsIn(revisions []spec.Revision, rows ...Fault) []Fault {
+func variationsIn(revisions []spec.Revision, rows ...*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Revisions = revisions
 	}

@@ -13,14 +13,14 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func cancellationFaults() []Fault {
+func cancellationFaults() []*Fault {
 	const stop, silent, stragglers = "cancellation.stop-processing/", "cancellation.no-response-after-cancel/", "progress.stops-after-cancel/"
 	const race, unknown, malformed, late = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.malformed-ignored/", "cancellation.late-response-ignored/"
 	const own, idType = "cancellation.server-cancels-own-requests/", "cancellation.id-type-matters/"
 	// Some faults are limited to stdio: over HTTP messages on two streams have no
 	// order, a response on the wrong stream is another fault, and the end of a session
 	// does not end the process.
-	return []Fault{
+	return []*Fault{
 		newFault(stop+"ignored", "the server ignores cancellations", ignoreCancellations()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 		newFault(stop+"silently", "a cancelled tool continues, reports progress, and sends no response", combine(ignoreCancellations(), muteCancelled())).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 
@@ -37,13 +37,13 @@ func cancellationFaults() []Fault {
 
 		newFault(race+"dies-of-completed", "the cancellation of a completed request ends the process", exitOnCancellation(isCancellationOfCompleted)).overTransports(spec.Stdio),
 		newFault(race+"dies-of-running", "the cancellation of a request in flight ends the process", exitOnCancelledRunning()).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newStatefulFault(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() refserver.Seams {
+		newStatefulFault(race+"deaf", "after the cancellation of a completed request the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfCompleted(m) }))
 		}),
 
 		newFault(unknown+"dies", "the cancellation of an unknown request ends the process", exitOnCancellation(isCancellationOfUnknown)).overTransports(spec.Stdio),
 		newFault(unknown+"dies-of-texts", "a cancellation with a string as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsString() })).overTransports(spec.Stdio),
-		newStatefulFault(unknown+"deaf", "after the cancellation of an unknown request the server responds to nothing", func() refserver.Seams {
+		newStatefulFault(unknown+"deaf", "after the cancellation of an unknown request the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && isCancellationOfUnknown(m) }))
 		}),
 
@@ -51,12 +51,12 @@ func cancellationFaults() []Fault {
 		newFault(malformed+"dies-without-id", "a cancellation without a requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return !cancelledID(m).Present() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-null", "a cancellation with requestId null ends the process", exitOnCancellation(func(m *wire.Message) bool { return cancelledID(m).IsNull() })).overTransports(spec.Stdio),
 		newFault(malformed+"dies-of-objects", "a cancellation with an object as requestId ends the process", exitOnCancellation(func(m *wire.Message) bool { return strings.HasPrefix(cancelledID(m).Raw(), "{") })).overTransports(spec.Stdio),
-		newStatefulFault(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() refserver.Seams {
+		newStatefulFault(malformed+"deaf", "after a cancellation with requestId true the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return cancelledID(m).Raw() == "true" }))
 		}),
 
-		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithHints()...),
-		newStatefulFault(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() refserver.Seams {
+		newStatefulFault(late+"dies", "a late response to a request that the server cancelled ends the process", func() *refserver.Seams { return onLateResponse(exitWith(1)) }).inRevisions(revisionsWithHints()...),
+		newStatefulFault(late+"deaf", "after a late response to a request that it cancelled the server responds to nothing", func() *refserver.Seams {
 			var deaf atomic.Bool
 			giveUp := onLateResponse(func(*refserver.Session, []byte) refserver.FrameAction {
 				deaf.Store(true)
@@ -138,13 +138,13 @@ func isCancellationOfUnknown(m *wire.Message) bool {
 	return (id.IsInteger() || id.IsString()) && !isCancellationOfCompleted(m)
 }
 
-func exitOnCancellation(when func(m *wire.Message) bool) refserver.Seams {
+func exitOnCancellation(when func(m *wire.Message) bool) *refserver.Seams {
 	return onIncoming(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodCancelled && when(m) }), exitWith(1))
 }
 
 // cancelling wraps the handler of cancellations.
-func cancelling(f func(n *refserver.Notification, next func(*refserver.Notification))) refserver.Seams {
-	return refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
+func cancelling(f func(n *refserver.Notification, next func(*refserver.Notification))) *refserver.Seams {
+	return &refserver.Seams{HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if n.Method != spec.MethodCancelled {
 			next(n)
 			return
@@ -154,13 +154,13 @@ func cancelling(f func(n *refserver.Notification, next func(*refserver.Notificat
 }
 
 // ignoreCancellations ignores all cancellations.
-func ignoreCancellations() refserver.Seams {
+func ignoreCancellations() *refserver.Seams {
 	return cancelling(func(*refserver.Notification, func(*refserver.Notification)) {})
 }
 
 // cancellationShapeFaults returns the faults in the shape of cancellations.
-func cancellationShapeFaults() []Fault {
-	return []Fault{
+func cancellationShapeFaults() []*Fault {
+	return []*Fault{
 		newFault("cancellation.request-id-present/missing", "the server sends a cancellation without requestId", notifyOnInitialized(spec.MethodCancelled, `{"reason":"x"}`)),
 		newFault("cancellation.request-id-present/snake-case", "the server sends a cancellation with request_id instead of requestId", notifyOnInitialized(spec.MethodCancelled, `{"request_id":1}`)),
 	}

@@ -12,8 +12,8 @@ import (
 )
 
 // legalCancelling returns the legal variations in handling cancelled requests.
-func legalCancelling() []Fault {
-	return []Fault{
+func legalCancelling() []*Fault {
+	return []*Fault{
 		newVariation("cancellations-ignored", "the server ignores cancellations and responds to every request", ignoreCancellations()),
 		newVariation("cancelled-unanswered", "every request takes a moment, and gets no response when cancelled meanwhile", delayRequests(shortDelay)),
 		newStatefulVariation("cancelled-refused", "every request takes a moment, and gets an error when cancelled meanwhile", refusingCancelled),
@@ -24,7 +24,7 @@ func legalCancelling() []Fault {
 
 // refusingCancelled sends an error as the response to a cancelled request. It leaves
 // tools/call to the server, which stops a cancelled call and sends no response.
-func refusingCancelled() refserver.Seams {
+func refusingCancelled() *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]chan struct{}{}
 	return combine(WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -67,7 +67,7 @@ const maxHoldUp = 200 * time.Millisecond
 // readOneByOne delays each message until the previous request has its response. It does
 // not wait for calls that send requests to the client, because these need the client's
 // response, which arrives later.
-func readOneByOne() refserver.Seams {
+func readOneByOne() *refserver.Seams {
 	var mu sync.Mutex
 	pending := map[callKey]chan struct{}{}
 	return combine(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutResult || o.Kind == refserver.OutError }, func(o *refserver.Out) {
@@ -78,7 +78,7 @@ func readOneByOne() refserver.Seams {
 			close(answered)
 			delete(pending, key)
 		}
-	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+	}), &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		f := wire.Parse(raw)
 		mu.Lock()
 		var before chan struct{}
@@ -119,11 +119,11 @@ func answeredByItself(m *wire.Message) bool {
 
 // cancelInitialize delays initialize briefly, and sends no response if the client cancels
 // it during the delay.
-func cancelInitialize() refserver.Seams {
+func cancelInitialize() *refserver.Seams {
 	var mu sync.Mutex
 	var waits []byte // the delayed initialize
 	var passes []byte
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		f := wire.Parse(raw)
 		mu.Lock()
 		defer mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // neverReleaseLock runs one call of the tool slow at a time. After a cancelled call it
 // never starts another.
-func neverReleaseLock() refserver.Seams {
+func neverReleaseLock() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool { return c.Context().Err() == nil })
 }
 
@@ -20,7 +20,7 @@ const clearUp = 100 * time.Millisecond
 
 // delayAfterCancelled runs one call of the tool slow at a time. After a cancelled call
 // it waits before it starts the next.
-func delayAfterCancelled() refserver.Seams {
+func delayAfterCancelled() *refserver.Seams {
 	return serializeSlow(func(c *refserver.Call) bool {
 		if c.Context().Err() != nil {
 			sleep(c.Session.Context(), clearUp)
@@ -31,7 +31,7 @@ func delayAfterCancelled() refserver.Seams {
 
 // serializeSlow runs one call of the tool slow at a time. When a call has ended,
 // leaves reports whether the next may start.
-func serializeSlow(leaves func(c *refserver.Call) bool) refserver.Seams {
+func serializeSlow(leaves func(c *refserver.Call) bool) *refserver.Seams {
 	turn := make(chan struct{}, 1)
 	return wrapSlow(func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !acquire(c.Context(), turn) {
@@ -46,7 +46,7 @@ func serializeSlow(leaves func(c *refserver.Call) bool) refserver.Seams {
 }
 
 // wrapSlow wraps the handler of calls of the tool slow.
-func wrapSlow(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
+func wrapSlow(f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if name, _ := wire.Text(wire.At(c.Params, "/name")); name != "slow" {
 			return next(c)

@@ -24,14 +24,14 @@ const longDelay = 40 * time.Millisecond
 
 // cancelRaceFaults returns the faults that show when a cancellation and other messages
 // cross.
-func cancelRaceFaults() []Fault {
+func cancelRaceFaults() []*Fault {
 	const race, unknown, idType = "cancellation.race-handled/", "cancellation.unknown-ignored/", "cancellation.id-type-matters/"
-	return []Fault{
+	return []*Fault{
 		// Other requests lose their responses.
-		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() refserver.Seams {
+		newStatefulFault(race+"swallows-neighbour", "when a request is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			return swallowNeighbour(newCallTracker())
 		}).inRevisions(spec.V20241105),
-		newStatefulFault(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() refserver.Seams {
+		newStatefulFault(race+"swallows-calls", "when a tools/call is cancelled, another one in flight gets no response either", func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				if t.cancel(n) {
@@ -40,7 +40,7 @@ func cancelRaceFaults() []Fault {
 				next(n)
 			}), dropMessages(func(o *refserver.Out) bool { return Responses(spec.MethodToolsCall)(o) && t.cancelled(o.Session, o.ID) }))
 		}).inRevisions(revisionsWithHints()...),
-		newFault(race+"drops-the-rest", "the server drops what arrives after a cancellation in the same read", refserver.Seams{Input: func(r io.Reader) io.Reader { return &truncatingReader{r: r} }}).overTransports(spec.Stdio),
+		newFault(race+"drops-the-rest", "the server drops what arrives after a cancellation in the same read", &refserver.Seams{Input: func(r io.Reader) io.Reader { return &truncatingReader{r: r} }}).overTransports(spec.Stdio),
 		newStatefulFault(unknown+"remembered", "a cancellation that precedes its request cancels the later request", rememberEarlyCancellations).overTransports(spec.Stdio),
 		newFault(idType+"number-for-text", `a cancellation with the number 1 also cancels the request with the string "1"`, mapCancelledIDs(func(id wire.ID) []wire.ID {
 			if id.IsInteger() {
@@ -48,7 +48,7 @@ func cancelRaceFaults() []Fault {
 			}
 			return []wire.ID{id}
 		})).inRevisions(revisionsWithHints()...),
-		newStatefulFault(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() refserver.Seams {
+		newStatefulFault(idType+"both", `the cancellation of 1 or "1" cancels both requests`, func() *refserver.Seams {
 			t := newCallTracker()
 			return combine(delayRequests(longDelay), t.seams(), mapCancelledIDs(func(id wire.ID) []wire.ID {
 				if id.IsInteger() {
@@ -62,7 +62,7 @@ func cancelRaceFaults() []Fault {
 		}).inRevisions(spec.V20241105),
 
 		// The process ends, or the server hangs.
-		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() refserver.Seams {
+		newStatefulFault(race+"dies-of-the-second", "the second cancellation of a request ends the process", func() *refserver.Seams {
 			var mu sync.Mutex
 			seen := map[callKey]bool{}
 			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -77,7 +77,7 @@ func cancelRaceFaults() []Fault {
 				next(n)
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"dies-of-crossing", "two concurrent cancellations end the process", func() refserver.Seams {
+		newStatefulFault(race+"dies-of-crossing", "two concurrent cancellations end the process", func() *refserver.Seams {
 			var at atomic.Int32
 			return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 				next(n)
@@ -93,10 +93,10 @@ func cancelRaceFaults() []Fault {
 		}).overTransports(spec.Stdio),
 		newStatefulFault(race+"keeps-lock", "calls run one at a time, and none starts after one was cancelled", neverReleaseLock).inRevisions(revisionsWithHints()...),
 		newStatefulFault(race+"waits-for-ever", "after the cancellation of a call that waits for the client, no call gets a response", hangAfterCancelledWait).inRevisions(revisionsWithHints()...),
-		newStatefulFault(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() refserver.Seams {
+		newStatefulFault(race+"dies-of-initialize", "the cancellation of initialize ends the process", func() *refserver.Seams {
 			return initializeCancelled(func(*refserver.Session) bool { return true })
 		}).overTransports(spec.Stdio),
-		newStatefulFault(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() refserver.Seams {
+		newStatefulFault(race+"dies-of-late-initialize", "the cancellation of initialize during the session ends the process", func() *refserver.Seams {
 			var began atomic.Bool
 			seams := initializeCancelled(func(*refserver.Session) bool { return began.Load() })
 			return combine(seams, afterNotification(hasMethod(spec.MethodInitialized), func(*refserver.Notification) { began.Store(true) }))
@@ -118,7 +118,7 @@ func exitNow(s *refserver.Session) {
 
 // delayRequests delays requests that otherwise get their responses at once. A
 // cancellation ends the delay.
-func delayRequests(d time.Duration) refserver.Seams {
+func delayRequests(d time.Duration) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != spec.MethodInitialize && c.Method != spec.MethodToolsCall {
 			sleep(c.Context(), d)
@@ -129,7 +129,7 @@ func delayRequests(d time.Duration) refserver.Seams {
 
 // swallowNeighbour drops the response to one other running request of the session when a
 // request is cancelled.
-func swallowNeighbour(t *callTracker) refserver.Seams {
+func swallowNeighbour(t *callTracker) *refserver.Seams {
 	return combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if t.cancel(n) {
 			t.cancelAnother(n.Session)
@@ -139,7 +139,7 @@ func swallowNeighbour(t *callTracker) refserver.Seams {
 }
 
 // mapCancelledIDs applies each cancellation to all ids that f returns for its id.
-func mapCancelledIDs(f func(id wire.ID) []wire.ID) refserver.Seams {
+func mapCancelledIDs(f func(id wire.ID) []wire.ID) *refserver.Seams {
 	return cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		if !cancelledIn(n).Present() {
 			next(n)
@@ -154,7 +154,7 @@ func mapCancelledIDs(f func(id wire.ID) []wire.ID) refserver.Seams {
 
 // rememberEarlyCancellations records the ids of cancellations that match no request,
 // and sends no responses to later requests with these ids.
-func rememberEarlyCancellations() refserver.Seams {
+func rememberEarlyCancellations() *refserver.Seams {
 	var mu sync.Mutex
 	known, early := map[callKey]bool{}, map[callKey]bool{}
 	seams := cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -175,7 +175,7 @@ func rememberEarlyCancellations() refserver.Seams {
 			return nil, refserver.NoResponse
 		}
 		return next(c)
-	}), refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+	}), &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		// Record requests when they are read: their handlers start a little later.
 		for _, m := range wire.Parse(raw).Messages {
 			if m.Kind == wire.Request {
@@ -190,7 +190,7 @@ func rememberEarlyCancellations() refserver.Seams {
 
 // hangAfterCancelledWait sends no response to any tools/call after the cancellation of
 // a call that waits for the client.
-func hangAfterCancelledWait() refserver.Seams {
+func hangAfterCancelledWait() *refserver.Seams {
 	t := newCallTracker()
 	var hangs atomic.Bool
 	return combine(t.seams(), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -208,10 +208,10 @@ func hangAfterCancelledWait() refserver.Seams {
 
 // initializeCancelled ends the process when initialize is cancelled, if when returns
 // true for the session.
-func initializeCancelled(when func(*refserver.Session) bool) refserver.Seams {
+func initializeCancelled(when func(*refserver.Session) bool) *refserver.Seams {
 	var mu sync.Mutex
 	ids := map[callKey]bool{}
-	return refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		mu.Lock()
 		defer mu.Unlock()
 		for _, m := range wire.Parse(raw).Messages {
@@ -242,10 +242,10 @@ func (c *truncatingReader) Read(b []byte) (int, error) {
 
 // loseEarlyCancellation ignores the cancellation of a tools/call that has not sent
 // progress yet, as if the server had not registered the call.
-func loseEarlyCancellation() refserver.Seams {
+func loseEarlyCancellation() *refserver.Seams {
 	var mu sync.Mutex
 	early := map[callKey]bool{}
-	return combine(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		mu.Lock()
 		defer mu.Unlock()
 		early[callKey{c.Session, c.ID.Key()}] = c.Method == spec.MethodToolsCall

@@ -11,11 +11,11 @@ import (
 const noValues = `{"completion":{"values":[],"total":0,"hasMore":false}}`
 
 // completionFaults returns the faults in handling completion/complete.
-func completionFaults() []Fault {
-	served := func(words string) refserver.Seams {
+func completionFaults() []*Fault {
+	served := func(words string) *refserver.Seams {
 		return onErrors(spec.MethodComplete, words, func(*refserver.Error) (any, *refserver.Error) { return jsontext.Value(noValues), nil })
 	}
-	coded := func(words string, code spec.Code) refserver.Seams {
+	coded := func(words string, code spec.Code) *refserver.Seams {
 		return onErrors(spec.MethodComplete, words, func(err *refserver.Error) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: code, Message: err.Message}
 		})
@@ -23,7 +23,7 @@ func completionFaults() []Fault {
 	lacks := func(part string) func(c *refserver.Call) bool {
 		return func(c *refserver.Call) bool { return isInitialized(c) && wire.At(c.Params, part) == nil }
 	}
-	answers := func(when func(c *refserver.Call) bool) refserver.Seams {
+	answers := func(when func(c *refserver.Call) bool) *refserver.Seams {
 		return WrapHandler(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if when(c) {
 				return jsontext.Value(noValues), nil
@@ -38,10 +38,10 @@ func completionFaults() []Fault {
 		return func(c *refserver.Call) bool { return fits(wire.At(c.Params, "/argument/value")) }
 	}
 	const unknown = "no such prompt"
-	refuses := func(when func(c *refserver.Call) bool, code spec.Code) refserver.Seams {
+	refuses := func(when func(c *refserver.Call) bool, code spec.Code) *refserver.Seams {
 		return refuseCalls(spec.MethodComplete, when, code, "This can't be completed")
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("completion.capability.declared/missing", "the server completes values but does not declare completions", withholdCapabilities("completions")),
 		newFault("completion.unsupported-method-not-found/no-values", "the server does not declare completions, and returns no values", combine(withholdCapabilities("completions"), answers(isInitialized))),
 		newFault("completion.unsupported-method-not-found/invalid-params", "the server does not declare completions, and refuses them with -32602",

@@ -8,10 +8,10 @@ import (
 )
 
 // completionShapeFaults returns the faults in the shape of completions.
-func completionShapeFaults() []Fault {
+func completionShapeFaults() []*Fault {
 	const shape, complete = "completion.result-schema/", spec.MethodComplete
-	completion := func(e edit) refserver.Seams { return EditResult(complete, inMember("completion", e)) }
-	return []Fault{
+	completion := func(e edit) *refserver.Seams { return EditResult(complete, inMember("completion", e)) }
+	return []*Fault{
 		newFault(shape+"bare-values", "values are in the result itself, without the member completion", EditResult(complete, replaceWith(`{"values":["a"]}`))),
 		newFault(shape+"array", "the member completion is an array", EditResult(complete, setValue("completion", []any{"a"}))),
 		newFault(shape+"no-values", "completion results lack values", completion(omit("values"))),
@@ -27,8 +27,8 @@ func completionShapeFaults() []Fault {
 }
 
 // completedFaults returns the faults in total and hasMore of completions.
-func completedFaults() []Fault {
-	return []Fault{
+func completedFaults() []*Fault {
+	return []*Fault{
 		newFault("completion.total.not-below-values/zero", "the total of a completion is 0 although it has values", setCompletion(2, 0, false)),
 		newFault("completion.total.not-below-values/left", "the total of a completion is the number of remaining values", setCompletion(3, 1, true)),
 		newFault("completion.has-more.consistent/denied", "hasMore is false although total exceeds the number of values", setCompletion(2, 10, false)),
@@ -37,7 +37,7 @@ func completedFaults() []Fault {
 }
 
 // setCompletion gives every completion count values, and sets total and hasMore.
-func setCompletion(count, total int, hasMore bool) refserver.Seams {
+func setCompletion(count, total int, hasMore bool) *refserver.Seams {
 	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
 		values := make([]any, count)
 		for i := range values {

@@ -4,11 +4,11 @@ import "github.com/mcp-conform/mcp-conform/internal/spec"
 
 // contentFaults returns the faults in the content blocks that prompts and tools return.
 // The specification restricts content of prompts more than content of tool results.
-func contentFaults() []Fault {
+func contentFaults() []*Fault {
 	const audio = `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`
 	const link = `{"type":"resource_link","uri":"demo://text/hello","name":"hello"}`
 	const oldest, second, later = "content.type.by-revision-2024-11-05/", "content.type.by-revision-2025-03-26/", "content.type.by-revision-2025-06-18/"
-	return []Fault{
+	return []*Fault{
 		newFault(oldest+"audio", "prompts contain audio, which a later revision introduced", editPromptBlocks("text", replaceWith(audio))),
 		newFault(oldest+"link", "prompts contain resource links, which a later revision introduced", editPromptBlocks("text", replaceWith(link))),
 		newFault(oldest+"markdown", "text in prompts has the type markdown", editPromptBlocks("text", setValue("type", "markdown"))),
@@ -62,9 +62,9 @@ func contentFaults() []Fault {
 
 // annotationFaults returns the faults in annotations and MIME types, in all objects
 // that can have them.
-func annotationFaults() []Fault {
+func annotationFaults() []*Fault {
 	const resources, templates = spec.MethodResourcesList, spec.MethodResourcesTemplates
-	return []Fault{
+	return []*Fault{
 		newFault("content.annotations.audience-values/human", "the audience of resources is human, which is not a role", setAnnotation(resources, "audience", []any{"human"})),
 		newFault("content.annotations.audience-values/system", "the audience of resources includes system, which is not a role", setAnnotation(resources, "audience", []any{"user", "system"})),
 		newFault("content.annotations.audience-values/text", "the audience of templates is a string", setAnnotation(templates, "audience", "user")),
@@ -97,9 +97,9 @@ func annotationFaults() []Fault {
 
 // iconFaults returns the faults in icons of tools, prompts, resources, templates and
 // the server.
-func iconFaults() []Fault {
+func iconFaults() []*Fault {
 	const tools, prompts, resources, templates = spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates
-	return []Fault{
+	return []*Fault{
 		newFault("content.icons.src-valid-uri/path", "icons of tools have a path as src", editIcons(tools, setValue("src", "/icons/tool.png"))),
 		newFault("content.icons.src-valid-uri/relative", "icons of prompts have a relative src", editIcons(prompts, setValue("src", "icon.png"))),
 		newFault("content.icons.src-valid-uri/space", "icons of resources have a space in src", editIcons(resources, setValue("src", "https://example.com/my icon.png"))),
@@ -123,8 +123,8 @@ func iconFaults() []Fault {
 }
 
 // sampledBlockFaults returns the faults in content blocks of sampling requests.
-func sampledBlockFaults() []Fault {
-	return []Fault{
+func sampledBlockFaults() []*Fault {
+	return []*Fault{
 		newFault("content.image.mime-type-valid/sampled", "an image for sampling has the MIME type png", sampledContent(`{"type":"image","data":"iVBORw0KGgo=","mimeType":"png"}`)),
 		newFault("content.audio.mime-type-valid/sampled", "audio for sampling has the MIME type of text", sampledContent(`{"type":"audio","data":"UklGRg==","mimeType":"text/plain"}`)),
 		newFault("content.annotations.priority-range/sampled", "text for sampling has the priority 11", sampledContent(`{"type":"text","text":"x","annotations":{"priority":11}}`)),
@@ -137,10 +137,10 @@ func sampledBlockFaults() []Fault {
 
 // demandedContentFaults returns the faults that show only with optional arguments of a
 // tool.
-func demandedContentFaults() []Fault {
+func demandedContentFaults() []*Fault {
 	data := rightSurvey
 	data.data = "\u0089PNG\r\n"
-	return []Fault{
+	return []*Fault{
 		newFault("content.image.base64/on-demand", "an image that a tool returns only on request is not base64", addTools(data.tool())).inRevisions(sinceRevision(spec.V20250618)...),
 	}
 }

@@ -12,17 +12,17 @@ import (
 )
 
 // legalShapes returns the legal variations in the shape of list items and results.
-func legalShapes() []Fault {
+func legalShapes() []*Fault {
 	const tools, prompts, resources, templates = spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates
 	const read, get, call, complete = spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodToolsCall, spec.MethodComplete
 	newer := sinceRevision(spec.V20250618)
-	each := func(method, name string, values ...any) refserver.Seams {
+	each := func(method, name string, values ...any) *refserver.Seams {
 		return editListItems(method, takeTurns(func(v any) edit { return setValue(name, v) }, values...))
 	}
-	notes := func(name string, values ...any) refserver.Seams {
+	notes := func(name string, values ...any) *refserver.Seams {
 		return editListItems(resources, takeTurns(func(v any) edit { return inMember("annotations", setValue(name, v)) }, values...))
 	}
-	completion := func(e edit) refserver.Seams { // of prompts only: completion of a template must return its values
+	completion := func(e edit) *refserver.Seams { // of prompts only: completion of a template must return its values
 		return WrapHandler(complete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if kind, _ := wire.Text(wire.At(c.Params, "/ref/type")); err != nil || kind != "ref/prompt" {
@@ -34,7 +34,7 @@ func legalShapes() []Fault {
 		})
 	}
 	rest := omit("title", "description", "icons", "annotations", "mimeType", "size", "_meta")
-	return []Fault{
+	return []*Fault{
 		// Additional members, and missing optional ones.
 		newVariation("members-everywhere", "every object that may have additional members has one", EditResult("", func(r map[string]any) {
 			if len(r) > 0 { // the specification requires an empty result to stay empty
@@ -207,13 +207,13 @@ func addEverywhere(v any) {
 // addLaterMembers adds members that a later revision defines to list items, contents,
 // results and progress. In the negotiated revision they are additional members, so any
 // value is permitted.
-func addLaterMembers(names ...string) refserver.Seams {
+func addLaterMembers(names ...string) *refserver.Seams {
 	ahead := func(m map[string]any) {
 		for _, name := range names {
 			m[name] = []any{nil, false}
 		}
 	}
-	var several []refserver.Seams
+	var several []*refserver.Seams
 	for method := range listMembers {
 		several = append(several, editListItems(method, ahead))
 	}
@@ -222,10 +222,10 @@ func addLaterMembers(names ...string) refserver.Seams {
 }
 
 // onePage removes nextCursor from all results.
-func onePage() refserver.Seams { return EditResult("", omit("nextCursor")) }
+func onePage() *refserver.Seams { return EditResult("", omit("nextCursor")) }
 
 // renameTool renames a tool in tools/list and tools/call.
-func renameTool(name, other string) refserver.Seams {
+func renameTool(name, other string) *refserver.Seams {
 	return combine(editTool(name, setValue("name", other)), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if asked, _ := wire.Text(wire.At(c.Params, "/name")); asked == other {
 			_, p := wire.Members(c.Params)
@@ -238,7 +238,7 @@ func renameTool(name, other string) refserver.Seams {
 
 // mapURIs gives resources other URIs in lists, results and updates, and accepts these
 // in requests.
-func mapURIs(uris ...string) refserver.Seams {
+func mapURIs(uris ...string) *refserver.Seams {
 	known := []string{"demo://text/hello", "demo://image/dot", "demo://text/unicode", "demo://json/object", "demo://note", "demo://roots"}
 	swap := func(text string, from, to []string) string {
 		if i := slices.Index(from, text); i >= 0 && i < len(to) {
@@ -264,7 +264,7 @@ func mapURIs(uris ...string) refserver.Seams {
 
 // addTemplate adds a template to the list, returns no completions for its variables,
 // and serves resources/read of URIs that match it.
-func addTemplate(text string) refserver.Seams {
+func addTemplate(text string) *refserver.Seams {
 	prefix, _, _ := strings.Cut(text, "{")
 	return combine(EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
 		if _, more := r["nextCursor"]; !more {
@@ -284,8 +284,8 @@ func addTemplate(text string) refserver.Seams {
 }
 
 // legalPermitted returns the legal variations that belong to no other table.
-func legalPermitted() []Fault {
-	return []Fault{
+func legalPermitted() []*Fault {
+	return []*Fault{
 		newVariation("another-type", "images have a MIME type that does not match their data", combine(editToolBlocks("image", setValue("mimeType", "image/jpeg")), editPromptBlocks("image", setValue("mimeType", "image/webp")))),
 		newVariation("prompt-with-link", "a prompt contains a link to a resource that is not listed", EditResult(spec.MethodPromptsGet, func(r map[string]any) {
 			r["messages"] = append(r["messages"].([]any), map[string]any{

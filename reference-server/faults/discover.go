@@ -9,11 +9,11 @@ import (
 )
 
 // discoverFaults returns the faults of server/discover.
-func discoverFaults() []Fault {
+func discoverFaults() []*Fault {
 	const versions, capabilities, same, info = "discover.supported-versions/", "discover.capabilities/", "discover.independent-of-connection/", "discover.server-info/"
-	discovered := func(e edit) refserver.Seams { return EditResult(spec.MethodDiscover, e) }
+	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
 	var servers atomic.Int32
-	return []Fault{
+	return []*Fault{
 		newFault("discover.requires-meta/served", "server/discover without _meta is served", supplyMeta(both(lacks(spec.MetaVersion, spec.MetaClientCapabilities), isDiscover), func(*refserver.Call) Members {
 			return completeMeta()
 		})).statelessOnly(),
@@ -30,7 +30,7 @@ func discoverFaults() []Fault {
 		newFault(capabilities+"invalid-request", "the list of a capability that is not declared gets -32600", combine(
 			discovered(inMember("capabilities", omit("prompts"))),
 			refuseCalls(spec.MethodPromptsList, always, spec.CodeInvalidRequest, "No prompts"))),
-		newStatefulFault(same+"changes", "every second result of server/discover lacks a capability", func() refserver.Seams {
+		newStatefulFault(same+"changes", "every second result of server/discover lacks a capability", func() *refserver.Seams {
 			var n atomic.Int32
 			return discovered(func(r map[string]any) {
 				if n.Add(1)%2 == 0 {
@@ -38,7 +38,7 @@ func discoverFaults() []Fault {
 				}
 			})
 		}),
-		newStatefulFault(same+"by-server", "every second process lists its versions without the oldest", func() refserver.Seams {
+		newStatefulFault(same+"by-server", "every second process lists its versions without the oldest", func() *refserver.Seams {
 			odd := servers.Add(1)%2 == 1
 			return discovered(func(r map[string]any) {
 				if all, _ := r["supportedVersions"].([]any); odd {
@@ -55,8 +55,8 @@ func discoverFaults() []Fault {
 }
 
 // legalDiscovery returns the legal variations of server/discover.
-func legalDiscovery() []Fault {
-	discovered := func(e edit) refserver.Seams { return EditResult(spec.MethodDiscover, e) }
+func legalDiscovery() []*Fault {
+	discovered := func(e edit) *refserver.Seams { return EditResult(spec.MethodDiscover, e) }
 	return variationsIn(stateless(),
 		newVariation("discovery-without-instructions", "server/discover has no instructions", discovered(omit("instructions"))),
 		newVariation("versions-in-another-order", "server/discover lists the newest version first", discovered(func(r map[string]any) {
@@ -72,7 +72,7 @@ func legalDiscovery() []Fault {
 }
 
 // editSupported edits the lists of supported versions, in server/discover and in errors.
-func editSupported(edit func(all []any) []any) refserver.Seams {
+func editSupported(edit func(all []any) []any) *refserver.Seams {
 	in := func(m map[string]any, member string) {
 		all, _ := m[member].([]any)
 		m[member] = edit(all)

@@ -14,27 +14,27 @@ const (
 
 // elicitationFaults returns the faults of a server that sends elicitation/create at a
 // time, or with content, that the specification forbids.
-func elicitationFaults() []Fault {
+func elicitationFaults() []*Fault {
 	const undeclared, mode = "elicitation.requires-client-capability-2025-06-18/", "elicitation.mode.supported-only/"
 	const sensitive, credentials, links = "elicitation.form.no-sensitive-information-2025-06-18/", "elicitation.form.no-credentials-2025-11-25/",
 		"elicitation.form.no-clickable-urls/"
 	const https, secret, unique, known = "elicitation.url.https/", "elicitation.url.no-sensitive-data/", "elicitation.url.id-unique-2025-11-25/",
 		"elicitation.complete.known-id-2025-11-25/"
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
-	form := func(message, field, schema string) refserver.Seams {
+	form := func(message, field, schema string) *refserver.Seams {
 		return requestIfDeclared("elicitation", spec.MethodElicit, rawJSON(`{"message":`+message+`,"requestedSchema":{"type":"object","properties":{`+field+`:`+schema+`}}}`))
 	}
-	page := func(url string) refserver.Seams {
+	page := func(url string) *refserver.Seams {
 		return requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(`{"mode":"url","message":"Please look.","elicitationId":"e1","url":`+url+`}`))
 	}
-	demands := func(url string) refserver.Seams {
+	demands := func(url string) *refserver.Seams {
 		return wrapTool("ask-elicitation-required", func(*refserver.Call, Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeURLElicitation, Message: "A page has to be visited first", Data: rawJSON(
 				`{"elicitations":[{"mode":"url","message":"Please look.","elicitationId":"e1","url":` + url + `}]}`)}
 		})
 	}
 	forms, pages := allOf(declares("elicitation"), doesNotDeclare("elicitation", "url")), allOf(declares("elicitation", "url"), doesNotDeclare("elicitation", "form"))
-	return []Fault{
+	return []*Fault{
 		newFault(undeclared+"unprompted", "the server sends elicitation/create without the client's capability", requestIf(doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
 		newFault(undeclared+"by-tool", "a tool sends elicitation/create without the client's capability",
 			sendFromTool("ask-elicitation", doesNotDeclare("elicitation"), spec.MethodElicit, rawJSON(aForm))).inRevisions(newer...),
@@ -72,11 +72,11 @@ func elicitationFaults() []Fault {
 }
 
 // userFaults returns the faults of a server that handles user responses incorrectly.
-func userFaults() []Fault {
+func userFaults() []*Fault {
 	const actions, failure, visit = "elicitation.response.all-actions-handled-2025-06-18/", "elicitation.response.client-error-handled/",
 		"elicitation.response.url-accept-without-content/"
 	const stateless = "elicitation.response.all-actions-handled-2026-07-28/"
-	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
+	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() *refserver.Seams {
 		return onClientResponse(spec.MethodElicit, when, then)
 	}
 	code := func(code int64) func(m *wire.Message) bool {
@@ -85,7 +85,7 @@ func userFaults() []Fault {
 			return ok && got == code
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault(actions+"decline-dies", "the action decline ends the process", on(resultHasText("/action", "decline"), exitWith(1))),
 		newStatefulFault(actions+"decline-hangs", "the server ignores a response with the action decline", on(resultHasText("/action", "decline"), dropFrame)),
 		newStatefulFault(actions+"cancel-dies", "the action cancel ends the process", on(resultHasText("/action", "cancel"), exitWith(1))),
@@ -130,7 +130,7 @@ func bringsAction(action string) func(c *refserver.Call) bool {
 func textResult(text string) any { return map[string]any{"content": []any{textBlock(text)}} }
 
 // askColour makes a tool ask the user for a colour and return the result of respond.
-func askColour(tool string, respond func(colour string) any) refserver.Seams {
+func askColour(tool string, respond func(colour string) any) *refserver.Seams {
 	return wrapTool(tool, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !acceptsForms(c.Session) {
 			return next(c)

@@ -7,11 +7,11 @@ import (
 
 // formFaults returns the faults that validation against a schema does not find, such as
 // forms that can't be filled in or that use keywords not defined for forms.
-func formFaults() []Fault {
+func formFaults() []*Fault {
 	const known, bounds, defaults = "elicitation.form.required-known/", "elicitation.form.satisfiable/", "elicitation.form.defaults-fit/"
 	const advanced, older, newer = "elicitation.form.no-advanced-keywords/", "elicitation.form.enum-forms-2025-06-18/", "elicitation.form.enum-forms-2025-11-25/"
-	asks := func(params string) refserver.Seams { return requestOnInitialized(spec.MethodElicit, rawJSON(params)) }
-	return []Fault{
+	asks := func(params string) *refserver.Seams { return requestOnInitialized(spec.MethodElicit, rawJSON(params)) }
+	return []*Fault{
 		newFault("elicitation.message.explains/empty", "the message of a form is an empty string", asks(`{"message":"","requestedSchema":{"type":"object","properties":{}}}`)),
 		newFault("elicitation.message.explains/blank", "the message of a form is only white space", asks(`{"message":" \n","requestedSchema":{"type":"object","properties":{}}}`)),
 		newFault(known+"other-name", "a form requires a field that it does not have", asks(`{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":{"type":"string"}},"required":["name"]}}`)),

@@ -10,15 +10,15 @@ import (
 )
 
 // legalAsking returns the legal variations in the requests to the client.
-func legalAsking() []Fault {
+func legalAsking() []*Fault {
 	newer := []spec.Revision{spec.V20250618, spec.V20251125}
-	form := func(params string) refserver.Seams {
+	form := func(params string) *refserver.Seams {
 		return requestIf(acceptsForms, spec.MethodElicit, rawJSON(params))
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("roots-never-asked", "only a tool requests the roots", combine(dropMessages(func(o *refserver.Out) bool {
 			return IsServerRequest(o) && o.Method == spec.MethodRootsList && !o.Related.Present()
-		}), refserver.Seams{RequestTimeout: noTimeout})).inRevisions(spec.V20250618),
+		}), &refserver.Seams{RequestTimeout: noTimeout})).inRevisions(spec.V20250618),
 		newVariation("asks-at-once", "the server sends every request that the client's capabilities permit right after notifications/initialized", combine(
 			requestIfDeclared("sampling", spec.MethodSampling, samplingParams), form(aForm),
 			requestIf(declares("elicitation", "url"), spec.MethodElicit, rawJSON(aPage)),

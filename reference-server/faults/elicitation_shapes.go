@@ -6,15 +6,15 @@ import (
 )
 
 // asksForm sends a form with one field, which is raw JSON.
-func asksForm(field string) refserver.Seams {
+func asksForm(field string) *refserver.Seams {
 	return requestOnInitialized(spec.MethodElicit, rawJSON(`{"message":"What is it?","requestedSchema":{"type":"object","properties":{"it":`+field+`}}}`))
 }
 
 // elicitationShapeFaults returns the faults in the shape of elicitation/create.
-func elicitationShapeFaults() []Fault {
+func elicitationShapeFaults() []*Fault {
 	const request, flat, formats, page = "elicitation.request.schema/", "elicitation.form.flat-primitive-properties/", "elicitation.form.string-formats/", "elicitation.url."
-	asks := func(params string) refserver.Seams { return requestOnInitialized(spec.MethodElicit, rawJSON(params)) }
-	return []Fault{
+	asks := func(params string) *refserver.Seams { return requestOnInitialized(spec.MethodElicit, rawJSON(params)) }
+	return []*Fault{
 		newFault(request+"no-message", "elicitation/create lacks a message", asks(`{"requestedSchema":{"type":"object","properties":{}}}`)),
 		newFault(request+"message-null", "the message of elicitation/create is null", asks(`{"message":null,"requestedSchema":{"type":"object","properties":{}}}`)),
 		newFault(request+"no-schema", "elicitation/create lacks requestedSchema", asks(`{"message":"What is it?"}`)),
@@ -56,13 +56,13 @@ func elicitationShapeFaults() []Fault {
 
 // elicitationErrorFaults returns the faults in error -32042, which requires an
 // elicitation before the request.
-func elicitationErrorFaults() []Fault {
+func elicitationErrorFaults() []*Fault {
 	const only, lists, mode = "elicitation.required-error.only-for-that-2025-11-25/", "elicitation.required-error.lists-elicitations-2025-11-25/",
 		"elicitation.required-error.url-mode-with-id-2025-11-25/"
-	one := func(elicitation string) refserver.Seams {
+	one := func(elicitation string) *refserver.Seams {
 		return requiresVisit(rawJSON(`{"elicitations":[` + elicitation + `]}`))
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(only+"no-data", "unknown methods get -32042 without data", requiresVisit(nil)),
 		newFault(only+"text", "unknown methods get -32042 with a string", requiresVisit("not found")),
 		newFault(only+"no-list", "error -32042 has data without elicitations", requiresVisit(rawJSON(`{"url":"https://example.com/"}`))),
@@ -77,7 +77,7 @@ func elicitationErrorFaults() []Fault {
 
 // requiresVisit responds to unknown methods with error -32042, which requires the
 // client to visit a page first.
-func requiresVisit(data any) refserver.Seams {
+func requiresVisit(data any) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err == nil || err.Code != spec.CodeMethodNotFound {

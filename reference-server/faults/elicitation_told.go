@@ -11,10 +11,10 @@ import (
 
 // completeRecipientFaults returns the faults that send notifications/elicitation/complete
 // to the wrong client.
-func completeRecipientFaults() []Fault {
+func completeRecipientFaults() []*Fault {
 	const web = spec.StreamableHTTP
-	return []Fault{
-		newStatefulFault("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete is sent to all clients", func() refserver.Seams {
+	return []*Fault{
+		newStatefulFault("elicitation.complete.only-to-initiator-2025-11-25/everybody", "elicitation/complete is sent to all clients", func() *refserver.Seams {
 			return sendToAllSessions(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && o.Method == spec.MethodElicitDone
 			})
@@ -23,7 +23,7 @@ func completeRecipientFaults() []Fault {
 }
 
 // sendToAllSessions sends the matching messages to all sessions, not only to their own.
-func sendToAllSessions(when MessageFilter) refserver.Seams {
+func sendToAllSessions(when MessageFilter) *refserver.Seams {
 	var mu sync.Mutex
 	sessions := map[*refserver.Session]bool{}
 	return EditOutgoing(AnyMessage, func(o *refserver.Out) {

@@ -3,7 +3,7 @@ package faults
 import "slices"
 
 // Shapes returns the faults and legal variations in the shape of messages.
-func Shapes() []Fault {
+func Shapes() []*Fault {
 	return slices.Concat(
 		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),
 		toolShapeFaults(), resourceShapeFaults(), cursorShapeFaults(), promptShapeFaults(), readShapeFaults(), promptGetShapeFaults(), callShapeFaults(), completionShapeFaults(),
@@ -13,4 +13,4 @@ func Shapes() []Fault {
 }
 
 // Tables returns the functions that return the rows of each area.
-func Tables() map[string][]func() []Fault { return tables }
+func Tables() map[string][]func() []*Fault { return tables }

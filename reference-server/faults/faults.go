@@ -71,7 +71,7 @@ func (f Fault) AppliesIn() []spec.Revision {
 
 // tables maps each area to the functions that return its rows. They are in files whose
 // names begin with the area.
-var tables = map[string][]func() []Fault{
+var tables = map[string][]func() []*Fault{
 	"base": {
 		messageFaults, idFaults, answerFaults, errorFaults, notificationFaults, malformedFaults, batchFaults, lineFaults, metaFaults, schemaFaults,
 		orderFaults, raceFaults, concurrencyFaults, httpFaults, codeFaults,
@@ -135,7 +135,7 @@ var all = sync.OnceValue(func() []Fault {
 				if area == string(spec.SSE) {
 					f = f.inRevisions(spec.V20241105).overTransports(spec.SSE)
 				}
-				out = append(out, f)
+				out = append(out, *f)
 			}
 		}
 	}
@@ -152,40 +152,40 @@ func Lookup(id string) (Fault, bool) {
 }
 
 // newFault returns a fault without state.
-func newFault(id, title string, seams refserver.Seams) Fault {
-	return newStatefulFault(id, title, func() refserver.Seams { return seams })
+func newFault(id, title string, seams *refserver.Seams) *Fault {
+	return newStatefulFault(id, title, func() *refserver.Seams { return seams })
 }
 
 // newStatefulFault returns a fault whose seams function creates fresh state for each
 // server.
-func newStatefulFault(id, title string, seams func() refserver.Seams) Fault {
+func newStatefulFault(id, title string, seams func() *refserver.Seams) *Fault {
 	requirement, _, _ := strings.Cut(id, "/")
-	return Fault{ID: id, Requirement: requirement, Title: title, Seams: seams}
+	return &Fault{ID: id, Requirement: requirement, Title: title, Seams: func() refserver.Seams { return *seams() }}
 }
 
 // newVariation returns a legal variation without state.
-func newVariation(name, title string, seams refserver.Seams) Fault {
-	return newStatefulVariation(name, title, func() refserver.Seams { return seams })
+func newVariation(name, title string, seams *refserver.Seams) *Fault {
+	return newStatefulVariation(name, title, func() *refserver.Seams { return seams })
 }
 
-func newStatefulVariation(name, title string, seams func() refserver.Seams) Fault {
-	return Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: seams}
+func newStatefulVariation(name, title string, seams func() *refserver.Seams) *Fault {
+	return &Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: func() refserver.Seams { return *seams() }}
 }
 
 // inRevisions limits the fault to some revisions.
-func (f Fault) inRevisions(revisions ...spec.Revision) Fault {
+func (f *Fault) inRevisions(revisions ...spec.Revision) *Fault {
 	f.Revisions = revisions
 	return f
 }
 
 // overTransports limits the fault to some transports.
-func (f Fault) overTransports(transports ...spec.Transport) Fault {
+func (f *Fault) overTransports(transports ...spec.Transport) *Fault {
 	f.Transports = transports
 	return f
 }
 
 // restrictTransports limits several faults to some transports.
-func restrictTransports(transports []spec.Transport, rows []Fault) []Fault {
+func restrictTransports(transports []spec.Transport, rows []*Fault) []*Fault {
 	for i := range rows {
 		rows[i].Transports = transports
 	}
@@ -193,19 +193,19 @@ func restrictTransports(transports []spec.Transport, rows []Fault) []Fault {
 }
 
 // withOwnServer marks a fault that prevents a server from serving several clients.
-func (f Fault) withOwnServer() Fault {
+func (f *Fault) withOwnServer() *Fault {
 	f.OwnServer = true
 	return f
 }
 
 // statelessOnly marks a fault that shows only at a server without handshake revisions.
-func (f Fault) statelessOnly() Fault {
+func (f *Fault) statelessOnly() *Fault {
 	f.StatelessOnly = true
 	return f
 }
 
 // unreachable marks a fault that prevents clients from opening a conversation.
-func (f Fault) unreachable() Fault {
+func (f *Fault) unreachable() *Fault {
 	f.Unreachable = true
 	return f
 }

@@ -14,9 +14,9 @@ import (
 
 // refuseEarlyLists refuses list requests before notifications/initialized, and calls
 // refuses for each of them. Later it refuses list requests for which still returns true.
-func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) refserver.Seams {
+func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.Call) bool) *refserver.Seams {
 	var begun sync.Map
-	return refserver.Seams{
+	return &refserver.Seams{
 		HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 			if n.Method == spec.MethodInitialized {
 				begun.Store(n.Session, true)
@@ -36,18 +36,18 @@ func refuseEarlyLists(refuses func(c *refserver.Call), still func(c *refserver.C
 	}
 }
 
-func lifecycleFaults() []Fault {
-	initialized := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
-	lacking := func(member string) refserver.Seams {
+func lifecycleFaults() []*Fault {
+	initialized := func(edit func(r map[string]any)) *refserver.Seams { return EditResult(spec.MethodInitialize, edit) }
+	lacking := func(member string) *refserver.Seams {
 		return initialized(func(r map[string]any) { delete(r, member) })
 	}
-	setting := func(member string, value any) refserver.Seams {
+	setting := func(member string, value any) *refserver.Seams {
 		return initialized(func(r map[string]any) { r[member] = value })
 	}
-	capability := func(name string, value any) refserver.Seams {
+	capability := func(name string, value any) *refserver.Seams {
 		return initialized(func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("lifecycle.initialize-first/early-request", "the server sends roots/list before initialize", writeAtStart(`{"jsonrpc":"2.0","id":1,"method":"roots/list"}`)),
 		newFault("lifecycle.initialize-first/early-notification", "the server sends tools/list_changed before initialize",
 			writeAtStart(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)),
@@ -79,7 +79,7 @@ func lifecycleFaults() []Fault {
 			}
 			return next(c)
 		})),
-		newStatefulFault("lifecycle.serves-after-initialized/refused-for-good", "a request that was refused before notifications/initialized is refused for ever", func() refserver.Seams {
+		newStatefulFault("lifecycle.serves-after-initialized/refused-for-good", "a request that was refused before notifications/initialized is refused for ever", func() *refserver.Seams {
 			var refused sync.Map
 			return refuseEarlyLists(func(c *refserver.Call) { refused.Store(c.Session, true) }, func(c *refserver.Call) bool { _, is := refused.Load(c.Session); return is })
 		}),
@@ -109,7 +109,7 @@ func lifecycleFaults() []Fault {
 		newFault("lifecycle.error-cases-prepared/dies-without-client-info", "initialize without clientInfo ends the process",
 			exitOnRequest(spec.MethodInitialize, func(c *refserver.Call) bool { return wire.At(c.Params, "/clientInfo") == nil })),
 
-		newFault("lifecycle.request-timeouts/waits-for-ever", "the server waits for ever for a response to its request", refserver.Seams{RequestTimeout: noTimeout}),
+		newFault("lifecycle.request-timeouts/waits-for-ever", "the server waits for ever for a response to its request", &refserver.Seams{RequestTimeout: noTimeout}),
 		newFault("lifecycle.timeout-cancels/not-told", "the server gives up on its request without sending notifications/cancelled",
 			dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodCancelled })),
 
@@ -138,14 +138,14 @@ var samplingParams = map[string]any{
 func noTimeout(string) time.Duration { return 0 }
 
 // writeAtStart writes a line before the server reads anything.
-func writeAtStart(line string) refserver.Seams {
-	return refserver.Seams{Start: func(p *refserver.Process) { fmt.Fprintln(p.Out, line) }}
+func writeAtStart(line string) *refserver.Seams {
+	return &refserver.Seams{Start: func(p *refserver.Process) { fmt.Fprintln(p.Out, line) }}
 }
 
 // onEnd lets f decide whether the process exits, and with which code, when stdin
 // closes or a signal arrives.
-func onEnd(f func(p *refserver.Process, why refserver.EndReason) (code int, exit bool)) refserver.Seams {
-	return refserver.Seams{End: f}
+func onEnd(f func(p *refserver.Process, why refserver.EndReason) (code int, exit bool)) *refserver.Seams {
+	return &refserver.Seams{End: f}
 }
 
 func isList(c *refserver.Call) bool {
@@ -159,7 +159,7 @@ func isList(c *refserver.Call) bool {
 
 // requestBeforeInitialized sends a request right after the response to initialize, if
 // the client declared the capability for it.
-func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) refserver.Seams {
+func requestBeforeInitialized(what func(s *refserver.Session) (method string, params any)) *refserver.Seams {
 	return EditOutgoing(Results(spec.MethodInitialize), func(o *refserver.Out) {
 		method, params := what(o.Session)
 		declared := map[string]string{spec.MethodRootsList: "roots", spec.MethodSampling: "sampling"}
@@ -185,7 +185,7 @@ func hasUnknownCapability(c *refserver.Call) bool {
 
 // withholdAndServeEmpty removes a capability from the result of initialize, but still
 // returns an empty list for it.
-func withholdAndServeEmpty(capability, list, member string) refserver.Seams {
+func withholdAndServeEmpty(capability, list, member string) *refserver.Seams {
 	return combine(withholdCapabilities(capability), WrapHandler(list, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Revision == "" {
 			return next(c)
@@ -195,7 +195,7 @@ func withholdAndServeEmpty(capability, list, member string) refserver.Seams {
 }
 
 // withholdCapabilities removes capabilities from the result of initialize.
-func withholdCapabilities(capabilities ...string) refserver.Seams {
+func withholdCapabilities(capabilities ...string) *refserver.Seams {
 	withhold := inMember("capabilities", omit(capabilities...))
 	return combine(EditResult(spec.MethodInitialize, withhold), EditResult(spec.MethodDiscover, withhold))
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // legalOpening returns the legal variations in how a session begins.
-func legalOpening() []Fault {
-	return []Fault{
+func legalOpening() []*Fault {
+	return []*Fault{
 		newVariation("counter-offer-as-error", "an unknown version gets the error of the specification's example", WrapHandler(spec.MethodInitialize,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isSupportedVersion(requestedVersion(c)) {
@@ -57,12 +57,12 @@ func legalOpening() []Fault {
 				}
 				return result, err
 			})),
-		newVariation("slow-start", "the server takes 300 ms to start", refserver.Seams{Start: func(p *refserver.Process) { sleep(p.Session.Context(), 300*time.Millisecond) }}),
+		newVariation("slow-start", "the server takes 300 ms to start", &refserver.Seams{Start: func(p *refserver.Process) { sleep(p.Session.Context(), 300*time.Millisecond) }}),
 	}
 }
 
 // supportOnly makes the server support a single revision.
-func supportOnly(r spec.Revision) refserver.Seams {
+func supportOnly(r spec.Revision) *refserver.Seams {
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
 		if _, ok := wire.Text(p["protocolVersion"]); ok {
@@ -75,7 +75,7 @@ func supportOnly(r spec.Revision) refserver.Seams {
 
 // declareOnly declares only the given capabilities, refuses the methods of all others,
 // and drops list_changed and log messages.
-func declareOnly(capabilities ...string) refserver.Seams {
+func declareOnly(capabilities ...string) *refserver.Seams {
 	offered := map[string]bool{"initialize": true, "ping": true}
 	for _, name := range capabilities {
 		offered[name] = true
@@ -101,7 +101,7 @@ func declareOnly(capabilities ...string) refserver.Seams {
 }
 
 // removeTool removes a tool from tools/list.
-func removeTool(name string) refserver.Seams {
+func removeTool(name string) *refserver.Seams {
 	return EditResult(spec.MethodToolsList, func(r map[string]any) {
 		r["tools"] = slices.DeleteFunc(r["tools"].([]any), func(t any) bool { return t.(map[string]any)["name"] == name })
 	})

@@ -7,14 +7,14 @@ import (
 
 // openingShapeFaults returns the faults in the result of initialize that only validation
 // against the schema finds.
-func openingShapeFaults() []Fault {
+func openingShapeFaults() []*Fault {
 	const opening = "lifecycle.initialize-result-schema/"
-	answer := func(e edit) refserver.Seams { return EditResult(spec.MethodInitialize, e) }
-	server := func(e edit) refserver.Seams { return answer(inMember("serverInfo", e)) }
-	able := func(name string, value any) refserver.Seams {
+	answer := func(e edit) *refserver.Seams { return EditResult(spec.MethodInitialize, e) }
+	server := func(e edit) *refserver.Seams { return answer(inMember("serverInfo", e)) }
+	able := func(name string, value any) *refserver.Seams {
 		return answer(inMember("capabilities", setValue(name, value)))
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(opening+"title-null", "the server's title is null", server(setValue("title", nil))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(opening+"title-object", "the server's title is an object of translations", server(setValue("title", map[string]any{"en": "Server"}))).inRevisions(sinceRevision(spec.V20250618)...),
 		newFault(opening+"icons-object", "the server's icons are a single object", server(setValue("icons", rawJSON(`{"src":"https://example.com/i.png"}`)))).inRevisions(spec.V20251125),

@@ -15,13 +15,13 @@ func logLevels() []string {
 	return []string{"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"}
 }
 
-func loggingFaults() []Fault {
+func loggingFaults() []*Fault {
 	const declared, accepted, invalid = "logging.capability.declared/", "logging.set-level.accepted/", "logging.set-level.invalid-level/"
 	const threshold, above, unsupported = "logging.set-level.threshold/", "logging.set-level.sends-everything-above/", "logging.set-level.unsupported/"
-	refuseLevel := func(level string, code spec.Code) refserver.Seams {
+	refuseLevel := func(level string, code spec.Code) *refserver.Seams {
 		return refuseCalls(spec.MethodSetLevel, func(c *refserver.Call) bool { return level == "" || levelOf(c) == level }, code, "This can't be done")
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(declared+"when-ready", "the server sends a log message although logging is not declared", combine(
 			withholdCapabilities("logging"), notifyOnInitialized(spec.MethodMessage, `{"level":"info","data":"ready"}`))),
 		newFault(declared+"tool", "a tool sends log messages although logging is not declared", withholdCapabilities("logging")).inRevisions(revisionsWithHints()...),
@@ -58,7 +58,7 @@ func loggingFaults() []Fault {
 		}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 		newFault(threshold+"notice-as-info", "the server treats the level notice as info", replaceLevel(func(level string) string { return replaceIfEqual(level, "notice", "info") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
 		newFault(above+"alert-as-emergency", "the server treats the level alert as emergency", replaceLevel(func(level string) string { return replaceIfEqual(level, "alert", "emergency") })).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),
-		newStatefulFault(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() refserver.Seams {
+		newStatefulFault(threshold+"never-raised", "after the level debug was set once, all messages are sent for ever", func() *refserver.Seams {
 			var all atomic.Bool
 			return replaceLevel(ifKnownLevel(func(level string) string {
 				if level == "debug" {
@@ -98,7 +98,7 @@ func isLog(o *refserver.Out) bool {
 func levelErrors(o *refserver.Out) bool { return o.Method == spec.MethodSetLevel && Errors()(o) }
 
 // declareCapability declares a capability.
-func declareCapability(capability string, value any) refserver.Seams {
+func declareCapability(capability string, value any) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[capability] = value })
 }
 
@@ -124,7 +124,7 @@ func ifKnownLevel(f func(level string) string) func(level string) string {
 
 // replaceLevel changes the level of logging/setLevel. A level that is not a string is
 // passed to f as "".
-func replaceLevel(f func(level string) string) refserver.Seams {
+func replaceLevel(f func(level string) string) *refserver.Seams {
 	return WrapHandler(spec.MethodSetLevel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if level := f(levelOf(c)); level != levelOf(c) {
 			c.Params = wire.JSON(map[string]any{"level": level})
@@ -135,8 +135,8 @@ func replaceLevel(f func(level string) string) refserver.Seams {
 
 // dropLogMessages drops the log messages for which when returns true. set is the newest
 // level of logging/setLevel, level that of the message.
-func dropLogMessages(when func(set, level string) bool) func() refserver.Seams {
-	return func() refserver.Seams {
+func dropLogMessages(when func(set, level string) bool) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		var set atomic.Value
 		set.Store("")
 		return combine(

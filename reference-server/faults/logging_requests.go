@@ -12,10 +12,10 @@ import (
 )
 
 // requestLoggingFaults returns the faults in log levels of requests.
-func requestLoggingFaults() []Fault {
+func requestLoggingFaults() []*Fault {
 	const silent, threshold, before = "logging.per-request.silent-without-level/", "logging.per-request.threshold/", "logging.per-request.before-response/"
 	const own, carry, invalid = "logging.per-request.own-stream-only/", "logging.per-request.no-carry-over/", "logging.per-request.invalid-level/"
-	return []Fault{
+	return []*Fault{
 		newFault("logging.capability.declared/requests", "a tool sends log messages on request although logging is not declared", withholdCapabilities("logging")).inRevisions(stateless()...),
 
 		newFault(silent+"tool", "a tool logs although the call has no log level", replaceRequestLevel(func(level string) string { return replaceIfEqual(level, "", "debug") })),
@@ -38,22 +38,22 @@ func requestLoggingFaults() []Fault {
 			return "debug"
 		}))),
 
-		newStatefulFault(before+"same-write", "a log message follows right after the response", func() refserver.Seams {
+		newStatefulFault(before+"same-write", "a log message follows right after the response", func() *refserver.Seams {
 			wants := levelTracker{}
 			return combine(wants.seams(), appendLines(wants.isResponse, string(wire.NewNotification(spec.MethodMessage, logParams()))))
 		}),
 
-		newStatefulFault(own+"subscription", "log messages come on the stream of a subscription, too", func() refserver.Seams {
+		newStatefulFault(own+"subscription", "log messages come on the stream of a subscription, too", func() *refserver.Seams {
 			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodListen })
 		}).overTransports(spec.StreamableHTTP),
-		newStatefulFault(own+"call", "log messages come on the stream of another call, too", func() refserver.Seams {
+		newStatefulFault(own+"call", "log messages come on the stream of another call, too", func() *refserver.Seams {
 			return logOnOtherCall(func(c *refserver.Call) bool { return c.Method == spec.MethodToolsCall && requestLevelOf(c) == "" })
 		}).overTransports(spec.StreamableHTTP),
 
-		newStatefulFault(carry+"last", "a call without a log level uses that of the last call", func() refserver.Seams {
+		newStatefulFault(carry+"last", "a call without a log level uses that of the last call", func() *refserver.Seams {
 			return carryLevel(func(level string) string { return level })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
-		newStatefulFault(carry+"info", "a call without a log level uses that of the last call if that lets more than emergencies through", func() refserver.Seams {
+		newStatefulFault(carry+"info", "a call without a log level uses that of the last call if that lets more than emergencies through", func() *refserver.Seams {
 			return carryLevel(func(level string) string { return replaceIfEqual(level, "emergency", "") })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP),
 
@@ -70,11 +70,11 @@ func requestLoggingFaults() []Fault {
 }
 
 // legalRequestLogging returns the legal variations in log levels of requests.
-func legalRequestLogging() []Fault {
+func legalRequestLogging() []*Fault {
 	return variationsIn(stateless(),
 		newVariation("logs-withheld", "no request gets log messages", dropMessages(isLog)),
 		newVariation("logs-some-above", "calls get messages of the level emergency alone", replaceRequestLevel(ifKnownLevel(func(string) string { return "emergency" }))),
-		newStatefulVariation("logs-for-everything", "every request with a log level gets a message in the write of its response", func() refserver.Seams {
+		newStatefulVariation("logs-for-everything", "every request with a log level gets a message in the write of its response", func() *refserver.Seams {
 			wants := levelTracker{}
 			return combine(wants.seams(), prependLines(wants.isResponse, `{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"emergency","data":null}}`))
 		}).overTransports(spec.Stdio),
@@ -93,7 +93,7 @@ func logParams() map[string]any { return map[string]any{"level": "emergency", "d
 
 // replaceRequestLevel changes the log level of requests; "" stands for none. A level that
 // is not a string is passed to f as "".
-func replaceRequestLevel(f func(level string) string) refserver.Seams {
+func replaceRequestLevel(f func(level string) string) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		level := f(requestLevelOf(c))
 		if level == requestLevelOf(c) || wire.At(c.Params, "/_meta").Kind() != '{' {
@@ -109,7 +109,7 @@ func replaceRequestLevel(f func(level string) string) refserver.Seams {
 	})
 }
 
-func refuseUnknownLevels(code spec.Code) refserver.Seams {
+func refuseUnknownLevels(code spec.Code) *refserver.Seams {
 	return refuseCalls("", func(c *refserver.Call) bool {
 		return wire.At(c.Params, "/_meta/io.modelcontextprotocol~1logLevel") != nil && severity(requestLevelOf(c)) < 0
 	}, code, "There is no such level")
@@ -120,8 +120,8 @@ type levelTracker struct {
 	byKey sync.Map // of callKey
 }
 
-func (t *levelTracker) seams() refserver.Seams {
-	return refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+func (t *levelTracker) seams() *refserver.Seams {
+	return &refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if requestLevelOf(c) != "" {
 			t.byKey.Store(callKey{c.Session, c.ID.Key()}, true)
 		}
@@ -136,10 +136,10 @@ func (t *levelTracker) isResponse(o *refserver.Out) bool {
 
 // logOnOtherCall sends a log message on another call in progress that matches whenever
 // the tool log is called with a level.
-func logOnOtherCall(when func(c *refserver.Call) bool) refserver.Seams {
+func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var others []*refserver.Call
-	return combine(refserver.Seams{BeforeHandle: func(c *refserver.Call) {
+	return combine(&refserver.Seams{BeforeHandle: func(c *refserver.Call) {
 		if when(c) {
 			mu.Lock()
 			defer mu.Unlock()
@@ -159,7 +159,7 @@ func logOnOtherCall(when func(c *refserver.Call) bool) refserver.Seams {
 }
 
 // carryLevel uses what keep returns for the log level of the last call that had one.
-func carryLevel(keep func(level string) string) refserver.Seams {
+func carryLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")
 	return replaceRequestLevel(func(level string) string {

@@ -10,16 +10,16 @@ import (
 )
 
 // secretFaults returns the faults that log credentials.
-func secretFaults() []Fault {
+func secretFaults() []*Fault {
 	const web = spec.StreamableHTTP
-	return []Fault{
+	return []*Fault{
 		newFault("logging.no-secrets/credentials", "the server logs the headers of every request", onExchange(anyExchange, logHeaders(func(h http.Header) any { return h }))).overTransports(web),
 	}
 }
 
 // legalSecrets returns the legal variations in logging headers.
-func legalSecrets() []Fault {
-	return []Fault{
+func legalSecrets() []*Fault {
+	return []*Fault{
 		newVariation("http-logs-header-names", "the server logs header names and the length of the Authorization header", onExchange(anyExchange, logHeaders(func(h http.Header) any {
 			names := map[string]any{"authorization": len(h.Get("Authorization"))}
 			for name := range h {

@@ -8,10 +8,10 @@ import (
 // logMessageFaults returns the faults in the shape of log messages. The server sends
 // them unprompted, so that no tool call is needed. Some rows edit the messages that
 // the reference server sends anyway.
-func logMessageFaults() []Fault {
+func logMessageFaults() []*Fault {
 	const log = "logging.message.schema/"
-	logs := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodMessage, params) }
-	return []Fault{
+	logs := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodMessage, params) }
+	return []*Fault{
 		newFault(log+"warn", "a log message has the level warn", logs(`{"level":"warn","data":"x"}`)),
 		newFault(log+"fatal", "a log message has the level fatal", logs(`{"level":"fatal","data":"x"}`)),
 		newFault(log+"upper-case", "a log message has the level INFO", logs(`{"level":"INFO","data":"x"}`)),

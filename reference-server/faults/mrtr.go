@@ -15,10 +15,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func inputFaults() []Fault {
+func inputFaults() []*Fault {
 	const supported, either, kinds, declared = "mrtr.supported-requests-only/", "mrtr.inputs-or-state/", "mrtr.input-request-kinds/", "mrtr.only-declared-capabilities/"
 	required := editInputRequired
-	eachInput := func(e edit) refserver.Seams {
+	eachInput := func(e edit) *refserver.Seams {
 		return required(func(r map[string]any) {
 			inputs, _ := r["inputRequests"].(map[string]any)
 			for _, v := range inputs {
@@ -30,7 +30,7 @@ func inputFaults() []Fault {
 	}
 	roots := map[string]any{"a": map[string]any{"method": spec.MethodRootsList}}
 	asks := map[string]any{"resultType": "input_required", "inputRequests": roots}
-	return []Fault{
+	return []*Fault{
 		newFault(supported+"list", "tools/list requires input", WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/cursor") != nil { // so that some tools can be found
 				return asks, nil
@@ -89,16 +89,16 @@ func inputFaults() []Fault {
 			return bytes.Contains(responses, []byte("com.example"))
 		})),
 
-		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() refserver.Seams { return greetByState("Hello") }),
-		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() refserver.Seams { return greetByState(3) }),
-		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", func() refserver.Seams { return takeAnyState(false) }),
+		newStatefulFault("mrtr.request-state-tampered/shown", "an unprotected part of requestState is shown in the result", func() *refserver.Seams { return greetByState("Hello") }),
+		newStatefulFault("mrtr.request-state-tampered/number", "an unprotected number in requestState is shown in the result", func() *refserver.Seams { return greetByState(3) }),
+		newStatefulFault("mrtr.request-state-tampered/any", "any requestState is taken for the last one", func() *refserver.Seams { return takeAnyState(false) }),
 		newFault("mrtr.request-state-attacker-controlled/number", "a requestState that is a number ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return wire.At(c.Params, "/requestState").Kind() == '0'
 		})).overTransports(spec.Stdio),
 		newFault("mrtr.request-state-attacker-controlled/long", "a long requestState ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return len(wire.At(c.Params, "/requestState")) > 32<<10
 		})).overTransports(spec.Stdio),
-		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", func() refserver.Seams { return takeAnyState(true) }),
+		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", func() *refserver.Seams { return takeAnyState(true) }),
 
 		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five requests without a retry no more are served", countOpenRounds),
 		newStatefulFault("mrtr.retry-self-contained/process", "a retry must come to the process of the first request", bindToSession).overTransports(spec.Stdio),
@@ -106,14 +106,14 @@ func inputFaults() []Fault {
 }
 
 // legalInput returns the legal variations in multi-round trips.
-func legalInput() []Fault {
+func legalInput() []*Fault {
 	return variationsIn(stateless(),
 		newVariation("odd-keys", "keys of inputRequests are odd strings", renameInputs(func(key string) string { return "~1/" + key + " \u00e9" })),
-		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() refserver.Seams {
+		newStatefulVariation("states-respelled", "requestState has characters outside of ASCII", func() *refserver.Seams {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
 		newStatefulVariation("asks-once-more", "after a retry the first state alone is asked for once more", askOnceMore),
-		twoUsers(newVariation("states-unprotected", "any requestState does, because nothing depends on it", refserver.Seams{
+		twoUsers(newVariation("states-unprotected", "any requestState does, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
 		newStatefulVariation("states-once", "each requestState is good once", refuseUsedStates),
@@ -124,8 +124,8 @@ func legalInput() []Fault {
 }
 
 // editInputRequired edits the results of calls that require input.
-func editInputRequired(e edit) refserver.Seams {
-	var all []refserver.Seams
+func editInputRequired(e edit) *refserver.Seams {
+	var all []*refserver.Seams
 	for _, method := range []string{spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead} {
 		all = append(all, EditResult(method, ifInputRequired(e)))
 	}
@@ -137,12 +137,12 @@ func isRetry(c *refserver.Call) bool {
 	return wire.At(c.Params, "/inputResponses") != nil || wire.At(c.Params, "/requestState") != nil
 }
 
-func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) refserver.Seams {
+func refuseRetries(when func(c *refserver.Call) bool, code spec.Code) *refserver.Seams {
 	return refuseCalls("", func(c *refserver.Call) bool { return isRetry(c) && when(c) }, code, "This can't be retried")
 }
 
 // completeRetries completes the retries of tools/call whose responses match.
-func completeRetries(when func(responses jsontext.Value) bool) refserver.Seams {
+func completeRetries(when func(responses jsontext.Value) bool) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if responses := wire.At(c.Params, "/inputResponses"); responses == nil || !when(responses) {
@@ -153,7 +153,7 @@ func completeRetries(when func(responses jsontext.Value) bool) refserver.Seams {
 }
 
 // wrapState changes each requestState that the server sends, and changes it back.
-func wrapState(send, receive func(state string) string) refserver.Seams {
+func wrapState(send, receive func(state string) string) *refserver.Seams {
 	return combine(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if state, ok := wire.Text(wire.At(c.Params, "/requestState")); ok {
@@ -168,7 +168,7 @@ func wrapState(send, receive func(state string) string) refserver.Seams {
 }
 
 // greetByState keeps a greeting in requestState, next to the protected part.
-func greetByState(greeting any) refserver.Seams {
+func greetByState(greeting any) *refserver.Seams {
 	type state struct {
 		Greeting any
 		Sealed   string
@@ -202,7 +202,7 @@ func greetByState(greeting any) refserver.Seams {
 
 // takeAnyState uses the last state of the same tool for whatever the client sends, or only for states
 // that the server gave out.
-func takeAnyState(onlyGiven bool) refserver.Seams {
+func takeAnyState(onlyGiven bool) *refserver.Seams {
 	var last, given sync.Map // states by tool, and all of them
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, _ := wire.Text(wire.At(c.Params, "/name"))
@@ -225,7 +225,7 @@ func takeAnyState(onlyGiven bool) refserver.Seams {
 }
 
 // countOpenRounds serves nothing that requires input after five requests without a retry.
-func countOpenRounds() refserver.Seams {
+func countOpenRounds() *refserver.Seams {
 	var open atomic.Int64
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isRetry(c) {
@@ -245,7 +245,7 @@ func countOpenRounds() refserver.Seams {
 
 // bindToSession refuses states that another session has given out: over stdio, those of
 // another process.
-func bindToSession() refserver.Seams {
+func bindToSession() *refserver.Seams {
 	var sessions sync.Map // by state
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if state, ok := wire.Text(wire.At(c.Params, "/requestState")); ok {
@@ -264,7 +264,7 @@ func bindToSession() refserver.Seams {
 }
 
 // renameInputs changes the keys of inputRequests, and changes them back.
-func renameInputs(rename func(key string) string) refserver.Seams {
+func renameInputs(rename func(key string) string) *refserver.Seams {
 	return combine(
 		WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/inputResponses").Kind() == '{' {
@@ -296,7 +296,7 @@ func renameInputs(rename func(key string) string) refserver.Seams {
 
 // askOnceMore answers each first retry that would be completed with a state alone. The
 // retry with that is completed.
-func askOnceMore() refserver.Seams {
+func askOnceMore() *refserver.Seams {
 	var held sync.Map // results, by state
 	var n atomic.Int64
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -315,7 +315,7 @@ func askOnceMore() refserver.Seams {
 }
 
 // refuseUsedStates refuses a state that has completed a call.
-func refuseUsedStates() refserver.Seams {
+func refuseUsedStates() *refserver.Seams {
 	var used sync.Map
 	return refuseCalls("", func(c *refserver.Call) bool {
 		state, ok := wire.Text(wire.At(c.Params, "/requestState"))
@@ -324,9 +324,9 @@ func refuseUsedStates() refserver.Seams {
 	}, spec.CodeInvalidParams, "This requestState was used before")
 }
 
-func foreignStateFaults() []Fault {
-	return []Fault{
-		twoUsers(newFault("mrtr.request-state-principal/any-user", "a requestState serves every user", refserver.Seams{
+func foreignStateFaults() []*Fault {
+	return []*Fault{
+		twoUsers(newFault("mrtr.request-state-principal/any-user", "a requestState serves every user", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyUserState: true},
 		})),
 	}

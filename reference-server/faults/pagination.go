@@ -13,7 +13,7 @@ import (
 
 // onCursor lets answer handle the list requests whose cursor matches. A cursor that is
 // not a string is passed to when as raw JSON.
-func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) refserver.Seams {
+func onCursor(when func(cursor string) bool, answer func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		raw := wire.At(c.Params, "/cursor")
 		if !isList(c) || c.Revision == "" || raw == nil {
@@ -54,11 +54,11 @@ func ignoreCursor(c *refserver.Call, next Handler) (any, *refserver.Error) {
 }
 
 // singlePage returns every list as one page, whatever the cursor.
-func singlePage() refserver.Seams {
+func singlePage() *refserver.Seams {
 	return combine(repage(func(all []any) [][]any { return [][]any{all} }, plainCursor), onCursor(anyCursor, ignoreCursor))
 }
 
-func paginationFaults() []Fault {
+func paginationFaults() []*Fault {
 	chunks := func(size, step int) func(all []any) [][]any {
 		return func(all []any) [][]any {
 			var out [][]any
@@ -70,7 +70,7 @@ func paginationFaults() []Fault {
 			}
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("pagination.cursor.accepted/refused", "every cursor is refused", onCursor(isGenuineCursor, refuseCursor(spec.CodeInvalidParams))),
 		newFault("pagination.cursor.accepted/fails", "a request with a cursor gets an internal error", onCursor(isGenuineCursor, refuseWith(spec.CodeInternal, "Internal error"))),
 
@@ -78,7 +78,7 @@ func paginationFaults() []Fault {
 		newFault("pagination.cursor.continues/from-the-start", "the second page contains the whole list", repage(func(all []any) [][]any { return [][]any{all[:2], all} }, plainCursor)),
 
 		newFault("pagination.walk.ends/first-again", "every cursor returns the first page", onCursor(isGenuineCursor, ignoreCursor)),
-		newStatefulFault("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() refserver.Seams {
+		newStatefulFault("pagination.walk.ends/new-cursors", "every cursor returns the first page and another cursor", func() *refserver.Seams {
 			var n atomic.Int64
 			return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := ignoreCursor(c, next)
@@ -90,8 +90,8 @@ func paginationFaults() []Fault {
 		}),
 		newStatefulFault("pagination.walk.ends/empty-pages", "empty pages follow the last page without end", appendEmptyPages),
 
-		newStatefulFault("pagination.cursor.stable/once", "a cursor works only once", func() refserver.Seams { return countCursorUses(refuseCursor(spec.CodeInvalidParams)) }),
-		newStatefulFault("pagination.cursor.stable/elsewhere", "a cursor that is used again returns the first page", func() refserver.Seams { return countCursorUses(ignoreCursor) }),
+		newStatefulFault("pagination.cursor.stable/once", "a cursor works only once", func() *refserver.Seams { return countCursorUses(refuseCursor(spec.CodeInvalidParams)) }),
+		newStatefulFault("pagination.cursor.stable/elsewhere", "a cursor that is used again returns the first page", func() *refserver.Seams { return countCursorUses(ignoreCursor) }),
 
 		newStatefulFault("pagination.cursor.invalid-handled/poisoned", "an invalid cursor breaks the list for all later requests", breakAfterInvalidCursor),
 
@@ -124,7 +124,7 @@ func paginationFaults() []Fault {
 
 // onForeignCursor lets answer handle a request whose cursor the server refuses, if the
 // cursor may come from another list.
-func onForeignCursor(answer CallHandler) refserver.Seams {
+func onForeignCursor(answer CallHandler) *refserver.Seams {
 	return onCursor(isGenuineCursor, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, err := next(c); err == nil {
 			return result, nil
@@ -134,7 +134,7 @@ func onForeignCursor(answer CallHandler) refserver.Seams {
 }
 
 // appendEmptyPages appends an endless sequence of empty pages to each list.
-func appendEmptyPages() refserver.Seams {
+func appendEmptyPages() *refserver.Seams {
 	var n atomic.Int64
 	more := func(r map[string]any) map[string]any {
 		if r["nextCursor"] == nil {
@@ -170,7 +170,7 @@ func appendEmptyPages() refserver.Seams {
 
 // countCursorUses makes each cursor unique, and calls again for a request whose cursor
 // was used before.
-func countCursorUses(again CallHandler) refserver.Seams {
+func countCursorUses(again CallHandler) *refserver.Seams {
 	var mu sync.Mutex
 	used := map[string]bool{}
 	count := 0
@@ -205,7 +205,7 @@ func countCursorUses(again CallHandler) refserver.Seams {
 
 // breakAfterInvalidCursor makes a list fail after a request with an invalid cursor
 // that the harness made up.
-func breakAfterInvalidCursor() refserver.Seams {
+func breakAfterInvalidCursor() *refserver.Seams {
 	var spoiled sync.Map
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {
@@ -231,8 +231,8 @@ func lastCursor(v any) edit {
 }
 
 // cursorShapeFaults returns the faults in the shape of nextCursor on the last page.
-func cursorShapeFaults() []Fault {
-	return []Fault{
+func cursorShapeFaults() []*Fault {
+	return []*Fault{
 		newFault("pagination.next-cursor.string/null", "nextCursor on the last page is null", EditResult(spec.MethodToolsList, lastCursor(nil))),
 		newFault("pagination.next-cursor.string/false", "nextCursor on the last page is false", EditResult(spec.MethodPromptsList, lastCursor(false))),
 		newFault("pagination.next-cursor.string/number", "nextCursor on the last page is a number", EditResult(spec.MethodResourcesList, lastCursor(0))),

@@ -10,9 +10,9 @@ import (
 )
 
 // connectionFaults returns the faults of cursors that belong to a connection.
-func connectionFaults() []Fault {
+func connectionFaults() []*Fault {
 	var issued sync.Map // the session of each cursor
-	return []Fault{
+	return []*Fault{
 		newFault("pagination.cursor.works-on-other-connection-2026-07-28/process", "a cursor works only in the process that gave it out", WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if cursor, ok := wire.Text(wire.At(c.Params, "/cursor")); ok {
 				if of, known := issued.Load(callKey{c.Session, cursor}); !known || of != c.Session {
@@ -31,19 +31,19 @@ func connectionFaults() []Fault {
 }
 
 // alternate makes every second server lack the first entry of a list.
-func alternate(method string) func() refserver.Seams {
+func alternate(method string) func() *refserver.Seams {
 	var servers atomic.Int64
-	return func() refserver.Seams {
+	return func() *refserver.Seams {
 		if servers.Add(1)%2 == 0 {
-			return refserver.Seams{}
+			return &refserver.Seams{}
 		}
 		return EditResult(method, dropFirst(method))
 	}
 }
 
 // forgetAfter makes a list lack its first entry after a request of another method.
-func forgetAfter(method, list string) func() refserver.Seams {
-	return func() refserver.Seams {
+func forgetAfter(method, list string) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		var asked atomic.Bool
 		return combine(
 			WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

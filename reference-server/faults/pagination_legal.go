@@ -12,8 +12,8 @@ import (
 )
 
 // legalLists returns the legal variations in the lists and results of the features.
-func legalLists() []Fault {
-	return []Fault{
+func legalLists() []*Fault {
+	return []*Fault{
 		newVariation("one-page", "every list is one page", repage(func(all []any) [][]any { return [][]any{all} }, plainCursor)),
 		newVariation("uneven-pages", "the pages of a list differ in size", repage(func(all []any) [][]any {
 			var out [][]any
@@ -70,7 +70,7 @@ func legalLists() []Fault {
 	}
 }
 
-func acceptsUnknown(method string) refserver.Seams {
+func acceptsUnknown(method string) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && err.Code == spec.CodeResourceNotFound {
@@ -94,7 +94,7 @@ func plainCursor(page int) string { return "page-" + strings.Repeat("i", page) }
 
 // repage splits the lists into other pages. The second page has the cursor that cursor
 // returns for 1, and so on.
-func repage(cut func(all []any) [][]any, cursor func(page int) string) refserver.Seams {
+func repage(cut func(all []any) [][]any, cursor func(page int) string) *refserver.Seams {
 	return replacePaging(func(_ *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		sheets := cut(all)
 		for i, sheet := range sheets {
@@ -113,7 +113,7 @@ func repage(cut func(all []any) [][]any, cursor func(page int) string) refserver
 
 // replacePaging lets f return each page of a list. Its arguments are the requested
 // cursor, or nil, the name of the member with the items, and all items.
-func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) refserver.Seams {
+func replacePaging(f func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error)) *refserver.Seams {
 	var mu sync.Mutex // handling one request at a time changes only the speed
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isList(c) || c.Revision == "" {

@@ -13,18 +13,18 @@ import (
 )
 
 // walkFaults returns the faults that show only when a client walks a list more than once.
-func walkFaults() []Fault {
-	changing := func(seams refserver.Seams) refserver.Seams {
+func walkFaults() []*Fault {
+	changing := func(seams *refserver.Seams) *refserver.Seams {
 		return combine(markReadOnly("trigger-list-changed"), seams)
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("pagination.walk.complete/gap", "the list omits an item between two pages", repage(func(all []any) [][]any {
 			return [][]any{all[:1], all[min(2, len(all)):]}
 		}, plainCursor)),
 		newStatefulFault("pagination.walk.complete/one-place", "all walks through a list share one position", sharePosition),
 		newStatefulFault("pagination.walk.complete/now-and-then", "every second walk lacks the last item", dropLastEverySecondTime),
 		newStatefulFault("pagination.cursor.stable/forward-only", "a cursor of an earlier page than the last one is refused", refuseEarlierCursors),
-		newStatefulFault("pagination.cursor.invalid-handled/stale", "a cursor from before a list change breaks the list for all later requests", func() refserver.Seams {
+		newStatefulFault("pagination.cursor.invalid-handled/stale", "a cursor from before a list change breaks the list for all later requests", func() *refserver.Seams {
 			return changing(refuseStaleCursors(true))
 		}),
 		newFault("pagination.cursor.wrong-type/object", "a cursor that is an object returns the first page", onCursor(func(cursor string) bool { return strings.HasPrefix(cursor, "{") }, ignoreCursor)),
@@ -32,13 +32,13 @@ func walkFaults() []Fault {
 }
 
 // legalWalks returns the legal variations in how long and how often cursors are valid.
-func legalWalks() []Fault {
-	return []Fault{
-		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() refserver.Seams {
+func legalWalks() []*Fault {
+	return []*Fault{
+		newStatefulVariation("stale-cursors-refused", "a cursor from before a change of its list is refused", func() *refserver.Seams {
 			return combine(markReadOnly("trigger-list-changed"), refuseStaleCursors(false))
 		}),
 		newStatefulVariation("pages-of-any-size", "the same cursor returns pages of varying size", varyPageSizes),
-		newStatefulVariation("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() refserver.Seams {
+		newStatefulVariation("lists-change-unannounced", "every third list lacks its last item, and listChanged is not declared", func() *refserver.Seams {
 			quiet := dropMessages(func(o *refserver.Out) bool {
 				return o.Method == spec.MethodToolsChanged || o.Method == spec.MethodPromptsChanged || o.Method == spec.MethodResourcesChanged
 			})
@@ -56,7 +56,7 @@ func legalWalks() []Fault {
 
 // dropLastEverySecondTime omits the last item from every second response to a list
 // request.
-func dropLastEverySecondTime() refserver.Seams {
+func dropLastEverySecondTime() *refserver.Seams {
 	var mu sync.Mutex
 	times := map[string]int{}
 	return combine(singlePage(), WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -93,7 +93,7 @@ func dropLastEveryThirdTime() func(all []any) [][]any {
 
 // varyPageSizes returns pages of varying size. A cursor contains the position at which
 // its page begins.
-func varyPageSizes() refserver.Seams {
+func varyPageSizes() *refserver.Seams {
 	times := 0
 	return replacePaging(func(c *refserver.Call, wanted jsontext.Value, member string, all []any) (any, *refserver.Error) {
 		from := 0
@@ -117,7 +117,7 @@ func varyPageSizes() refserver.Seams {
 
 // sharePosition keeps the position of a walk in the session and ignores the content of
 // cursors.
-func sharePosition() refserver.Seams {
+func sharePosition() *refserver.Seams {
 	const size = 2
 	type key struct {
 		session *refserver.Session
@@ -154,7 +154,7 @@ func sharePosition() refserver.Seams {
 
 // refuseEarlierCursors splits lists into pages, all but the last with one item, and
 // refuses the cursor of an earlier page than the last one requested.
-func refuseEarlierCursors() refserver.Seams {
+func refuseEarlierCursors() *refserver.Seams {
 	var mu sync.Mutex
 	reached := map[string]int{}
 	cut := func(all []any) [][]any { return [][]any{all[:1], all[1:min(2, len(all))], all[min(2, len(all)):]} }
@@ -179,7 +179,7 @@ func refuseEarlierCursors() refserver.Seams {
 
 // refuseStaleCursors refuses cursors from before a list change. With spoil, every
 // later request for the first page of that list fails, too.
-func refuseStaleCursors(spoil bool) refserver.Seams {
+func refuseStaleCursors(spoil bool) *refserver.Seams {
 	var mu sync.Mutex
 	changes, handed, spoiled := 0, map[string]int{}, map[string]bool{}
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -11,12 +11,12 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func pingFaults() []Fault {
+func pingFaults() []*Fault {
 	waiting := func(c *refserver.Call) bool { return c.Revision == "" }
 	// Over Streamable HTTP no session exists before initialize, and a stream that ends
 	// without its response is a deviation of the transport.
 	legacy := []spec.Transport{spec.Stdio, spec.SSE}
-	return []Fault{
+	return []*Fault{
 		newFault("ping.removed/served", "ping is served in 2026-07-28", serveMethod(spec.MethodPing, nil)),
 		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
 		newFault("ping.responds/unknown", "ping gets -32601", refuseCalls(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
@@ -24,7 +24,7 @@ func pingFaults() []Fault {
 			sleep(c.Context(), 15*time.Second)
 			return next(c)
 		})),
-		newStatefulFault("ping.responds/behind-calls", "the server runs ping and the slow tool one at a time", func() refserver.Seams {
+		newStatefulFault("ping.responds/behind-calls", "the server runs ping and the slow tool one at a time", func() *refserver.Seams {
 			turn := make(chan struct{}, 1)
 			inTurn := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !acquire(c.Context(), turn) {
@@ -38,11 +38,11 @@ func pingFaults() []Fault {
 				return inTurn(c, next)
 			}))
 		}),
-		newStatefulFault("ping.responds/first-only", "only the first ping gets a response", func() refserver.Seams {
+		newStatefulFault("ping.responds/first-only", "only the first ping gets a response", func() *refserver.Seams {
 			var pings atomic.Int32
 			return suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return pings.Add(1) > 1 })
 		}).overTransports(spec.Stdio, spec.StreamableHTTP).withOwnServer(),
-		newStatefulFault("ping.responds/not-in-bursts", "while one ping is handled, others are dropped", func() refserver.Seams {
+		newStatefulFault("ping.responds/not-in-bursts", "while one ping is handled, others are dropped", func() *refserver.Seams {
 			var busy atomic.Bool
 			return WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if !busy.CompareAndSwap(false, true) {
@@ -55,10 +55,10 @@ func pingFaults() []Fault {
 		}),
 		newFault("ping.responds/params-refused", "ping with params gets an error",
 			refuseCalls(spec.MethodPing, func(c *refserver.Call) bool { return c.Params != nil }, spec.CodeInvalidParams, "ping takes no params")),
-		newStatefulFault("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() refserver.Seams {
+		newStatefulFault("ping.responds/not-beside-a-tool", "while a tool runs, ping gets no response", func() *refserver.Seams {
 			var tools atomic.Int32
 			return combine(
-				refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
+				&refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
 					if f := wire.Parse(raw); len(f.Messages) == 1 && f.Messages[0].Method == spec.MethodToolsCall {
 						tools.Add(1)
 					}
@@ -93,10 +93,10 @@ func pingFaults() []Fault {
 			}
 			return next(c)
 		})).inRevisions(sinceRevision(spec.V20250618)...),
-		newStatefulFault("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() refserver.Seams {
+		newStatefulFault("ping.responds/several-asked", "while a tool has two requests pending at the client, ping gets no response", func() *refserver.Seams {
 			var open atomic.Int32
 			return combine(
-				refserver.Seams{RequestTimeout: noTimeout},
+				&refserver.Seams{RequestTimeout: noTimeout},
 				wrapTool("ask-sampling", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 					if !c.Declared("roots") {
 						return next(c)
@@ -127,11 +127,11 @@ func pingFaults() []Fault {
 
 		newFault("ping.before-initialized/refused", "ping is refused before initialize",
 			refuseCalls(spec.MethodPing, waiting, spec.CodeInvalidRequest, "Server not initialized")).overTransports(legacy...),
-		newStatefulFault("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() refserver.Seams {
+		newStatefulFault("ping.before-initialized/refused-until-initialized", "ping is refused before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
 			return combine(onReady, refuseCalls(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }, spec.CodeInvalidRequest, "Server not initialized"))
 		}),
-		newStatefulFault("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() refserver.Seams {
+		newStatefulFault("ping.before-initialized/silent-until-initialized", "ping gets no response before notifications/initialized", func() *refserver.Seams {
 			ready, onReady := trackInitialized()
 			return combine(onReady, suppressResponse(spec.MethodPing, func(*refserver.Call) bool { return !ready.Load() }))
 		}).overTransports(legacy...).withOwnServer(),
@@ -142,11 +142,11 @@ func pingFaults() []Fault {
 				s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, spec.MethodPing, nil) })
 			}
 		})),
-		newStatefulFault("ping.responds/deaf-after-initialized", "after notifications/initialized the server responds to nothing", func() refserver.Seams {
+		newStatefulFault("ping.responds/deaf-after-initialized", "after notifications/initialized the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodInitialized }))
 		}),
-		newStatefulFault("ping.responds/deaf-while-waiting", "while its request is pending the server responds to nothing", func() refserver.Seams {
-			return refserver.Seams{
+		newStatefulFault("ping.responds/deaf-while-waiting", "while its request is pending the server responds to nothing", func() *refserver.Seams {
+			return &refserver.Seams{
 				RequestTimeout: noTimeout,
 				HandleNotification: func(n *refserver.Notification, next func(*refserver.Notification)) {
 					if n.Method == spec.MethodInitialized && n.Session.Declared("roots") {
@@ -166,13 +166,13 @@ func pingFaults() []Fault {
 
 // trackInitialized returns a flag and the seams that set it after
 // notifications/initialized.
-func trackInitialized() (*atomic.Bool, refserver.Seams) {
+func trackInitialized() (*atomic.Bool, *refserver.Seams) {
 	var ready atomic.Bool
 	return &ready, onInitialized(func(*refserver.Session) { ready.Store(true) })
 }
 
 // pingEvery pings the client periodically after notifications/initialized.
-func pingEvery(every time.Duration) refserver.Seams {
+func pingEvery(every time.Duration) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		s.Go(func(ctx context.Context) {
 			for sleep(ctx, every) {
@@ -212,12 +212,12 @@ func silentDuring(method string) func(c *refserver.Call, next Handler, q *pendin
 
 // whilePending replaces the handler of ping from the moment a call sends a request to
 // the client until the call ends.
-func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error)) func() refserver.Seams {
-	return func() refserver.Seams {
+func whilePending(ping func(c *refserver.Call, next Handler, q *pendingRequest) (any, *refserver.Error)) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		var mu sync.Mutex
 		open := map[*refserver.Session]*pendingRequest{}
 		return combine(
-			refserver.Seams{RequestTimeout: noTimeout},
+			&refserver.Seams{RequestTimeout: noTimeout},
 			EditOutgoing(IsServerRequest, func(o *refserver.Out) {
 				mu.Lock()
 				defer mu.Unlock()

@@ -15,10 +15,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func progressFaults() []Fault {
+func progressFaults() []*Fault {
 	const requested, echoed, active = "progress.only-requested-tokens/", "progress.token-echo/", "progress.only-in-progress/"
 	const stops, grows, unique, stray = "progress.stops-after-completion/", "progress.increases/", "progress.server-token-unique/", "progress.unsolicited-from-client-tolerated/"
-	return []Fault{
+	return []*Fault{
 		newFault(requested+"request-id", "progress has the request id as token", editProgress(func(o *refserver.Out, p map[string]any) {
 			p["progressToken"] = "request " + o.Related.Raw()
 		})).inRevisions(revisionsWithHints()...),
@@ -69,7 +69,7 @@ func progressFaults() []Fault {
 			p["progress"] = int(number(p["progress"]) / number(p["total"]))
 		})).inRevisions(revisionsWithHints()...),
 		newFault(grows+"twice", "each progress is sent twice", EditOutgoing(isProgress, func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) })).inRevisions(revisionsWithHints()...),
-		newStatefulFault(grows+"wraps", "progress starts again after two steps", func() refserver.Seams {
+		newStatefulFault(grows+"wraps", "progress starts again after two steps", func() *refserver.Seams {
 			var n atomic.Int64
 			return editProgress(func(_ *refserver.Out, p map[string]any) { p["progress"] = n.Add(1) % 2 })
 		}).inRevisions(revisionsWithHints()...),
@@ -92,7 +92,7 @@ func progressFaults() []Fault {
 		newFault(stray+"dies-of-numbers", "progress with an unknown integer token ends the process", onIncoming(singleMessage(func(m *wire.Message) bool {
 			return m.Method == spec.MethodProgress && wire.At(m.Params(), "/progressToken").Kind() == '0'
 		}), exitWith(1))),
-		newStatefulFault(stray+"deaf", "after progress with an unknown token the server responds to nothing", func() refserver.Seams {
+		newStatefulFault(stray+"deaf", "after progress with an unknown token the server responds to nothing", func() *refserver.Seams {
 			return silentAfter(singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodProgress }))
 		}),
 		newStatefulFault("progress.token-echo/newest", "progress has the token of the latest call", useNewestToken).inRevisions(revisionsWithHints()...),
@@ -118,7 +118,7 @@ func isProgress(o *refserver.Out) bool {
 }
 
 // editProgress edits the params of progress notifications.
-func editProgress(edit func(o *refserver.Out, p map[string]any)) refserver.Seams {
+func editProgress(edit func(o *refserver.Out, p map[string]any)) *refserver.Seams {
 	return EditOutgoing(isProgress, func(o *refserver.Out) {
 		p := decodeObject(wire.Parse(o.Frames[0]).Messages[0].Params())
 		edit(o, p)
@@ -127,7 +127,7 @@ func editProgress(edit func(o *refserver.Out, p map[string]any)) refserver.Seams
 }
 
 // editTokens edits the progress tokens, as raw JSON, of progress notifications.
-func editTokens(f func(token string) string) refserver.Seams {
+func editTokens(f func(token string) string) *refserver.Seams {
 	return editProgress(func(_ *refserver.Out, p map[string]any) {
 		p["progressToken"] = jsontext.Value(f(string(wire.JSON(p["progressToken"]))))
 	})
@@ -143,7 +143,7 @@ func number(v any) float64 {
 func tokenOf(c *refserver.Call) jsontext.Value { return wire.At(c.Params, "/_meta/progressToken") }
 
 // onToolEnd calls f when a tool has ended, before its response is sent.
-func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) refserver.Seams {
+func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		f(c, err)
@@ -153,7 +153,7 @@ func onToolEnd(f func(c *refserver.Call, err *refserver.Error)) refserver.Seams 
 
 // appendProgress sends progress right after the matching responses, in the same write,
 // if the request had a token.
-func appendProgress(when MessageFilter, progress float64) refserver.Seams {
+func appendProgress(when MessageFilter, progress float64) *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), EditOutgoing(Responses(), func(o *refserver.Out) {
 		if token := t.token(o.Session, o.ID); token != nil && when(o) {
@@ -163,7 +163,7 @@ func appendProgress(when MessageFilter, progress float64) refserver.Seams {
 }
 
 // addTokens adds a progress token to each request of the server.
-func addTokens(token func(n int64) any) refserver.Seams {
+func addTokens(token func(n int64) any) *refserver.Seams {
 	var n atomic.Int64
 	return EditOutgoing(IsServerRequest, func(o *refserver.Out) { withToken(o, token(n.Add(1))) })
 }
@@ -185,7 +185,7 @@ func withToken(o *refserver.Out, token any) {
 }
 
 // useNewestToken sends all progress with the token of the newest call.
-func useNewestToken() refserver.Seams {
+func useNewestToken() *refserver.Seams {
 	var mu sync.Mutex
 	newest := map[*refserver.Session]any{}
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -14,14 +14,14 @@ import (
 )
 
 // legalRunning returns the legal variations in logging, progress and cancellation.
-func legalRunning() []Fault {
-	return []Fault{
+func legalRunning() []*Fault {
+	return []*Fault{
 		// Logging.
 		newVariation("logs-on-stderr", "log messages are written to stderr, and logging is not declared", combine(
 			withholdCapabilities("logging"), dropMessages(isLog), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found"),
-			refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
+			&refserver.Seams{Start: func(p *refserver.Process) { _, _ = p.Err.Write([]byte("<7>debug: to be read by people\n")) }})),
 		newVariation("logs-of-any-level-at-first", "before logging/setLevel debug messages are sent", notifyOnInitialized(spec.MethodMessage, `{"level":"debug","data":null}`)),
-		newStatefulVariation("logs-in-flight", "debug messages in flight follow right after the response to the first logging/setLevel", func() refserver.Seams {
+		newStatefulVariation("logs-in-flight", "debug messages in flight follow right after the response to the first logging/setLevel", func() *refserver.Seams {
 			var set atomic.Bool
 			return appendLines(func(o *refserver.Out) bool { return Results(spec.MethodSetLevel)(o) && !set.Swap(true) },
 				`{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"debug","data":"late"}}`)
@@ -87,7 +87,7 @@ func legalRunning() []Fault {
 
 // prependProgress sends progress before the response to each request with a token,
 // except tools/call.
-func prependProgress() refserver.Seams {
+func prependProgress() *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if token := tokenOf(c); token != nil && c.Method != spec.MethodToolsCall && c.Revision != "" {
 			c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 0})
@@ -98,7 +98,7 @@ func prependProgress() refserver.Seams {
 
 // refuseCancelledAtOnce sends an error for cancelled requests at once, as if it had
 // already been in flight.
-func refuseCancelledAtOnce() refserver.Seams {
+func refuseCancelledAtOnce() *refserver.Seams {
 	t := newCallTracker()
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
 		runs := t.cancel(n)
@@ -111,7 +111,7 @@ func refuseCancelledAtOnce() refserver.Seams {
 
 // finishCancelledAtOnce sends final progress and the result of a cancelled call at
 // once.
-func finishCancelledAtOnce() refserver.Seams {
+func finishCancelledAtOnce() *refserver.Seams {
 	t := newCallTracker()
 	t.method = spec.MethodToolsCall
 	return combine(t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {

@@ -8,10 +8,10 @@ import (
 // progressShapeFaults returns the faults in the shape of progress notifications. The
 // server sends them unprompted, so that no tool call is needed. Some rows edit the
 // notifications that the reference server sends anyway.
-func progressShapeFaults() []Fault {
+func progressShapeFaults() []*Fault {
 	const progress = "progress.notification-schema/"
-	advances := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodProgress, params) }
-	return []Fault{
+	advances := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodProgress, params) }
+	return []*Fault{
 		newFault(progress+"no-token", "progress has no token", advances(`{"progress":1}`)),
 		newFault(progress+"token-null", "progress has the token null", advances(`{"progressToken":null,"progress":1}`)),
 		newFault(progress+"token-object", "the token of progress is an object", advances(`{"progressToken":{"id":1},"progress":1}`)),
@@ -30,9 +30,9 @@ func progressShapeFaults() []Fault {
 
 // serverTokenFaults returns the faults in the progress tokens of the server's own
 // requests.
-func serverTokenFaults() []Fault {
-	asks := func(method, params string) refserver.Seams { return requestOnInitialized(method, rawJSON(params)) }
-	return []Fault{
+func serverTokenFaults() []*Fault {
+	asks := func(method, params string) *refserver.Seams { return requestOnInitialized(method, rawJSON(params)) }
+	return []*Fault{
 		newFault("progress.server-token-type/fraction", "a request of the server has a fraction as progress token", asks(spec.MethodRootsList, `{"_meta":{"progressToken":1.5}}`)),
 		newFault("progress.server-token-type/null", "a request of the server has null as progress token", asks(spec.MethodPing, `{"_meta":{"progressToken":null}}`)),
 		newFault("progress.server-token-type/object", "a request of the server has an object as progress token", asks(spec.MethodPing, `{"_meta":{"progressToken":{"n":1}}}`)),

@@ -13,10 +13,10 @@ import (
 const aPrompt = `{"messages":[{"role":"user","content":{"type":"text","text":"Say hello."}}]}`
 
 // promptFaults returns the faults in prompts/list and prompts/get.
-func promptFaults() []Fault {
+func promptFaults() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`
 	refusedList := refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeMethodNotFound, "Method not found")
-	anyGet := func(result string) refserver.Seams {
+	anyGet := func(result string) *refserver.Seams {
 		return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isInitialized(c) {
 				return jsontext.Value(result), nil
@@ -24,16 +24,16 @@ func promptFaults() []Fault {
 			return next(c)
 		})
 	}
-	coded := func(part string, code spec.Code) refserver.Seams {
+	coded := func(part string, code spec.Code) *refserver.Seams {
 		return onPromptError(part, func(err *refserver.Error) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: code, Message: err.Message}
 		})
 	}
-	taken := func(part string) refserver.Seams {
+	taken := func(part string) *refserver.Seams {
 		return onPromptError(part, func(*refserver.Error) (any, *refserver.Error) { return jsontext.Value(aPrompt), nil })
 	}
 	const unknown, lacking, noText, noName = "no such prompt", "is required", "must be strings", "name must be"
-	return []Fault{
+	return []*Fault{
 		newFault("prompts.capability.declared/missing", "prompts are listed and returned but not declared", withholdCapabilities("prompts")),
 		newFault("prompts.capability.declared/unlisted", "prompts are not declared, prompts/list is refused, and prompts/get succeeds", combine(withholdCapabilities("prompts"), refusedList, anyGet(aPrompt))),
 		newFault("prompts.list.answered/internal-error", "prompts/list gets an internal error", refuseCalls(spec.MethodPromptsList, isInitialized, spec.CodeInternal, "Internal error")),
@@ -45,7 +45,7 @@ func promptFaults() []Fault {
 			combine(capabilityOf("prompts", map[string]any{}), sendLineOnInitialized(changed))),
 		newFault("prompts.list-changed.only-if-declared-2025-06-18/flag-false", "changes to the list of prompts are announced though listChanged is false",
 			combine(capabilityOf("prompts", map[string]any{"listChanged": false}), sendLineOnInitialized(changed))),
-		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() refserver.Seams {
+		newStatefulFault("prompts.list-changed.sent-on-change-2024-11-05/silent", "a prompt disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodPromptsList, "prompts", "hello")
 		}),
 
@@ -80,7 +80,7 @@ func promptFaults() []Fault {
 
 // addPrompt adds a prompt to the list. Its prompts/get returns result, or an internal
 // error if result is "".
-func addPrompt(name, result string) refserver.Seams {
+func addPrompt(name, result string) *refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodPromptsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			listed, err := next(c)
@@ -105,7 +105,7 @@ func addPrompt(name, result string) refserver.Seams {
 }
 
 // editPrompt edits a prompt in the results of prompts/list.
-func editPrompt(name string, edit func(p map[string]any)) refserver.Seams {
+func editPrompt(name string, edit func(p map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodPromptsList, func(r map[string]any) {
 		for _, p := range objectsIn(r, "prompts") {
 			if p["name"] == name {
@@ -116,11 +116,11 @@ func editPrompt(name string, edit func(p map[string]any)) refserver.Seams {
 }
 
 // onPromptError replaces the errors of prompts/get whose message contains words.
-func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
+func onPromptError(words string, f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return onErrors(spec.MethodPromptsGet, words, f)
 }
 
-func onErrors(method, words string, f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
+func onErrors(method, words string, f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && c.Params != nil && strings.Contains(err.Message, words) {

@@ -12,8 +12,8 @@ import (
 
 // fileFaults returns the faults that return the content of files without
 // authorization.
-func fileFaults() []Fault {
-	return []Fault{
+func fileFaults() []*Fault {
+	return []*Fault{
 		newFault("prompts.security.validate-inputs-and-outputs/path", "prompts/get replaces an argument that is a path with the file", replaceByFiles("")),
 		newFault("prompts.security.validate-inputs-and-outputs/uri", "prompts/get replaces an argument that is a file: URI with the file", replaceByFiles("file://")),
 	}
@@ -21,7 +21,7 @@ func fileFaults() []Fault {
 
 // replaceByFiles replaces arguments that are the name of a file, after the prefix,
 // with the beginning of the file. It reads only files in the temporary folder.
-func replaceByFiles(prefix string) refserver.Seams {
+func replaceByFiles(prefix string) *refserver.Seams {
 	return WrapHandler(spec.MethodPromptsGet, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
 		_, given := wire.Members(p["arguments"])

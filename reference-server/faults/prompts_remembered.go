@@ -10,7 +10,7 @@ import (
 
 // memoize returns the first result for all later requests of the session with the same
 // key.
-func memoize(method string, key func(c *refserver.Call) string) refserver.Seams {
+func memoize(method string, key func(c *refserver.Call) string) *refserver.Seams {
 	type place struct {
 		session *refserver.Session
 		key     string
@@ -34,9 +34,9 @@ func markMemoized(r map[string]any) { r["_meta"] = map[string]any{"com.example/k
 
 // rememberedPromptFaults returns the faults that memoize results without regard to the
 // arguments.
-func rememberedPromptFaults() []Fault {
-	return []Fault{
-		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() refserver.Seams {
+func rememberedPromptFaults() []*Fault {
+	return []*Fault{
+		newStatefulFault("prompts.get.own-arguments/remembered", "prompts/get returns the first result whatever the arguments", func() *refserver.Seams {
 			return memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(wire.At(c.Params, "/name")) })
 		}),
 	}
@@ -44,9 +44,9 @@ func rememberedPromptFaults() []Fault {
 
 // legalRememberedPrompts returns the legal variations that memoize results by all
 // params.
-func legalRememberedPrompts() []Fault {
-	return []Fault{
-		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() refserver.Seams {
+func legalRememberedPrompts() []*Fault {
+	return []*Fault{
+		newStatefulVariation("prompts-remembered", "prompts/get returns the same result for the same arguments", func() *refserver.Seams {
 			return combine(EditResult(spec.MethodPromptsGet, markMemoized),
 				memoize(spec.MethodPromptsGet, func(c *refserver.Call) string { return string(c.Params) }))
 		}),

@@ -6,10 +6,10 @@ import (
 )
 
 // promptShapeFaults returns the faults in the shape of prompts/list.
-func promptShapeFaults() []Fault {
+func promptShapeFaults() []*Fault {
 	const list, prompts = "prompts.list.result-schema/", spec.MethodPromptsList
-	arguments := func(e edit) refserver.Seams { return editListItems(prompts, inItems("arguments", e)) }
-	return []Fault{
+	arguments := func(e edit) *refserver.Seams { return editListItems(prompts, inItems("arguments", e)) }
+	return []*Fault{
 		newFault(list+"no-prompts", "the list of prompts lacks the member prompts", EditResult(prompts, omit("prompts"))),
 		newFault(list+"prompts-null", "the list of prompts is null", EditResult(prompts, setValue("prompts", nil))),
 		newFault(list+"prompts-object", "the list of prompts is an object keyed by name", EditResult(prompts, setValue("prompts", rawJSON(`{"hello":{}}`)))),
@@ -28,10 +28,10 @@ func promptShapeFaults() []Fault {
 }
 
 // promptGetShapeFaults returns the faults in the shape of results of prompts/get.
-func promptGetShapeFaults() []Fault {
+func promptGetShapeFaults() []*Fault {
 	const get, prompt = "prompts.get.result-schema/", spec.MethodPromptsGet
-	messages := func(e edit) refserver.Seams { return EditResult(prompt, inItems("messages", e)) }
-	return []Fault{
+	messages := func(e edit) *refserver.Seams { return EditResult(prompt, inItems("messages", e)) }
+	return []*Fault{
 		newFault(get+"no-messages", "prompts have no messages", EditResult(prompt, omit("messages"))),
 		newFault(get+"messages-null", "the messages of prompts are null", EditResult(prompt, setValue("messages", nil))),
 		newFault(get+"messages-text", "the messages of prompts are one string", EditResult(prompt, setValue("messages", "Say hello."))),

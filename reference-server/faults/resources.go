@@ -19,8 +19,8 @@ const (
 	nowhere = "no-such-resource" // a part of the URIs that the harness makes up
 )
 
-func offeredFaults() []Fault {
-	twice := func(pages func(all []any) [][]any) refserver.Seams { return pagesOf(spec.MethodResourcesList, pages) }
+func offeredFaults() []*Fault {
+	twice := func(pages func(all []any) [][]any) *refserver.Seams { return pagesOf(spec.MethodResourcesList, pages) }
 	again := func(all []any, name string) map[string]any {
 		copied := map[string]any{}
 		for k, v := range all[0].(map[string]any) {
@@ -29,7 +29,7 @@ func offeredFaults() []Fault {
 		copied["name"] = name
 		return copied
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("resources.capability.declared/listed", "resources are listed but not declared", withholdCapabilities("resources")),
 		newFault("resources.capability.declared/templates-listed", "templates are listed but resources are not declared", combine(
 			withholdCapabilities("resources"), refuseCalls(spec.MethodResourcesList, always, spec.CodeMethodNotFound, "Method not found"))),
@@ -50,7 +50,7 @@ func offeredFaults() []Fault {
 }
 
 // pagesOf splits one list into other pages.
-func pagesOf(method string, cut func(all []any) [][]any) refserver.Seams {
+func pagesOf(method string, cut func(all []any) [][]any) *refserver.Seams {
 	cutting := repage(cut, plainCursor)
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Method != method {
@@ -61,7 +61,7 @@ func pagesOf(method string, cut func(all []any) [][]any) refserver.Seams {
 }
 
 // onRead lets answer handle resources/read for the URIs that match.
-func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) refserver.Seams {
+func onRead(when func(uri string) bool, answer func(uri string) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if uri, ok := wire.Text(wire.At(c.Params, "/uri")); ok && when(uri) {
 			return answer(uri)
@@ -91,10 +91,10 @@ func serveText(text string) func(uri string) (any, *refserver.Error) {
 
 func serveNothing(string) (any, *refserver.Error) { return map[string]any{"contents": []any{}}, nil }
 
-func readingFaults() []Fault {
+func readingFaults() []*Fault {
 	missing := func(uri string) bool { return strings.HasPrefix(uri, "demo:") && strings.Contains(uri, nowhere) }
 	noScheme := func(uri string) bool { return !strings.Contains(uri, ":") }
-	size := func(uri string, size int) refserver.Seams {
+	size := func(uri string, size int) *refserver.Seams {
 		return EditResult(spec.MethodResourcesList, func(r map[string]any) {
 			for _, resource := range objectsIn(r, "resources") {
 				if resource["uri"] == uri {
@@ -103,7 +103,7 @@ func readingFaults() []Fault {
 			}
 		})
 	}
-	bare := func(answer func(string) (any, *refserver.Error)) refserver.Seams {
+	bare := func(answer func(string) (any, *refserver.Error)) *refserver.Seams {
 		return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if wire.At(c.Params, "/uri").Kind() != '"' {
 				return answer("")
@@ -112,7 +112,7 @@ func readingFaults() []Fault {
 		})
 	}
 	const notFound = "resources.read.not-found-code-2024-11-05/"
-	return []Fault{
+	return []*Fault{
 		newFault("resources.read.listed-is-readable/lost", "resources/read of a listed resource gets not found", onRead(uriIs(hello), failWith(spec.CodeResourceNotFound, "Resource not found"))),
 		newFault("resources.read.listed-is-readable/unknown", "resources/read of a listed resource gets -32602",
 			onRead(uriIs(hello), failWith(spec.CodeInvalidParams, "Unknown resource: hello"))),
@@ -158,8 +158,8 @@ func leadsOut(step string) func(string) bool {
 	}
 }
 
-func templateFaults() []Fault {
-	typed := func(uri func(string) bool, kind string) refserver.Seams {
+func templateFaults() []*Fault {
+	typed := func(uri func(string) bool, kind string) *refserver.Seams {
 		return EditResult(spec.MethodResourcesRead, func(r map[string]any) {
 			for _, item := range objectsIn(r, "contents") {
 				if uri(item["uri"].(string)) {
@@ -168,11 +168,11 @@ func templateFaults() []Fault {
 			}
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("resources.templates.mime-only-if-uniform/other", "resources of a template have another MIME type than the template", typed(uriBegins("demo://items/"), "text/html")),
 		newFault("resources.templates.mime-only-if-uniform/one", "one resource of a template has another MIME type than the template", typed(uriIs("demo://items/1"), "application/json")),
 		newFault("resources.templates.expansion-readable/lost", "resources with completed variables are not found", onRead(uriBegins("demo://items/"), failWith(spec.CodeResourceNotFound, "Resource not found"))),
-		newStatefulFault("resources.templates.listed-again/used-up", "only the first templates list contains templates", func() refserver.Seams {
+		newStatefulFault("resources.templates.listed-again/used-up", "only the first templates list contains templates", func() *refserver.Seams {
 			var listed sync.Map
 			return WrapHandler(spec.MethodResourcesTemplates, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if _, again := listed.LoadOrStore(c.Session, true); again {
@@ -185,18 +185,18 @@ func templateFaults() []Fault {
 }
 
 // setResourcesCapability replaces the capability resources.
-func setResourcesCapability(resources map[string]any) refserver.Seams {
+func setResourcesCapability(resources map[string]any) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)["resources"] = resources })
 }
 
 // markReadOnly gives a tool readOnlyHint, so that the harness calls it.
-func markReadOnly(tool string) refserver.Seams {
+func markReadOnly(tool string) *refserver.Seams {
 	return editTool(tool, func(t map[string]any) { t["annotations"] = map[string]any{"readOnlyHint": true} })
 }
 
 // everySecondMuted drops every second notification of a method.
-func everySecondMuted(method string) func() refserver.Seams {
-	return func() refserver.Seams {
+func everySecondMuted(method string) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		var n atomic.Int64
 		told := notifications(method)
 		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return told(o) && n.Add(1)%2 == 0 }))
@@ -211,8 +211,8 @@ func updateOf(uri string) string {
 	return `{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":` + string(wire.Quote(uri)) + `}}`
 }
 
-func subscriptionFaults() []Fault {
-	return []Fault{
+func subscriptionFaults() []*Fault {
+	return []*Fault{
 		newFault("resources.subscribe.confirmed/refused", "subscriptions are declared but refused", refuseCalls(spec.MethodResourcesSubscribe, always, spec.CodeMethodNotFound, "Method not found")),
 		newFault("resources.subscribe.confirmed/not-empty", "resources/subscribe returns the resource", replaceResult(spec.MethodResourcesSubscribe, `{"subscribed":true}`)),
 		newFault("resources.subscribe.unsupported-error/confirmed", "subscriptions are not declared but accepted", setResourcesCapability(map[string]any{"listChanged": true})),
@@ -231,13 +231,13 @@ func subscriptionFaults() []Fault {
 	}
 }
 
-func changedResourcesFaults() []Fault {
+func changedResourcesFaults() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
-	told := func(capability refserver.Seams) refserver.Seams {
+	told := func(capability *refserver.Seams) *refserver.Seams {
 		return combine(capability, sendLineOnInitialized(changed))
 	}
 	const older, newer = "resources.list-changed.only-if-declared-2024-11-05/", "resources.list-changed.only-if-declared-2025-06-18/"
-	return []Fault{
+	return []*Fault{
 		newFault("resources.list-changed.sent-on-change-2024-11-05/silent", "the server does not notify changes of the list of resources", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodResourcesChanged)))),
 		newStatefulFault("resources.list.same-on-every-connection/alternating", "every second process lists one of the resources less", alternate(spec.MethodResourcesList)),

@@ -10,10 +10,10 @@ import (
 )
 
 // legalCrowds returns the legal variations in handling concurrent requests.
-func legalCrowds() []Fault {
-	return []Fault{
+func legalCrowds() []*Fault {
+	return []*Fault{
 		newStatefulVariation("reads-differ", "a resource counts its reads", countReads),
-		newStatefulVariation("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() refserver.Seams {
+		newStatefulVariation("one-by-one", "lists and resources are served one at a time, each in a few milliseconds", func() *refserver.Seams {
 			turn := make(chan struct{}, 1)
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isList(c) || c.Method == spec.MethodResourcesRead {
@@ -24,7 +24,7 @@ func legalCrowds() []Fault {
 				return next(c)
 			})
 		}),
-		newStatefulVariation("crowds-refused", "more than thirty resources/read in a second are refused", func() refserver.Seams {
+		newStatefulVariation("crowds-refused", "more than thirty resources/read in a second are refused", func() *refserver.Seams {
 			many := exceedsRate(30)
 			return refuseCalls(spec.MethodResourcesRead, func(*refserver.Call) bool { return many() }, -32000, "Too many requests")
 		}),
@@ -51,7 +51,7 @@ func exceedsRate(most int) func() bool {
 }
 
 // countReads adds the number of reads to the contents of text resources.
-func countReads() refserver.Seams {
+func countReads() *refserver.Seams {
 	var mu sync.Mutex
 	reads := 0
 	return EditResult(spec.MethodResourcesRead, func(r map[string]any) {
@@ -68,7 +68,7 @@ func countReads() refserver.Seams {
 
 // keepLastSubscription ends a session's subscription when it subscribes to another
 // resource.
-func keepLastSubscription() refserver.Seams {
+func keepLastSubscription() *refserver.Seams {
 	var mu sync.Mutex
 	last := map[*refserver.Session]string{}
 	return combine(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -16,13 +16,13 @@ import (
 
 // resourcesLegal returns the legal variations in capabilities, lists, contents and
 // notifications of resources.
-func resourcesLegal() []Fault {
+func resourcesLegal() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
-	unknown := func(method string) refserver.Seams {
+	unknown := func(method string) *refserver.Seams {
 		return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 	}
 	noSubscriptions := combine(unknown(spec.MethodResourcesSubscribe), unknown(spec.MethodResourcesUnsubscribe))
-	return []Fault{
+	return []*Fault{
 		// Capabilities.
 		newVariation("resources-without-subscriptions", "the resources capability has only listChanged", combine(setResourcesCapability(map[string]any{"listChanged": true}), noSubscriptions)),
 		newVariation("resources-without-changes", "the resources capability has only subscribe", combine(
@@ -76,14 +76,14 @@ func resourcesLegal() []Fault {
 				return next(c)
 			}),
 			onRead(uriContains(nowhere), serveText("Whatever you like.")))),
-		newStatefulVariation("clock", "a resource has other contents on every read", func() refserver.Seams {
+		newStatefulVariation("clock", "a resource has other contents on every read", func() *refserver.Seams {
 			var n atomic.Int64
 			return combine(markReadOnly("update-resource"), onlyMembers(spec.MethodResourcesList, "resources", "uri", "name"),
 				onRead(uriIs(note), func(uri string) (any, *refserver.Error) {
 					return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": fmt.Sprint(n.Add(1))}}}, nil
 				}))
 		}),
-		newStatefulVariation("size-of-a-moment", "the size of a resource changes on every read", func() refserver.Seams {
+		newStatefulVariation("size-of-a-moment", "the size of a resource changes on every read", func() *refserver.Seams {
 			var n atomic.Int64
 			return onRead(uriIs(hello), func(uri string) (any, *refserver.Error) {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(n.Add(1)))}}}, nil
@@ -95,7 +95,7 @@ func resourcesLegal() []Fault {
 		newVariation("changes-are-told", "tools that change resources are marked as callable", combine(markReadOnly("update-resource"), markReadOnly("trigger-list-changed"))),
 		newVariation("updates-below", "updates have the URI of a sub-resource of the subscribed one", combine(markReadOnly("update-resource"),
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames[0] = []byte(updateOf(note + "/line/1")) }))),
-		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() refserver.Seams {
+		newStatefulVariation("updates-at-once", "an update comes before and after the response to each subscription", func() *refserver.Seams {
 			var subscribed sync.Map // by session and URI: an unsubscribe without a subscription gets no update
 			return combine(updatesAround(spec.MethodResourcesSubscribe, &subscribed), updatesAround(spec.MethodResourcesUnsubscribe, &subscribed))
 		}),
@@ -103,7 +103,7 @@ func resourcesLegal() []Fault {
 			EditOutgoing(notifications(spec.MethodResourcesUpdated), func(o *refserver.Out) { o.Frames = append(o.Frames, o.Frames[0]) }))),
 
 		// Cursors.
-		newStatefulVariation("cursors-of-the-moment", "a cursor has another encoding each time", func() refserver.Seams {
+		newStatefulVariation("cursors-of-the-moment", "a cursor has another encoding each time", func() *refserver.Seams {
 			return countCursorUses(func(c *refserver.Call, next Handler) (any, *refserver.Error) { return next(c) })
 		}),
 		newVariation("numbers-as-cursors", "cursors are page numbers, the same for all lists", repage(func(all []any) [][]any {
@@ -122,7 +122,7 @@ func resourcesLegal() []Fault {
 }
 
 // onlyMembers removes all but the given members from the items of a list.
-func onlyMembers(method, list string, names ...string) refserver.Seams {
+func onlyMembers(method, list string, names ...string) *refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		for _, item := range objectsIn(r, list) {
 			for name := range item {
@@ -140,7 +140,7 @@ func onlyMembers(method, list string, names ...string) refserver.Seams {
 
 // updatesAround sends an update right before the response to a subscribe or
 // unsubscribe. For a subscribe it sends a second one shortly after.
-func updatesAround(method string, subscribed *sync.Map) refserver.Seams {
+func updatesAround(method string, subscribed *sync.Map) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		uri, isText := wire.Text(wire.At(c.Params, "/uri"))

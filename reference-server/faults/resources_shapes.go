@@ -7,12 +7,12 @@ import (
 
 // resourceShapeFaults returns the faults in the shape of the lists of resources and
 // templates.
-func resourceShapeFaults() []Fault {
+func resourceShapeFaults() []*Fault {
 	const list, resources = "resources.list.result-schema/", spec.MethodResourcesList
 	const families, templates = "resources.templates.result-schema/", spec.MethodResourcesTemplates
-	template := func(text string) refserver.Seams { return editListItems(templates, setValue("uriTemplate", text)) }
-	uri := func(text string) refserver.Seams { return editListItems(resources, setValue("uri", text)) }
-	return []Fault{
+	template := func(text string) *refserver.Seams { return editListItems(templates, setValue("uriTemplate", text)) }
+	uri := func(text string) *refserver.Seams { return editListItems(resources, setValue("uri", text)) }
+	return []*Fault{
 		newFault(list+"no-resources", "the list of resources lacks the member resources", EditResult(resources, omit("resources"))),
 		newFault(list+"resources-null", "the list of resources is null", EditResult(resources, setValue("resources", nil))),
 		newFault(list+"resources-object", "the list of resources is an object", EditResult(resources, setValue("resources", map[string]any{}))),
@@ -59,10 +59,10 @@ func resourceShapeFaults() []Fault {
 }
 
 // readShapeFaults returns the faults in the shape of results of resources/read.
-func readShapeFaults() []Fault {
+func readShapeFaults() []*Fault {
 	const read, contents = "resources.read.result-schema/", spec.MethodResourcesRead
-	blob := func(v any) refserver.Seams { return editListItems(contents, ifHas("blob", setValue("blob", v))) }
-	return []Fault{
+	blob := func(v any) *refserver.Seams { return editListItems(contents, ifHas("blob", setValue("blob", v))) }
+	return []*Fault{
 		newFault(read+"no-contents", "resources/read lacks the member contents", EditResult(contents, omit("contents"))),
 		newFault(read+"content", "resources/read has content instead of contents", EditResult(contents, renameMember("contents", "content"))),
 		newFault(read+"contents-null", "the contents of resources/read are null", EditResult(contents, setValue("contents", nil))),
@@ -89,10 +89,10 @@ func readShapeFaults() []Fault {
 
 // updatedShapeFaults returns the faults in the shape of
 // notifications/resources/updated.
-func updatedShapeFaults() []Fault {
+func updatedShapeFaults() []*Fault {
 	const updated = "resources.updated.schema/"
-	updates := func(params string) refserver.Seams { return notifyOnInitialized(spec.MethodResourcesUpdated, params) }
-	return []Fault{
+	updates := func(params string) *refserver.Seams { return notifyOnInitialized(spec.MethodResourcesUpdated, params) }
+	return []*Fault{
 		newFault(updated+"no-params", "an update has no params", updates("")),
 		newFault(updated+"no-uri", "an update has no URI", updates("{}")),
 		newFault(updated+"uri-null", "the URI of an update is null", updates(`{"uri":null}`)),

@@ -11,9 +11,9 @@ import (
 )
 
 // updateFaults returns the faults in the notifications of subscriptions.
-func updateFaults() []Fault {
-	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) Fault {
-		return newStatefulFault("resources.subscribe.update-sent/"+name, title, func() refserver.Seams {
+func updateFaults() []*Fault {
+	unreported := func(name, title string, forgets func(l *subscriptions, what, uri string)) *Fault {
+		return newStatefulFault("resources.subscribe.update-sent/"+name, title, func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), trackSubscriptions(forgets, func(l *subscriptions, o *refserver.Out, uri string) {
 				if !l.on[uri] {
 					o.Frames = nil
@@ -29,7 +29,7 @@ func updateFaults() []Fault {
 			}
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		unreported("once", "only the first change of a subscribed resource is notified", ended(spec.MethodResourcesUpdated)),
 		unreported("ended-by-another", "one resources/unsubscribe ends all subscriptions", ended(spec.MethodResourcesUnsubscribe)),
 		unreported("ended-by-a-refusal", "any error response ends all subscriptions", ended(refused)),
@@ -45,16 +45,16 @@ func updateFaults() []Fault {
 				l.on[uri] = l.twice[uri]
 			}
 		}),
-		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the one before", func() refserver.Seams {
+		newStatefulFault("resources.subscribe.update-sent/one-at-a-time", "each subscription ends the one before", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), keepLastSubscription())
 		}),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() refserver.Seams {
+		newStatefulFault("resources.subscribe.no-update-without-subscription/other-stream", "a subscription applies to all streams", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).inRevisions(spec.V20241105).overTransports(spec.SSE),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() refserver.Seams {
+		newStatefulFault("resources.subscribe.no-update-without-subscription/other-session", "a subscription applies to all sessions", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesSubscribe)))
 		}).overTransports(spec.StreamableHTTP),
-		newStatefulFault("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() refserver.Seams {
+		newStatefulFault("resources.subscribe.no-update-without-subscription/first-listener", "updates are also sent to the client that listened first", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), copiedTo(firstOf, wire.Notification, spec.MethodResourcesUpdated))
 		}).overTransports(spec.StreamableHTTP),
 	}
@@ -62,11 +62,11 @@ func updateFaults() []Fault {
 
 // legalNotices returns the legal variations in when the server sends notifications of
 // changes.
-func legalNotices() []Fault {
+func legalNotices() []*Fault {
 	// Servers that watch files often debounce for this long.
 	const gathering = 600 * time.Millisecond
-	return []Fault{
-		newStatefulVariation("updates-late", "an update is sent some time after the change, if the subscription still exists", func() refserver.Seams {
+	return []*Fault{
+		newStatefulVariation("updates-late", "an update is sent some time after the change, if the subscription still exists", func() *refserver.Seams {
 			return combine(markReadOnly("update-resource"), trackSubscriptions(nil, func(l *subscriptions, o *refserver.Out, uri string) {
 				frames := o.Frames
 				o.Frames = nil
@@ -108,7 +108,7 @@ const refused = "error"
 // which may be nil, with the method of each message that may change a subscription, or
 // with refused for an error response. It calls told for each update. Both receive the
 // URI, or "" if the message has none.
-func trackSubscriptions(happens func(l *subscriptions, what, uri string), told func(l *subscriptions, o *refserver.Out, uri string)) refserver.Seams {
+func trackSubscriptions(happens func(l *subscriptions, what, uri string), told func(l *subscriptions, o *refserver.Out, uri string)) *refserver.Seams {
 	var mu sync.Mutex
 	all := map[*refserver.Session]*subscriptions{}
 	with := func(s *refserver.Session, do func(l *subscriptions)) {
@@ -133,7 +133,7 @@ func trackSubscriptions(happens func(l *subscriptions, what, uri string), told f
 			}
 		})
 	}
-	follow := func(method string) refserver.Seams {
+	follow := func(method string) *refserver.Seams {
 		return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			uri, _ := wire.Text(wire.At(c.Params, "/uri"))
 			happen(c.Session, method, uri)

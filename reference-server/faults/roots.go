@@ -8,36 +8,36 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func rootsFaults() []Fault {
+func rootsFaults() []*Fault {
 	const older, newer = "roots.requires-client-capability-2024-11-05/", "roots.requires-client-capability-2025-06-18/"
 	const change, gone = "roots.change.handled/", "roots.unavailable.handled/"
 	unprompted := requestIf(doesNotDeclare("roots"), spec.MethodRootsList, nil)
 	changed := singleMessage(func(m *wire.Message) bool { return m.Method == spec.MethodRootsChanged })
-	return []Fault{
+	return []*Fault{
 		newFault(older+"unprompted", "the server sends roots/list although roots are not declared", unprompted),
 		newFault(older+"by-tool", "a tool sends roots/list although roots are not declared", sendFromTool("ask-roots", doesNotDeclare("roots"), spec.MethodRootsList, nil)).inRevisions(spec.V20250326),
 		newFault(newer+"unprompted", "the server sends roots/list although roots are not declared", unprompted),
 		newFault(newer+"by-tool", "a tool sends roots/list although roots are not declared", sendFromTool("ask-roots", doesNotDeclare("roots"), spec.MethodRootsList, nil)),
 
 		newFault(change+"dies", "notifications/roots/list_changed ends the process", onIncoming(changed, exitWith(1))),
-		newStatefulFault(change+"deaf", "after notifications/roots/list_changed the server responds to nothing", func() refserver.Seams { return silentAfter(changed) }),
+		newStatefulFault(change+"deaf", "after notifications/roots/list_changed the server responds to nothing", func() *refserver.Seams { return silentAfter(changed) }),
 		newFault("roots.change.asks-again/never", "the server sends roots/list only once, whatever changes", onIncoming(changed, dropFrame)),
 		newStatefulFault(gone+"error-dies", "an error response to roots/list ends the process", onClientResponse(spec.MethodRootsList, isErrorResponse, exitWith(1))),
 		newStatefulFault(gone+"none-dies", "an empty list of roots ends the process", onClientResponse(spec.MethodRootsList, func(m *wire.Message) bool {
 			return m.Has("result") && len(wire.Elements(wire.At(m.Result(), "/roots"))) == 0
 		}, exitWith(1))),
-		newStatefulFault(gone+"error-hangs", "after an error response to roots/list the server waits for ever", func() refserver.Seams {
-			return combine(onClientResponse(spec.MethodRootsList, isErrorResponse, dropFrame)(), refserver.Seams{RequestTimeout: noTimeout})
+		newStatefulFault(gone+"error-hangs", "after an error response to roots/list the server waits for ever", func() *refserver.Seams {
+			return combine(onClientResponse(spec.MethodRootsList, isErrorResponse, dropFrame)(), &refserver.Seams{RequestTimeout: noTimeout})
 		}).inRevisions(spec.V20250326, spec.V20250618, spec.V20251125),
 		newStatefulFault(gone+"no-folder-dies", "a root that does not exist ends the process", onClientResponse(spec.MethodRootsList, resultHasText("/roots/0/uri", "file:///mcp-conform/there/is/no/such/folder"), exitWith(1))),
-		newStatefulFault("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() refserver.Seams {
+		newStatefulFault("roots.change.asks-again/tool-remembers", "a tool keeps the first result of roots/list after the roots changed", func() *refserver.Seams {
 			return combine(onIncoming(changed, dropFrame), memoizeRoots())
 		}).inRevisions(revisionsWithHints()...),
 	}
 }
 
 // memoizeRoots makes the tool ask-roots send roots/list only once in each session.
-func memoizeRoots() refserver.Seams {
+func memoizeRoots() *refserver.Seams {
 	var results sync.Map
 	return wrapTool("ask-roots", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if result, ok := results.Load(c.Session); ok {
@@ -55,8 +55,8 @@ func memoizeRoots() refserver.Seams {
 }
 
 // rootsShapeFaults returns the faults in the shape of roots/list.
-func rootsShapeFaults() []Fault {
-	return []Fault{
+func rootsShapeFaults() []*Fault {
+	return []*Fault{
 		newFault("roots.request.schema/array", "the params of roots/list are an array", requestOnInitialized(spec.MethodRootsList, rawJSON("[]"))),
 		newFault("roots.request.schema/meta-array", "the _meta of roots/list is an array", requestOnInitialized(spec.MethodRootsList, rawJSON(`{"_meta":[]}`))),
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // boundaryFaults returns the faults that read files outside the roots.
-func boundaryFaults() []Fault {
-	return []Fault{
+func boundaryFaults() []*Fault {
+	return []*Fault{
 		newFault("roots.boundaries.respected/read", "files outside the roots can be read", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) == path })),
 		newFault("roots.paths.validated/dots", "a path with two dots leads out of the roots", serveFiles(func(_ *refserver.Call, path string) bool { return filepath.Clean(path) != path })),
 	}
@@ -20,9 +20,9 @@ func boundaryFaults() []Fault {
 
 // legalFiles returns the legal variations in reading files, prompts of files and
 // roots.
-func legalFiles() []Fault {
+func legalFiles() []*Fault {
 	root := string(filepath.Separator) + "root" + string(filepath.Separator)
-	return []Fault{
+	return []*Fault{
 		newVariation("files-in-the-root", "only files in the harness's root folder can be read", serveFiles(func(_ *refserver.Call, path string) bool {
 			return strings.Contains(filepath.Clean(path), root)
 		})),
@@ -37,7 +37,7 @@ func legalFiles() []Fault {
 
 // serveFiles serves resources/read of file: URIs that match. It reads only files in
 // the temporary folder.
-func serveFiles(when func(c *refserver.Call, path string) bool) refserver.Seams {
+func serveFiles(when func(c *refserver.Call, path string) bool) *refserver.Seams {
 	return WrapHandler(spec.MethodResourcesRead, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		uri, _ := wire.Text(wire.At(c.Params, "/uri"))
 		path, isFile := strings.CutPrefix(uri, "file://")

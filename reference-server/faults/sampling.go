@@ -8,17 +8,17 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func samplingFaults() []Fault {
+func samplingFaults() []*Fault {
 	const older, newer = "sampling.requires-client-capability-2024-11-05/", "sampling.requires-client-capability-2025-06-18/"
 	const undeclaredContext, avoid = "sampling.include-context.requires-capability/", "sampling.include-context.avoid/"
 	const tools, choice = "sampling.tools.requires-capability/", "sampling.tool-choice.requires-capability/"
 	undeclared := doesNotDeclare("sampling")
 	unprompted := requestIf(undeclared, spec.MethodSampling, samplingParams)
 	plainSampling := allOf(declares("sampling"), doesNotDeclare("sampling", "tools"))
-	withContext := func(value string, when func(s *refserver.Session) bool) refserver.Seams {
+	withContext := func(value string, when func(s *refserver.Session) bool) *refserver.Seams {
 		return requestIf(when, spec.MethodSampling, samplingWith("includeContext", value))
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(older+"unprompted", "the server sends sampling/createMessage without the client's capability", unprompted),
 		newFault(older+"by-tool", "a tool sends sampling/createMessage without the client's capability",
 			sendFromTool("echo", undeclared, spec.MethodSampling, samplingParams)).inRevisions(spec.V20250326),
@@ -50,11 +50,11 @@ func samplingWith(name string, value any) map[string]any {
 }
 
 // loopFaults returns the faults of a server that lets a model use tools.
-func loopFaults() []Fault {
+func loopFaults() []*Fault {
 	const alone, answered, matches, reply, roles = "sampling.tool-result.alone/", "sampling.tool-use.answered/", "sampling.tool-result.matches-id/",
 		"sampling.tool-use.reply-to-stop-reason/", "sampling.tool-use.roles/"
 	text := map[string]any{"type": "text", "text": "Here they are:"}
-	return []Fault{
+	return []*Fault{
 		newFault(alone+"text-first", "a message with tool results begins with text", inHistory("tool_result", func(m map[string]any) {
 			m["content"] = append([]any{text}, m["content"].([]any)...)
 		})),
@@ -104,12 +104,12 @@ func loopFaults() []Fault {
 }
 
 // editMessages edits the messages of sampling requests.
-func editMessages(edit func(messages []map[string]any) []map[string]any) refserver.Seams {
+func editMessages(edit func(messages []map[string]any) []map[string]any) *refserver.Seams {
 	return editSentParams(spec.MethodSampling, func(p map[string]any) { p["messages"] = edit(objectsIn(p, "messages")) })
 }
 
 // inHistory edits the messages of sampling requests that contain blocks of a type.
-func inHistory(kind string, e edit) refserver.Seams {
+func inHistory(kind string, e edit) *refserver.Seams {
 	return editMessages(func(messages []map[string]any) []map[string]any {
 		for _, m := range messages {
 			if hasBlock(m, kind) {
@@ -166,15 +166,15 @@ func loopForEver(c *refserver.Call, next Handler) (any, *refserver.Error) {
 
 // modelFaults returns the faults of a server that handles sampling responses
 // incorrectly.
-func modelFaults() []Fault {
+func modelFaults() []*Fault {
 	const model, reason, array, rejected, validated = "sampling.hints.advisory/", "sampling.result.stop-reason-open/", "sampling.result.content-array/",
 		"sampling.rejection.handled-2024-11-05/", "sampling.validates-content/"
 	toTool := []spec.Revision{spec.V20250326, spec.V20250618, spec.V20251125} // 2024-11-05 has no readOnlyHint
-	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() refserver.Seams {
+	on := func(when func(m *wire.Message) bool, then func(*refserver.Session, []byte) refserver.FrameAction) func() *refserver.Seams {
 		return onClientResponse(spec.MethodSampling, when, then)
 	}
 	isArray := func(m *wire.Message) bool { return wire.At(m.Result(), "/content").Kind() == '[' && !wantsTools(m) }
-	return []Fault{
+	return []*Fault{
 		newStatefulFault(model+"refused", "the server accepts sampling results only from the hinted model", on(resultHasText("/model", "some-other-model-of-our-own"), replaceByError)).inRevisions(toTool...),
 		newStatefulFault(model+"dies", "a sampling result of another model than the hinted one ends the process", on(resultHasText("/model", "some-other-model-of-our-own"), exitWith(1))).inRevisions(toTool...),
 		newStatefulFault(reason+"unknown-refused", "the server refuses a sampling result with an unknown stopReason", on(resultHasText("/stopReason", "somethingElse"), replaceByError)).inRevisions(toTool...),
@@ -200,11 +200,11 @@ func wantsTools(m *wire.Message) bool {
 }
 
 // legalOrder returns the legal variations in the order of sampling requests.
-func legalOrder() []Fault {
-	return []Fault{
-		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() refserver.Seams {
+func legalOrder() []*Fault {
+	return []*Fault{
+		newStatefulVariation("sampling-one-at-a-time", "a session has at most one pending sampling request", func() *refserver.Seams {
 			var turns sync.Map // by session: a channel of capacity 1 that is the lock
-			return combine(markReadOnly("ask-sampling"), refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			return combine(markReadOnly("ask-sampling"), &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 				if name, _ := wire.Text(wire.At(c.Params, "/name")); c.Method != spec.MethodToolsCall || name != "ask-sampling" {
 					return next(c)
 				}

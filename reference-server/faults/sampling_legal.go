@@ -11,15 +11,15 @@ import (
 
 // legalAskedShapes returns the legal variations in the shape of notifications and of
 // the server's requests.
-func legalAskedShapes() []Fault {
+func legalAskedShapes() []*Fault {
 	const log, progress, sampling, elicit = spec.MethodMessage, spec.MethodProgress, spec.MethodSampling, spec.MethodElicit
 	newer := sinceRevision(spec.V20250618)
-	form := func(e edit) refserver.Seams {
+	form := func(e edit) *refserver.Seams {
 		return editSentParams(elicit, ifHas("requestedSchema", inMember("requestedSchema", e)))
 	}
-	field := func(e edit) refserver.Seams { return form(inMember("properties", e)) }
-	return []Fault{
-		newStatefulVariation("log-data", "log messages have data of every kind and loggers of any name", func() refserver.Seams {
+	field := func(e edit) *refserver.Seams { return form(inMember("properties", e)) }
+	return []*Fault{
+		newStatefulVariation("log-data", "log messages have data of every kind and loggers of any name", func() *refserver.Seams {
 			var n atomic.Int64
 			data := []any{nil, false, 0, rawJSON("1.50e+2"), "", []any{}, map[string]any{"a": []any{nil}}}
 			return editSentParams(log, func(p map[string]any) {
@@ -90,8 +90,8 @@ func legalAskedShapes() []Fault {
 }
 
 // editAllSentParams is like editSentParams for several methods.
-func editAllSentParams(e edit, methods ...string) refserver.Seams {
-	var several []refserver.Seams
+func editAllSentParams(e edit, methods ...string) *refserver.Seams {
+	var several []*refserver.Seams
 	for _, m := range methods {
 		several = append(several, editSentParams(m, e))
 	}
@@ -100,7 +100,7 @@ func editAllSentParams(e edit, methods ...string) refserver.Seams {
 
 // requestIfDeclared sends a request after notifications/initialized if the client
 // declared the capability.
-func requestIfDeclared(capability, method string, params any) refserver.Seams {
+func requestIfDeclared(capability, method string, params any) *refserver.Seams {
 	return onInitialized(func(s *refserver.Session) {
 		if s.Declared(capability) {
 			s.Go(func(ctx context.Context) { _, _ = s.SendRequest(ctx, wire.ID{}, method, params) })

@@ -6,7 +6,7 @@ import (
 )
 
 // sampled sends a sampling request with edited params.
-func sampled(e edit) refserver.Seams {
+func sampled(e edit) *refserver.Seams {
 	params := decodeObject(samplingParams)
 	e(params)
 	return requestOnInitialized(spec.MethodSampling, params)
@@ -14,17 +14,17 @@ func sampled(e edit) refserver.Seams {
 
 // sampledContent sends a sampling request with one message; text is its content as raw
 // JSON.
-func sampledContent(text string) refserver.Seams {
+func sampledContent(text string) *refserver.Seams {
 	return sampled(inItems("messages", setValue("content", rawJSON(text))))
 }
 
-func samplingShapeFaults() []Fault {
+func samplingShapeFaults() []*Fault {
 	const request, role, media = "sampling.request.schema/", "sampling.message.role/", "sampling.message.media-base64/"
 	const image, audio = `{"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"}`, `{"type":"audio","data":"UklGRg==","mimeType":"audio/wav"}`
 	const resource, link = `{"type":"resource","resource":{"uri":"demo://text/hello","text":"Hello, world."}}`, `{"type":"resource_link","uri":"demo://text/hello","name":"hello"}`
 	const oldest, middle, newest = "sampling.message.content-types-2024-11-05/", "sampling.message.content-types-2025-03-26/", "sampling.message.content-types-2025-11-25/"
-	tool := func(text string) refserver.Seams { return sampled(setValue("tools", rawJSON(`[`+text+`]`))) }
-	return []Fault{
+	tool := func(text string) *refserver.Seams { return sampled(setValue("tools", rawJSON(`[`+text+`]`))) }
+	return []*Fault{
 		newFault(request+"no-max-tokens", "sampling has no maxTokens", sampled(omit("maxTokens"))),
 		newFault(request+"snake-case", "sampling has max_tokens instead of maxTokens", sampled(renameMember("maxTokens", "max_tokens"))),
 		newFault(request+"max-tokens-text", "the maxTokens of sampling is a string", sampled(setValue("maxTokens", "100"))),
@@ -70,16 +70,16 @@ func samplingShapeFaults() []Fault {
 
 // sampledUse sends a sampling request with messages in which the model has used a tool.
 // The tool_result contains block, which is raw JSON.
-func sampledUse(block string) refserver.Seams {
+func sampledUse(block string) *refserver.Seams {
 	return sampled(setValue("messages", rawJSON(`[{"role":"user","content":{"type":"text","text":"Look."}},
 			{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"look","input":{}}]},
 			{"role":"user","content":[{"type":"tool_result","toolUseId":"1","content":[`+block+`]}]}]`)))
 }
 
 // sampledContentFaults returns the faults in the content of sampling requests.
-func sampledContentFaults() []Fault {
+func sampledContentFaults() []*Fault {
 	const request = "sampling.request.schema/"
-	return []Fault{
+	return []*Fault{
 		newFault(request+"result-video", "a tool_result for sampling contains a video", sampledUse(`{"type":"video","data":"","mimeType":"video/mp4"}`)).inRevisions(spec.V20251125),
 		newFault(request+"result-in-result", "a tool_result for sampling contains a tool_result", sampledUse(`{"type":"tool_result","toolUseId":"1","content":[]}`)).inRevisions(spec.V20251125),
 		newFault(request+"use-without-id", "a tool_use for sampling has no id", sampledContent(`{"type":"tool_use","name":"look","input":{}}`)).inRevisions(spec.V20251125),

@@ -12,20 +12,20 @@ import (
 )
 
 // twoUsers makes the server one that several users can use.
-func twoUsers(f Fault) Fault { return issued(f).overTransports(spec.StreamableHTTP) }
+func twoUsers(f *Fault) *Fault { return issued(f).overTransports(spec.StreamableHTTP) }
 
-func foreignSessionFaults() []Fault {
+func foreignSessionFaults() []*Fault {
 	anyUser := refserver.ProtectionSeams{AnyUserSession: true}
-	return []Fault{
-		twoUsers(newFault("security.token-passthrough/other", "tokens for another resource are accepted in 2025-03-26", refserver.Seams{
+	return []*Fault{
+		twoUsers(newFault("security.token-passthrough/other", "tokens for another resource are accepted in 2025-03-26", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{Verify: func(v *refserver.Verification) { v.Audience = false }},
 		})).inRevisions(spec.V20250326),
-		twoUsers(newFault("security.session.bound-to-user/any-user", "a session serves every user", refserver.Seams{Protection: anyUser})),
-		twoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() refserver.Seams {
-			return refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodGet)}
+		twoUsers(newFault("security.session.bound-to-user/any-user", "a session serves every user", &refserver.Seams{Protection: anyUser})),
+		twoUsers(newStatefulFault("security.session.bound-to-user/ends", "every user can end a session", func() *refserver.Seams {
+			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodGet)}
 		})),
-		twoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() refserver.Seams {
-			return refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodDelete)}
+		twoUsers(newStatefulFault("security.session.bound-to-user/listens", "every user can open the event stream of a session", func() *refserver.Seams {
+			return &refserver.Seams{Protection: anyUser, HTTP: refuseForeign(http.MethodPost, http.MethodDelete)}
 		})),
 	}
 }
@@ -52,10 +52,10 @@ func refuseForeign(methods ...string) func(w http.ResponseWriter, r *http.Reques
 	}
 }
 
-func legalUsers() []Fault {
-	return []Fault{
-		twoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() refserver.Seams {
-			return refserver.Seams{HTTP: refuseForeign(http.MethodPost)}
+func legalUsers() []*Fault {
+	return []*Fault{
+		twoUsers(newStatefulVariation("users-forbidden", "a foreign session is refused with 403", func() *refserver.Seams {
+			return &refserver.Seams{HTTP: refuseForeign(http.MethodPost)}
 		})),
 		twoUsers(newStatefulVariation("users-own-namespaces", "an id of another user's session leads to one of the own user", serveForeignSessions)),
 	}
@@ -64,7 +64,7 @@ func legalUsers() []Fault {
 // serveForeignSessions serves a POST in the session of another user, or in one that the server never
 // gave out, in a session of the user's own: the server knows a session by its user and its id. Ids that
 // have another form are refused.
-func serveForeignSessions() refserver.Seams {
+func serveForeignSessions() *refserver.Seams {
 	var mu sync.Mutex
 	given, latest := map[[2]string]bool{}, map[string]string{} // ids by user, and the last one of each
 	idLength := len(rand.Text())

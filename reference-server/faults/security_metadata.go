@@ -6,11 +6,11 @@ import (
 )
 
 // handedURLFaults are URLs in metadata that harm clients which follow them.
-func handedURLFaults() []Fault {
-	member := func(name, value string) refserver.Seams {
+func handedURLFaults() []*Fault {
+	member := func(name, value string) *refserver.Seams {
 		return documenting(func(d *refserver.Document) { d.Members[name] = value })
 	}
-	out := []Fault{
+	out := []*Fault{
 		newFault("security.metadata.url-schemes/challenge", "the challenge names a javascript: URL", challenging(`resource_metadata="http`, `resource_metadata="JavaScript:alert(1)//http`)),
 		newFault("security.metadata.url-schemes/server", "an authorization server is a data: URL", documenting(func(d *refserver.Document) {
 			d.Members["authorization_servers"] = append(d.Members["authorization_servers"].([]any), "data:text/html,x")

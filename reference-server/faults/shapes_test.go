@@ -43,6 +43,7 @@ func TestShapesShow(t *testing.T) {
 		_, right[r] = objections(t, faultless, r)
 	}
 	for _, f := range faults.Shapes() {
+		f := *f
 		found := map[spec.Revision]string{}
 		for _, r := range revisions(f, spec.Stdio) {
 			all, said := objections(t, f.Seams, r)

@@ -15,7 +15,7 @@ import (
 func isEndpoint(event []byte) bool { return bytes.HasPrefix(event, []byte("event: endpoint")) }
 
 // editEndpointEvent edits the endpoint event.
-func editEndpointEvent(change func(event []byte) []byte) refserver.Seams {
+func editEndpointEvent(change func(event []byte) []byte) *refserver.Seams {
 	return editEvents(opensListeningStream, func(b []byte) []byte {
 		if isEndpoint(b) {
 			return change(b)
@@ -25,23 +25,23 @@ func editEndpointEvent(change func(event []byte) []byte) refserver.Seams {
 }
 
 // editEndpoint edits the URI in the endpoint event.
-func editEndpoint(f func(uri string) string) refserver.Seams {
+func editEndpoint(f func(uri string) string) *refserver.Seams {
 	return editEndpointEvent(func(b []byte) []byte {
 		return []byte("event: endpoint\ndata: " + f(string(eventData(b))) + "\n\n")
 	})
 }
 
 // legacyFaults returns the faults in HTTP with SSE.
-func legacyFaults() []Fault {
+func legacyFaults() []*Fault {
 	const origin, two, takes, named = "sse.origin-validated/", "sse.two-endpoints/", "sse.accepts-post/", "sse.endpoint-event/"
 	const asEvents, text, media, gone = "sse.messages-as-events/", "sse.utf8/", "sse.content-type/", "sse.unknown-session-refused/"
 	lists := hasRequestOf(spec.MethodToolsList)
-	typed := func(name string) refserver.Seams {
+	typed := func(name string) *refserver.Seams {
 		return editEvents(opensListeningStream, func(b []byte) []byte {
 			return bytes.Replace(b, []byte("event: message"), []byte("event: "+name), 1)
 		})
 	}
-	answering := func(edit func(b []byte) []byte) refserver.Seams {
+	answering := func(edit func(b []byte) []byte) *refserver.Seams {
 		return editEvents(opensListeningStream, func(b []byte) []byte {
 			if eventHasResponse(b) && !bytes.Contains(b, []byte("protocolVersion")) {
 				return edit(b)
@@ -49,7 +49,7 @@ func legacyFaults() []Fault {
 			return b
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(origin+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
 		newFault(origin+"get-served", "the server accepts any Origin for a stream", anyOrigin(opensListeningStream)),
 		newFault(origin+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
@@ -85,7 +85,7 @@ func legacyFaults() []Fault {
 		newFault(gone+"accepted", "messages for a closed stream get 202", editStatus(isPost, replaceStatus(http.StatusNotFound, http.StatusAccepted))),
 		newStatefulFault("sse.response-on-own-stream/newest", "responses are sent on the newest stream", useNewestStream).withOwnServer(),
 		newStatefulFault("sse.multiple-clients/mixed-up", "clients whose requests have the same id get the same response", shareResponses),
-		newStatefulFault("sse.multiple-clients/refused", "the server refuses a third concurrent client", func() refserver.Seams {
+		newStatefulFault("sse.multiple-clients/refused", "the server refuses a third concurrent client", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := 0
 			return onExchange(opensListeningStream, func(v *exchange) {
@@ -109,7 +109,7 @@ func legacyFaults() []Fault {
 
 // onClosedStream lets do respond to the POSTs that the server refuses with 404 because
 // their stream does not exist.
-func onClosedStream(do func(v *exchange)) refserver.Seams {
+func onClosedStream(do func(v *exchange)) *refserver.Seams {
 	return onExchange(isPost, func(v *exchange) {
 		r := httptest.NewRecorder()
 		v.next.ServeHTTP(r, v.r)
@@ -125,7 +125,7 @@ func onClosedStream(do func(v *exchange)) refserver.Seams {
 
 // respondInBody sends the responses after the handshake in the body of the response to
 // their POST, not on the stream.
-func respondInBody() refserver.Seams {
+func respondInBody() *refserver.Seams {
 	var mu sync.Mutex
 	waiting := map[string]chan []byte{}
 	place := func(v *exchange) chan []byte {
@@ -167,7 +167,7 @@ func respondInBody() refserver.Seams {
 }
 
 // useNewestStream sends responses on the stream that was opened last.
-func useNewestStream() refserver.Seams {
+func useNewestStream() *refserver.Seams {
 	var mu sync.Mutex
 	var newest *responseEditor
 	return editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {

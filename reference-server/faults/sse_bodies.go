@@ -3,9 +3,9 @@ package faults
 import "net/http"
 
 // legacyBodyFaults is like bodyFaults, but for HTTP with SSE.
-func legacyBodyFaults() []Fault {
+func legacyBodyFaults() []*Fault {
 	const takes = "sse.accepts-post/"
-	return []Fault{
+	return []*Fault{
 		newFault(takes+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
 		newFault(takes+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
 		newFault(takes+"slow-body", "bodies that arrive slowly get 400", slowRefused(http.StatusBadRequest)),

@@ -16,8 +16,8 @@ import (
 const longDelayOverSSE = 300 * time.Millisecond
 
 // legalLegacy returns the legal variations in HTTP with SSE.
-func legalLegacy() []Fault {
-	acknowledged := func(status int, media, body string) refserver.Seams {
+func legalLegacy() []*Fault {
+	acknowledged := func(status int, media, body string) *refserver.Seams {
 		return onExchange(isPost, func(v *exchange) {
 			r := &responseEditor{ResponseWriter: v.w}
 			v.next.ServeHTTP(r, v.r)
@@ -31,7 +31,7 @@ func legalLegacy() []Fault {
 			r.finish()
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("sse-absolute-endpoint", "the endpoint is an absolute URL", editResponses(opensListeningStream, func(v *exchange, r *responseEditor) {
 			r.editBody = func(b []byte) []byte {
 				if isEndpoint(b) {

@@ -11,14 +11,14 @@ import (
 )
 
 // legacyCrossingFaults is like crossingFaults, but for HTTP with SSE.
-func legacyCrossingFaults() []Fault {
+func legacyCrossingFaults() []*Fault {
 	// This revision does not define readOnlyHint, so the tools lack it by default.
-	with := func(tool string, seams func() refserver.Seams) func() refserver.Seams {
-		return func() refserver.Seams { return combine(markReadOnly(tool), seams()) }
+	with := func(tool string, seams func() *refserver.Seams) func() *refserver.Seams {
+		return func() *refserver.Seams { return combine(markReadOnly(tool), seams()) }
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("sse.multiple-clients/crossed", "a response is sent to the client that last used its id", with("slow", routeByCallIDOverSSE)),
-		newStatefulFault("sse.response-on-own-stream/cancels", "a cancellation cancels requests with its id in all sessions", with("slow", func() refserver.Seams {
+		newStatefulFault("sse.response-on-own-stream/cancels", "a cancellation cancels requests with its id in all sessions", with("slow", func() *refserver.Seams {
 			return forAll(isCancelling)
 		})),
 		newStatefulFault("sse.response-on-own-stream/replies-crossed", "one client's response is delivered to another session", with("ask-sampling", swapClientResponses)),
@@ -26,7 +26,7 @@ func legacyCrossingFaults() []Fault {
 }
 
 // routeByCallIDOverSSE is like routeByCallID, but for HTTP with SSE.
-func routeByCallIDOverSSE() refserver.Seams {
+func routeByCallIDOverSSE() *refserver.Seams {
 	var mu sync.Mutex
 	streams, newest := map[string]*responseEditor{}, map[string]string{}
 	return combine(editResponses(opensListeningStream, func(_ *exchange, r *responseEditor) {
@@ -55,18 +55,18 @@ func routeByCallIDOverSSE() refserver.Seams {
 }
 
 // legacyLeakFaults is like leakFaults, but for HTTP with SSE.
-func legacyLeakFaults() []Fault {
-	return []Fault{
-		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() refserver.Seams {
+func legacyLeakFaults() []*Fault {
+	return []*Fault{
+		newStatefulFault("sse.response-on-own-stream/log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
 			return combine(markReadOnly("log"), forAll(hasRequestOf(spec.MethodSetLevel)))
 		}),
-		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() refserver.Seams {
+		newStatefulFault("sse.response-on-own-stream/logs", "log messages are sent on all streams", func() *refserver.Seams {
 			return combine(markReadOnly("log"), toAllStreams(wire.Notification, spec.MethodMessage))
 		}),
 	}
 }
 
 // toAllStreams also sends messages on the streams of all other clients.
-func toAllStreams(kind wire.Kind, methods ...string) refserver.Seams {
+func toAllStreams(kind wire.Kind, methods ...string) *refserver.Seams {
 	return copiedTo(func(streams []*responseEditor) []*responseEditor { return streams }, kind, methods...)
 }

@@ -16,7 +16,7 @@ import (
 var isDiscover = ofMethods(spec.MethodDiscover)
 
 // metadataFaults returns the faults in what the server demands of every request.
-func metadataFaults() []Fault {
+func metadataFaults() []*Fault {
 	const version, capabilities, missing = "stateless.meta-protocol-version-required/", "stateless.meta-client-capabilities-required/", "stateless.meta-missing/"
 	const malformed, status, anonymous = "stateless.meta-malformed/", "stateless.meta-missing-http-400/", "stateless.client-info-optional/"
 	noMeta := lacks(spec.MetaVersion, spec.MetaClientCapabilities)
@@ -24,7 +24,7 @@ func metadataFaults() []Fault {
 	noCapabilities := both(lacks(spec.MetaClientCapabilities), not(lacks(spec.MetaVersion)))
 	all := func(*refserver.Call) Members { return completeMeta() }
 	isNamed := not(lacks(spec.MetaClientInfo))
-	unnamed := func(when func(c *refserver.Call) bool) refserver.Seams {
+	unnamed := func(when func(c *refserver.Call) bool) *refserver.Seams {
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isStatelessCall(c) && when(c) && !isNamed(c) {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "clientInfo is missing"}
@@ -32,7 +32,7 @@ func metadataFaults() []Fault {
 			return next(c)
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(missing+"served", "requests without _meta are served", supplyMeta(both(noMeta, not(isDiscover)), all)).statelessOnly(),
 		newFault(missing+"invalid-request", "requests without _meta get -32600", editStatelessErrors(spec.CodeInvalidParams, both(noMeta, not(isDiscover)), setCode(spec.CodeInvalidRequest))).statelessOnly(),
 		newFault(version+"served", "requests without a protocol version are served", supplyMeta(noVersion, all)).statelessOnly(),
@@ -77,16 +77,16 @@ func metadataFaults() []Fault {
 }
 
 // rememberingFaults returns the faults in which earlier requests matter.
-func rememberingFaults() []Fault {
+func rememberingFaults() []*Fault {
 	const prior, undeclared = "stateless.no-prior-request-context/", "stateless.no-undeclared-capability/"
-	return []Fault{
-		newStatefulFault(prior+"capabilities", "capabilities that are missing are those of an earlier request", func() refserver.Seams {
+	return []*Fault{
+		newStatefulFault(prior+"capabilities", "capabilities that are missing are those of an earlier request", func() *refserver.Seams {
 			return remember(spec.MetaClientCapabilities, lacks(spec.MetaClientCapabilities))
 		}),
-		newStatefulFault(prior+"version", "a version that is missing is that of an earlier request", func() refserver.Seams {
+		newStatefulFault(prior+"version", "a version that is missing is that of an earlier request", func() *refserver.Seams {
 			return remember(spec.MetaVersion, lacks(spec.MetaVersion))
 		}).statelessOnly(),
-		newStatefulFault(prior+"shorter-list", "lists lack their first item before server/discover", func() refserver.Seams {
+		newStatefulFault(prior+"shorter-list", "lists lack their first item before server/discover", func() *refserver.Seams {
 			var discovered atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
@@ -104,16 +104,16 @@ func rememberingFaults() []Fault {
 				return r, nil
 			})
 		}).overTransports(spec.Stdio),
-		newStatefulFault(prior+"discover-first", "nothing is served before server/discover", func() refserver.Seams {
+		newStatefulFault(prior+"discover-first", "nothing is served before server/discover", func() *refserver.Seams {
 			return afterDiscover("Send server/discover first")
 		}),
-		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() refserver.Seams {
+		newStatefulFault("stateless.no-initialize-needed/demanded", "requests before server/discover get an error that demands initialize", func() *refserver.Seams {
 			return afterDiscover("Server not initialized")
 		}),
-		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() refserver.Seams {
+		newStatefulFault(undeclared+"remembered", "capabilities of an earlier request count for later ones", func() *refserver.Seams {
 			return remember(spec.MetaClientCapabilities, func(c *refserver.Call) bool { return string(metaOf(c)[spec.MetaClientCapabilities]) == "{}" })
 		}),
-		newStatefulFault("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() refserver.Seams {
+		newStatefulFault("stateless.multiple-conversations/first-client", "a connection serves only the client whose request came first", func() *refserver.Seams {
 			var first atomic.Value
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if name := clientName(c); name != "" && !first.CompareAndSwap(nil, name) && first.Load() != name {
@@ -122,7 +122,7 @@ func rememberingFaults() []Fault {
 				return next(c)
 			})
 		}),
-		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first", func() refserver.Seams {
+		newStatefulFault("stateless.multiple-conversations/one-set-of-capabilities", "a connection serves only requests with the capabilities of the first", func() *refserver.Seams {
 			var first atomic.Value
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				own := string(metaOf(c)[spec.MetaClientCapabilities])
@@ -138,7 +138,7 @@ func rememberingFaults() []Fault {
 
 // remember takes the value of a member of _meta from the last request that was served with
 // one, for requests that match.
-func remember(key string, when func(c *refserver.Call) bool) refserver.Seams {
+func remember(key string, when func(c *refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var last jsontext.Value
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -163,7 +163,7 @@ func remember(key string, when func(c *refserver.Call) bool) refserver.Seams {
 }
 
 // afterDiscover refuses requests of the stateless era until server/discover was served.
-func afterDiscover(message string) refserver.Seams {
+func afterDiscover(message string) *refserver.Seams {
 	var discovered atomic.Bool
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if !isStatelessCall(c) || c.Method == spec.MethodDiscover {
@@ -181,14 +181,14 @@ func afterDiscover(message string) refserver.Seams {
 }
 
 // resultFaults returns the faults in what every result has.
-func resultFaults() []Fault {
+func resultFaults() []*Fault {
 	const kind, known, info, asked = "stateless.result-type/", "stateless.result-type-known/", "stateless.server-info/", "stateless.no-server-requests/"
 	unnamed := inMember("_meta", omit(spec.MetaServerInfo))
 	calls := ofMethods(spec.MethodToolsCall)
 	statelessOut := func(methods ...string) MessageFilter {
 		return func(o *refserver.Out) bool { return o.Revision.Era() == spec.Stateless && Results(methods...)(o) }
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(kind+"missing", "no result has a resultType", statelessResult(always, omit("resultType"))),
 		newFault(kind+"calls", "results of tools have no resultType", statelessResult(calls, omit("resultType"))),
 		newFault(kind+"null", "resultType is null", statelessResult(ofMethods(spec.MethodToolsList), setValue("resultType", nil))),
@@ -209,9 +209,9 @@ func resultFaults() []Fault {
 
 // removedFaults returns the faults in which methods live on that the revision has removed,
 // and those in what the server says of missing capabilities.
-func removedFaults() []Fault {
+func removedFaults() []*Fault {
 	const missing, data, status = "stateless.missing-capability-error/", "stateless.missing-capability-data/", "stateless.missing-capability-http-400/"
-	return []Fault{
+	return []*Fault{
 		newFault("stateless.removed.logging-setlevel/served", "logging/setLevel is served", serveMethod(spec.MethodSetLevel, nil)),
 		newFault("stateless.removed.resources-subscribe/served", "resources/subscribe is served", serveMethod(spec.MethodResourcesSubscribe, nil)),
 		newFault("stateless.removed.resources-unsubscribe/served", "resources/unsubscribe is served", serveMethod(spec.MethodResourcesUnsubscribe, nil)),
@@ -240,7 +240,7 @@ func removedFaults() []Fault {
 }
 
 // cursorsByConnection refuses a cursor on another connection than that of the page before.
-func cursorsByConnection() refserver.Seams {
+func cursorsByConnection() *refserver.Seams {
 	const mark = "Faults-Connection"
 	var mu sync.Mutex
 	from := map[string]string{} // by cursor
@@ -269,7 +269,7 @@ func cursorsByConnection() refserver.Seams {
 
 // legalStateless returns the legal variations in what the server demands of requests and
 // puts into every result.
-func legalStateless() []Fault {
+func legalStateless() []*Fault {
 	return variationsIn(stateless(),
 		newVariation("more-in-results", "results have members and metadata that the revision does not know", statelessResult(always, func(r map[string]any) {
 			r["com.example/more"] = map[string]any{"a": 1}

@@ -14,8 +14,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func stdioFaults() []Fault {
-	return []Fault{
+func stdioFaults() []*Fault {
+	return []*Fault{
 		newFault("stdio.newline-delimited/content-length", "messages are framed by Content-Length headers", EditOutgoing(AnyMessage, func(o *refserver.Out) {
 			o.Frames = [][]byte{fmt.Appendf(nil, "Content-Length: %d\r\n\r\n%s", len(o.Frames[0]), o.Frames[0])}
 			o.Terminator = ""
@@ -70,7 +70,7 @@ func stdioFaults() []Fault {
 		newFault("stdio.exit-on-stdin-close-2024-11-05/stays", "the server does not exit when stdin is closed, only after SIGTERM", onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-work", "after resources/subscribe the server does not exit when stdin is closed", func() refserver.Seams {
+		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-work", "after resources/subscribe the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
 			return combine(WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)
@@ -87,7 +87,7 @@ func stdioFaults() []Fault {
 			return []byte(strings.ToValidUTF8(string(chunk), string(utf8.RuneError)))
 		})),
 		newStatefulFault("stdio.stdout-only-messages/torn", "long responses are written in two chunks, and other messages get between them", splitLongWrites),
-		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() refserver.Seams {
+		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/cancelled", "after the cancellation of a request in flight the server does not exit when stdin is closed", func() *refserver.Seams {
 			var stays atomic.Bool
 			t := newCallTracker()
 			seams := combine(delayRequests(longDelay), t.seams(), cancelling(func(n *refserver.Notification, next func(*refserver.Notification)) {
@@ -105,7 +105,7 @@ func stdioFaults() []Fault {
 }
 
 // needsProcess marks a fault that only a server in its own process can show.
-func needsProcess(f Fault) Fault {
+func needsProcess(f *Fault) *Fault {
 	f.NeedsProcess = true
 	return f
 }
@@ -119,8 +119,8 @@ func indented(frame []byte) []byte {
 }
 
 // editInput edits the bytes of each read of stdin.
-func editInput(alter func(chunk []byte) []byte) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &inputEditor{r: r, alter: alter} }}
+func editInput(alter func(chunk []byte) []byte) *refserver.Seams {
+	return &refserver.Seams{Input: func(r io.Reader) io.Reader { return &inputEditor{r: r, alter: alter} }}
 }
 
 type inputEditor struct {
@@ -154,9 +154,9 @@ const (
 )
 
 // splitLongWrites writes long results in two halves.
-func splitLongWrites() refserver.Seams {
+func splitLongWrites() *refserver.Seams {
 	var out *refserver.Process
-	return combine(refserver.Seams{Start: func(p *refserver.Process) { out = p }}, EditOutgoing(Results(), func(o *refserver.Out) {
+	return combine(&refserver.Seams{Start: func(p *refserver.Process) { out = p }}, EditOutgoing(Results(), func(o *refserver.Out) {
 		frame := o.Frames[0]
 		if out == nil || len(frame) < longAnswer || len(o.Frames) > 1 {
 			return

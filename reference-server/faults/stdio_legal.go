@@ -7,9 +7,9 @@ import (
 )
 
 // legalProcess returns the legal variations in how the process behaves and exits.
-func legalProcess() []Fault {
-	return []Fault{
-		newVariation("stderr-chatter", "stderr gets fifty lines that look like errors, with bytes that are not UTF-8", refserver.Seams{Start: func(p *refserver.Process) {
+func legalProcess() []*Fault {
+	return []*Fault{
+		newVariation("stderr-chatter", "stderr gets fifty lines that look like errors, with bytes that are not UTF-8", &refserver.Seams{Start: func(p *refserver.Process) {
 			for range 50 {
 				_, _ = p.Err.Write([]byte("ERROR: all is well \xff\x00\x1b[31m\n"))
 			}

@@ -8,13 +8,13 @@ import (
 )
 
 // statelessStdioFaults returns the faults of stdio in the stateless era.
-func statelessStdioFaults() []Fault {
+func statelessStdioFaults() []*Fault {
 	const exits, related = "stdio.exit-on-stdin-close-2026-07-28/", "stdio.only-related-notifications/"
-	return []Fault{
+	return []*Fault{
 		newFault(exits+"stays", "the server does not exit when stdin is closed, only after SIGTERM", onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed
 		})),
-		newStatefulFault(exits+"subscribed", "after subscriptions/listen the server does not exit when stdin is closed", func() refserver.Seams {
+		newStatefulFault(exits+"subscribed", "after subscriptions/listen the server does not exit when stdin is closed", func() *refserver.Seams {
 			var subscribed atomic.Bool
 			return combine(WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				subscribed.Store(true)

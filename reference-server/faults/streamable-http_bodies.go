@@ -14,7 +14,7 @@ import (
 )
 
 // refusePosts refuses the POSTs that match with a status.
-func refusePosts(when func(r *http.Request) bool, status int) refserver.Seams {
+func refusePosts(when func(r *http.Request) bool, status int) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isPost(v) && when(v.r) }, respondText(status))
 }
 
@@ -27,8 +27,8 @@ func isLong(r *http.Request) bool    { return r.ContentLength > muchText }
 func isChunked(r *http.Request) bool { return r.ContentLength < 0 }
 
 // slowRefused refuses bodies that arrive slowly with a status.
-func slowRefused(status int) refserver.Seams {
-	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+func slowRefused(status int) *refserver.Seams {
+	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		started := time.Now()
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -44,8 +44,8 @@ func slowRefused(status int) refserver.Seams {
 }
 
 // readFirstChunkOnly treats the first chunk of a body as the whole body.
-func readFirstChunkOnly() refserver.Seams {
-	return refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+func readFirstChunkOnly() *refserver.Seams {
+	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		if r.Method == http.MethodPost {
 			piece := make([]byte, 2*muchText)
 			n, _ := r.Body.Read(piece)
@@ -57,14 +57,14 @@ func readFirstChunkOnly() refserver.Seams {
 
 // editLaterRequests edits the bytes that begin a request, except the first request of
 // each connection.
-func editLaterRequests(alter func(p []byte) (int, error)) refserver.Seams {
+func editLaterRequests(alter func(p []byte) (int, error)) *refserver.Seams {
 	return editRequestsAfter(func([]byte) bool { return true }, alter)
 }
 
 // editRequestsAfter edits the bytes that begin a request on a connection that had a
 // matching request.
-func editRequestsAfter(matches func(p []byte) bool, alter func(p []byte) (int, error)) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, matches: matches, alter: alter} }}
+func editRequestsAfter(matches func(p []byte) bool, alter func(p []byte) (int, error)) *refserver.Seams {
+	return &refserver.Seams{Input: func(r io.Reader) io.Reader { return &keepAliveReader{r: r, matches: matches, alter: alter} }}
 }
 
 // isRefused reports whether the bytes that begin a request name a session that the server
@@ -104,8 +104,8 @@ func refuseRequest([]byte) (int, error) { return 0, io.EOF }
 
 // hideHeaders makes the server ignore the headers that are spelled exactly like the
 // names.
-func hideHeaders(names ...string) refserver.Seams {
-	return refserver.Seams{Input: func(r io.Reader) io.Reader { return &headerHider{r, names} }}
+func hideHeaders(names ...string) *refserver.Seams {
+	return &refserver.Seams{Input: func(r io.Reader) io.Reader { return &headerHider{r, names} }}
 }
 
 // A headerHider renames the headers that are spelled exactly like the names, so that
@@ -126,9 +126,9 @@ func (h *headerHider) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func bodyFaults() []Fault {
+func bodyFaults() []*Fault {
 	const typed = "streamable-http.request-content-type/"
-	return []Fault{
+	return []*Fault{
 		newFault(typed+"long-body", "bodies of a certain length get 400", refusePosts(isLong, http.StatusBadRequest)),
 		newFault(typed+"chunks", "chunked bodies get 400", refusePosts(isChunked, http.StatusBadRequest)),
 		newFault(typed+"slow-body", "bodies that arrive slowly get 400", slowRefused(http.StatusBadRequest)),
@@ -151,8 +151,8 @@ func bodyFaults() []Fault {
 
 // legalBodies returns the legal variations that HTTP permits for bodies and
 // connections, such as 413.
-func legalBodies() []Fault {
-	return []Fault{
+func legalBodies() []*Fault {
+	return []*Fault{
 		newVariation("http-idle-closed", "the server closes idle connections without notice", editLaterRequests(refuseRequest)),
 		newVariation("http-413", "bodies of a certain length get 413", refusePosts(isLong, http.StatusRequestEntityTooLarge)),
 		newVariation("http-411", "chunked bodies get 411", refusePosts(isChunked, http.StatusLengthRequired)),
@@ -166,7 +166,7 @@ func hasCharset(r *http.Request) bool {
 
 // spellingFaults returns the faults that accept headers only in some of their valid
 // spellings.
-func spellingFaults() []Fault {
+func spellingFaults() []*Fault {
 	const both, typed = "streamable-http.accept-both/", "streamable-http.request-content-type/"
 	accept := func(when func(values []string) bool) func(r *http.Request) bool {
 		return func(r *http.Request) bool {
@@ -183,7 +183,7 @@ func spellingFaults() []Fault {
 	typeHolds := func(part string) func(r *http.Request) bool {
 		return media(func(value string) bool { return strings.Contains(value, part) })
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(both+"order", "the server requires Accept to begin with application/json", refusePosts(accept(func(v []string) bool { return strings.HasPrefix(v[0], streamType) }), http.StatusNotAcceptable)),
 		newFault(both+"lines", "the server requires a single Accept line", refusePosts(accept(func(v []string) bool { return len(v) > 1 }), http.StatusNotAcceptable)),
 		newFault(both+"close", "the server requires a space after the comma in Accept", refusePosts(accept(func(v []string) bool { return v[0] == jsonType+","+streamType }), http.StatusBadRequest)),
@@ -203,12 +203,12 @@ func spellingFaults() []Fault {
 
 // legalSpellings returns the legal variations in handling headers that no MCP client
 // needs to send.
-func legalSpellings() []Fault {
+func legalSpellings() []*Fault {
 	lists := func(r *http.Request) bool {
 		accept := strings.ToLower(strings.Join(r.Header.Values("Accept"), ","))
 		return strings.Contains(accept, jsonType) && strings.Contains(accept, streamType)
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("http-any-refused", "Accept */* alone gets 406", refusePosts(func(r *http.Request) bool { return !lists(r) }, http.StatusNotAcceptable)),
 		newVariation("http-accept-ignored", "the server ignores Accept", onExchange(isPost, func(v *exchange) {
 			v.r.Header.Set("Accept", jsonType+", "+streamType)
@@ -243,7 +243,7 @@ func legalSpellings() []Fault {
 
 // unknownSession refuses session ids that the server never assigned with the given status
 // instead of 404.
-func unknownSession(status int) refserver.Seams {
+func unknownSession(status int) *refserver.Seams {
 	m := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 		id := v.r.Header.Get(sessionHeader)

@@ -59,7 +59,7 @@ func onEachInTurn() changeNotifier {
 
 // broadcast keeps several listening streams of a session open and lets tell distribute
 // the change events.
-func broadcast(tell changeNotifier) refserver.Seams {
+func broadcast(tell changeNotifier) *refserver.Seams {
 	e := newListeningStreams()
 	diverts := func(session string) func([]byte) []byte {
 		return func(b []byte) []byte {

@@ -13,11 +13,11 @@ import (
 )
 
 // crossingFaults returns the faults that mix up messages of concurrent sessions.
-func crossingFaults() []Fault {
+func crossingFaults() []*Fault {
 	const several, isolated = "streamable-http.multiple-clients/", "streamable-http.session-isolation/"
-	return []Fault{
+	return []*Fault{
 		newStatefulFault(several+"crossed", "a response is sent to the client that last used its id", routeByCallID),
-		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() refserver.Seams { return forAll(isCancelling) }),
+		newStatefulFault(isolated+"cancels", "a cancellation cancels requests with its id in all sessions", func() *refserver.Seams { return forAll(isCancelling) }),
 		newStatefulFault(isolated+"replies-crossed", "one client's response is delivered to another session", swapClientResponses),
 	}
 }
@@ -46,7 +46,7 @@ func (v *exchange) setSession(session string) {
 }
 
 // forAll applies the matching requests of one session to all sessions.
-func forAll(when func(v *exchange) bool) refserver.Seams {
+func forAll(when func(v *exchange) bool) *refserver.Seams {
 	var mu sync.Mutex
 	var known []string
 	return onExchange(isPost, func(v *exchange) {
@@ -94,7 +94,7 @@ func answerTo(event []byte) string {
 
 // routeByCallID sends the response to a call to the client that last used the call's id,
 // in any session.
-func routeByCallID() refserver.Seams {
+func routeByCallID() *refserver.Seams {
 	var mu sync.Mutex
 	newest := map[string]*responseEditor{}
 	return editResponses(hasRequestOf(spec.MethodToolsCall), func(v *exchange, r *responseEditor) {
@@ -125,7 +125,7 @@ type waitingResponse struct {
 
 // swapClientResponses swaps the responses of two clients that arrive at about the same
 // time.
-func swapClientResponses() refserver.Seams {
+func swapClientResponses() *refserver.Seams {
 	var mu sync.Mutex
 	var waiting *waitingResponse
 	return onExchange(hasOnlyResponses, func(v *exchange) {
@@ -154,9 +154,9 @@ func swapClientResponses() refserver.Seams {
 }
 
 // legalCrossing returns the legal variations in what concurrent sessions share.
-func legalCrossing() []Fault {
-	return []Fault{
-		newStatefulVariation("http-changes-for-all", "list_changed is sent to all sessions", func() refserver.Seams {
+func legalCrossing() []*Fault {
+	return []*Fault{
+		newStatefulVariation("http-changes-for-all", "list_changed is sent to all sessions", func() *refserver.Seams {
 			e := newListeningStreams()
 			return combine(markReadOnly("trigger-list-changed"), editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				session := v.r.Header.Get(sessionHeader)
@@ -173,7 +173,7 @@ func legalCrossing() []Fault {
 				}
 			}))
 		}),
-		newStatefulVariation("http-one-at-a-time", "requests of all sessions run one at a time", func() refserver.Seams {
+		newStatefulVariation("http-one-at-a-time", "requests of all sessions run one at a time", func() *refserver.Seams {
 			var mu sync.Mutex
 			return onExchange(hasRequestOf(spec.MethodToolsList, spec.MethodPing, spec.MethodPromptsList, spec.MethodResourcesList), func(v *exchange) {
 				mu.Lock()

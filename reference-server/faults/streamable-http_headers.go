@@ -20,7 +20,7 @@ const (
 
 // amendHeaders changes the headers of matching POSTs of the stateless era before the server
 // compares them with the body.
-func amendHeaders(when func(c *refserver.Call) bool, amend func(c *refserver.Call)) refserver.Seams {
+func amendHeaders(when func(c *refserver.Call) bool, amend func(c *refserver.Call)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Header != nil && isStatelessCall(c) && when(c) {
 			amend(c)
@@ -31,7 +31,7 @@ func amendHeaders(when func(c *refserver.Call) bool, amend func(c *refserver.Cal
 
 // refuseHeaders refuses matching POSTs of the stateless era as the server refuses headers
 // that do not match.
-func refuseHeaders(when func(c *refserver.Call) bool) refserver.Seams {
+func refuseHeaders(when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Header != nil && isStatelessCall(c) && when(c) {
 			return nil, &refserver.Error{Code: spec.CodeHeaderMismatch, Message: "Header mismatch"}
@@ -68,14 +68,14 @@ func lacksHeader(name string) func(c *refserver.Call) bool {
 
 // mirrorFaults returns the faults in which the version and the method in headers do not
 // have to be those of the body.
-func mirrorFaults() []Fault {
+func mirrorFaults() []*Fault {
 	const noVersion, version, noMethod, method = "streamable-http.version-header-required/", "streamable-http.version-header-match/", "streamable-http.mcp-method-required/", "streamable-http.mcp-method-match/"
 	const mismatch, spelling, unknown = "streamable-http.header-mismatch-error/", "streamable-http.header-names-case-insensitive/", "streamable-http.method-not-found-404/"
 	namesMethod := not(lacksHeader(methodHeader))
-	mismatched := func(e func(e *refserver.Error)) refserver.Seams {
+	mismatched := func(e func(e *refserver.Error)) *refserver.Seams {
 		return editStatelessErrors(spec.CodeHeaderMismatch, always, e)
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(noVersion+"served", "requests without MCP-Protocol-Version are served", amendHeaders(lacksHeader(versionHeader), setVersionHeader)).statelessOnly(),
 		newFault(version+"served", "MCP-Protocol-Version is not compared with the body", amendHeaders(both(not(lacksHeader(versionHeader)), not(lacks(spec.MetaVersion))), setVersionHeader)),
 		newFault(version+"header-counts", "the version in MCP-Protocol-Version counts, whatever the body says", amendHeaders(func(c *refserver.Call) bool {
@@ -105,7 +105,7 @@ func mirrorFaults() []Fault {
 		})),
 		newFault(spelling+"lower", "the server does not know its headers in lower case", hideHeaders("mcp-method")),
 		newFault(spelling+"upper", "the server does not know its headers in upper case", hideHeaders("MCP-METHOD")),
-		newFault("streamable-http.header-whitespace/kept", "the server does not know a header with more than one space before its value", refserver.Seams{Input: func(r io.Reader) io.Reader {
+		newFault("streamable-http.header-whitespace/kept", "the server does not know a header with more than one space before its value", &refserver.Seams{Input: func(r io.Reader) io.Reader {
 			return &paddedHider{r}
 		}}),
 		newFault(unknown+"200", "error -32601 comes with status 200", editStatelessErrors(spec.CodeMethodNotFound, always, setStatus(http.StatusOK))),
@@ -138,14 +138,14 @@ func (h *paddedHider) Read(p []byte) (int, error) {
 }
 
 // nameHeaderFaults returns the faults in Mcp-Name.
-func nameHeaderFaults() []Fault {
+func nameHeaderFaults() []*Fault {
 	const required, matches, base64Form, invalid = "streamable-http.mcp-name-required/", "streamable-http.mcp-name-match/", "streamable-http.mcp-name-base64/", "streamable-http.header-invalid-chars/"
 	named := ofMethods(spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead)
 	header := func(when func(value string) bool) func(c *refserver.Call) bool {
 		return func(c *refserver.Call) bool { return named(c) && when(c.Header.Get(nameHeader)) }
 	}
 	isEncoded := func(value string) bool { return strings.HasPrefix(value, "=?base64?") }
-	return []Fault{
+	return []*Fault{
 		newFault(required+"served", "requests without Mcp-Name are served", amendHeaders(both(named, lacksHeader(nameHeader)), setNameHeader)),
 		newFault(required+"reads", "resources are read without Mcp-Name", amendHeaders(both(ofMethods(spec.MethodResourcesRead), lacksHeader(nameHeader)), setNameHeader)),
 		newFault(matches+"calls", "Mcp-Name is not compared with the tool", amendHeaders(both(ofMethods(spec.MethodToolsCall), header(func(value string) bool { return value != "" && !isEncoded(value) })), setNameHeader)),
@@ -180,11 +180,11 @@ func routed(c *refserver.Call, argument string) (string, bool) {
 }
 
 // paramHeaderFaults returns the faults in the headers that repeat arguments.
-func paramHeaderFaults() []Fault {
+func paramHeaderFaults() []*Fault {
 	const matches, required, optional = "streamable-http.param-header-match/", "streamable-http.param-header-missing/", "streamable-http.param-header-not-expected/"
 	const base64Form, numeric, unknown = "streamable-http.param-header-base64/", "streamable-http.param-header-integer-numeric/", "streamable-http.param-header-unknown-ignored/"
 	calls := ofMethods(spec.MethodToolsCall)
-	amend := func(when func(value string, given bool) bool, headers ...string) refserver.Seams {
+	amend := func(when func(value string, given bool) bool, headers ...string) *refserver.Seams {
 		return amendHeaders(calls, func(c *refserver.Call) {
 			for _, header := range headers {
 				given := c.Header.Values(paramHeader + header)
@@ -197,7 +197,7 @@ func paramHeaderFaults() []Fault {
 	}
 	present := func(value string, given bool) bool { return given && !strings.HasPrefix(value, "=?") }
 	missing := func(_ string, given bool) bool { return !given }
-	return []Fault{
+	return []*Fault{
 		newFault(matches+"text", "the header of a string is not compared with the argument", amend(present, "Region")),
 		newFault(matches+"integer", "the header of an integer is not compared with the argument", amend(present, "Priority")),
 		newFault(matches+"boolean", "the header of a boolean is not compared with the argument", amend(present, "Dry-Run")),
@@ -224,7 +224,7 @@ func paramHeaderFaults() []Fault {
 }
 
 // formerFaults returns the faults in what earlier revisions of the transport had.
-func formerFaults() []Fault {
+func formerFaults() []*Fault {
 	const session, resumed = "streamable-http.session-header-ignored/", "streamable-http.last-event-id-ignored/"
 	isModern := func(v *exchange) bool {
 		return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
@@ -233,7 +233,7 @@ func formerFaults() []Fault {
 		return func(v *exchange) bool { return isModern(v) && v.r.Header.Get(header) != "" }
 	}
 	isGet := func(v *exchange) bool { return v.r.Method == http.MethodGet }
-	return []Fault{
+	return []*Fault{
 		newFault("streamable-http.get-405/404", "GET gets status 404", onExchange(isGet, respondText(http.StatusNotFound))).statelessOnly(),
 		newFault("streamable-http.get-405/400", "GET gets status 400", onExchange(isGet, respondText(http.StatusBadRequest))).statelessOnly(),
 		newFault("streamable-http.delete-405/200", "DELETE gets status 200", onExchange(isDelete, respondText(http.StatusOK))).statelessOnly(),
@@ -244,12 +244,12 @@ func formerFaults() []Fault {
 }
 
 // statelessStreamFaults returns the faults in the event streams of the stateless era.
-func statelessStreamFaults() []Fault {
+func statelessStreamFaults() []*Fault {
 	isModern := func(v *exchange) bool {
 		return isPost(v) && v.r.Header.Get(versionHeader) == string(spec.V20260728)
 	}
 	const ends = "streamable-http.sse-close-after-response-2026-07-28/"
-	return []Fault{
+	return []*Fault{
 		newFault("streamable-http.sse-no-buffering-header/missing", "streams have no X-Accel-Buffering", editHeaders(isModern, func(h http.Header) { h.Del("X-Accel-Buffering") })),
 		newFault("streamable-http.sse-no-buffering-header/yes", "streams let proxies buffer", editHeaders(isModern, func(h http.Header) { h.Set("X-Accel-Buffering", "yes") })),
 		newFault("streamable-http.not-resumable/ids", "events have ids", editEvents(isModern, func(b []byte) []byte { return append([]byte("id: 1\n"), b...) })),
@@ -269,7 +269,7 @@ func statelessStreamFaults() []Fault {
 }
 
 // legalHeaders returns the legal variations of Streamable HTTP in the stateless era.
-func legalHeaders() []Fault {
+func legalHeaders() []*Fault {
 	rows := variationsIn(stateless(),
 		// It serves earlier revisions, too, whose transport has sessions.
 		newVariation("session-assigned-in-both-eras", "every response has an Mcp-Session-Id", editHeaders(func(v *exchange) bool {

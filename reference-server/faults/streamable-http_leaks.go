@@ -11,22 +11,22 @@ import (
 )
 
 // leakFaults returns the faults that leak messages or state of one session to another.
-func leakFaults() []Fault {
+func leakFaults() []*Fault {
 	const isolated = "streamable-http.session-isolation/"
-	return []Fault{
-		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() refserver.Seams {
+	return []*Fault{
+		newStatefulFault(isolated+"log-level", "one client's log level applies to all sessions", func() *refserver.Seams {
 			return forAll(hasRequestOf(spec.MethodSetLevel))
 		}),
-		newStatefulFault(isolated+"logs", "log messages are sent to all sessions", func() refserver.Seams {
+		newStatefulFault(isolated+"logs", "log messages are sent to all sessions", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Notification, spec.MethodMessage)
 		}),
-		newStatefulFault(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() refserver.Seams {
+		newStatefulFault(isolated+"asked-of-all", "requests to one session's client are also sent to another", func() *refserver.Seams {
 			return sendToOtherSession(true, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		newStatefulFault(isolated+"asked-elsewhere", "requests to one session's client are sent to another instead", func() refserver.Seams {
+		newStatefulFault(isolated+"asked-elsewhere", "requests to one session's client are sent to another instead", func() *refserver.Seams {
 			return sendToOtherSession(false, wire.Request, spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList)
 		}),
-		newStatefulFault(isolated+"revision", "the latest negotiated revision applies to tools/list in all sessions", func() refserver.Seams {
+		newStatefulFault(isolated+"revision", "the latest negotiated revision applies to tools/list in all sessions", func() *refserver.Seams {
 			known := &sessionList{}
 			var mu sync.Mutex
 			version := ""
@@ -50,7 +50,7 @@ func leakFaults() []Fault {
 // sendToOtherSession sends the messages of a call on another session's listening stream.
 // If copied is true, the call's own client also gets them. Otherwise the server delivers
 // the other client's responses to the session of the call.
-func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) refserver.Seams {
+func sendToOtherSession(copied bool, kind wire.Kind, methods ...string) *refserver.Seams {
 	e := newListeningStreams()
 	var mu sync.Mutex
 	askedBy := map[string]string{} // maps the session that received a request to the session of the call
@@ -89,7 +89,7 @@ func firstOf(streams []*responseEditor) []*responseEditor { return streams[:min(
 
 // copiedTo also sends messages on the listening streams that some selects. some receives
 // all listening streams, oldest first.
-func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) refserver.Seams {
+func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.Kind, methods ...string) *refserver.Seams {
 	var mu sync.Mutex
 	var streams []*responseEditor
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -114,7 +114,7 @@ func copiedTo(some func(streams []*responseEditor) []*responseEditor, kind wire.
 }
 
 // endAllSessions ends all sessions when a client ends one.
-func endAllSessions() refserver.Seams {
+func endAllSessions() *refserver.Seams {
 	var mu sync.Mutex
 	known := &sessionList{}
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -138,9 +138,9 @@ func endAllSessions() refserver.Seams {
 }
 
 // legalLeaks returns the legal variations in what a server sends to all sessions.
-func legalLeaks() []Fault {
-	return []Fault{
-		newStatefulVariation("http-log-for-all", "the server sends log messages to all sessions now and then", func() refserver.Seams {
+func legalLeaks() []*Fault {
+	return []*Fault{
+		newStatefulVariation("http-log-for-all", "the server sends log messages to all sessions now and then", func() *refserver.Seams {
 			e := newListeningStreams()
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				if !opensListeningStream(v) {

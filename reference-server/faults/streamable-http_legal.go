@@ -17,12 +17,12 @@ import (
 )
 
 // legalEitherHTTP returns the legal variations that apply to both HTTP transports.
-func legalEitherHTTP() []Fault {
+func legalEitherHTTP() []*Fault {
 	return restrictTransports([]spec.Transport{spec.StreamableHTTP, spec.SSE}, slices.Concat(legalWire(), legalBodies()))
 }
 
 // editHeaders edits the headers of responses.
-func editHeaders(when func(v *exchange) bool, change func(h http.Header)) refserver.Seams {
+func editHeaders(when func(v *exchange) bool, change func(h http.Header)) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editHead = func(status int, h http.Header, _ []byte) int {
 			change(h)
@@ -33,13 +33,13 @@ func editHeaders(when func(v *exchange) bool, change func(h http.Header)) refser
 
 // legalWire returns the legal variations in HTTP responses and event streams that do not
 // depend on the messages in them.
-func legalWire() []Fault {
-	always := func(edit func(b []byte) []byte) refserver.Seams { return editEvents(anyExchange, edit) }
-	ended := func(end string) refserver.Seams {
+func legalWire() []*Fault {
+	always := func(edit func(b []byte) []byte) *refserver.Seams { return editEvents(anyExchange, edit) }
+	ended := func(end string) *refserver.Seams {
 		return always(func(b []byte) []byte { return bytes.ReplaceAll(b, []byte("\n"), []byte(end)) })
 	}
-	opening := func(text string) func() refserver.Seams {
-		return func() refserver.Seams {
+	opening := func(text string) func() *refserver.Seams {
+		return func() *refserver.Seams {
 			return editResponses(anyExchange, func(_ *exchange, r *responseEditor) {
 				begun := false
 				r.editBody = func(b []byte) []byte {
@@ -52,7 +52,7 @@ func legalWire() []Fault {
 			})
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("http-charset", "content types have a charset", editHeaders(anyExchange, func(h http.Header) {
 			if media := h.Get("Content-Type"); media == jsonType || media == streamType {
 				h.Set("Content-Type", media+";charset=utf-8")
@@ -131,9 +131,9 @@ func legalWire() []Fault {
 
 // legalStreamable returns the legal variations in Streamable HTTP, except in its
 // streams.
-func legalStreamable() []Fault {
+func legalStreamable() []*Fault {
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
-	jsonOnly := func(f Fault) Fault {
+	jsonOnly := func(f *Fault) *Fault {
 		f.JSONOnly = true
 		return f
 	}
@@ -143,7 +143,7 @@ func legalStreamable() []Fault {
 	})
 	// A JSON response leaves no place for progress.
 	quiet := dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodProgress })
-	return []Fault{
+	return []*Fault{
 		jsonOnly(newVariation("http-json-only", "requests get JSON responses only, and no progress", quiet)),
 		jsonOnly(newVariation("http-get-405", "requests get JSON responses only, and GET gets 405", combine(no405, quiet, withholdCapabilities("logging"), refuseCalls(spec.MethodSetLevel, always, spec.CodeMethodNotFound, "Method not found")))),
 		newVariation("http-get-405-streams", "GET gets 405, and events have no ids", combine(no405, editEvents(isPost, removeEventID))).inRevisions(older...),
@@ -155,22 +155,22 @@ func legalStreamable() []Fault {
 		})),
 		newVariation("http-streams", "every request gets a stream", respondWithStreams()),
 		newStatefulVariation("http-no-sessions", "the server uses no session ids", withoutSessionIDs).withOwnServer(),
-		newStatefulVariation("http-session-marks", "session ids contain every visible character", func() refserver.Seams {
+		newStatefulVariation("http-session-marks", "session ids contain every visible character", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" + id })
 		}),
-		newStatefulVariation("http-session-times", "session ids are UUIDs of version 7", func() refserver.Seams {
+		newStatefulVariation("http-session-times", "session ids are UUIDs of version 7", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string {
 				now := fmt.Sprintf("%012x", time.Now().UnixMilli())
 				random := fmt.Sprintf("%x", sha256.Sum256([]byte(id)))
 				return now[:8] + "-" + now[8:] + "-7" + random[:3] + "-8" + random[3:6] + "-" + random[6:18]
 			})
 		}),
-		newStatefulVariation("http-session-signed", "session ids have a long common prefix, a counter and a signature", func() refserver.Seams {
+		newStatefulVariation("http-session-signed", "session ids have a long common prefix, a counter and a signature", func() *refserver.Seams {
 			return mapSessionIDs(func(n int, id string) string {
 				return fmt.Sprintf("session-number-0000000000-%d.%x", n, sha256.Sum256([]byte(id)))
 			})
 		}),
-		newStatefulVariation("http-session-long", "session ids have 1,000 characters", func() refserver.Seams {
+		newStatefulVariation("http-session-long", "session ids have 1,000 characters", func() *refserver.Seams {
 			return mapSessionIDs(func(_ int, id string) string { return strings.Repeat(id, 40) })
 		}),
 		newVariation("http-session-lower-case", "the session header is in lower case", editHeaders(anyExchange, func(h http.Header) {
@@ -201,7 +201,7 @@ func legalStreamable() []Fault {
 			r.finish()
 		})),
 		newVariation("http-delete-202", "DELETE gets 202", editStatus(isDelete, replaceStatus(http.StatusNoContent, http.StatusAccepted))),
-		newStatefulVariation("http-delete-again", "DELETE of an ended session gets 204", func() refserver.Seams {
+		newStatefulVariation("http-delete-again", "DELETE of an ended session gets 204", func() *refserver.Seams {
 			var mu sync.Mutex
 			gone := map[string]bool{}
 			return onExchange(func(v *exchange) bool {
@@ -270,10 +270,10 @@ func legalStreamable() []Fault {
 }
 
 // legalStreams returns the legal variations in the streams of Streamable HTTP.
-func legalStreams() []Fault {
+func legalStreams() []*Fault {
 	const now = spec.V20250618
-	closing := func(retry string) func() refserver.Seams {
-		return func() refserver.Seams {
+	closing := func(retry string) func() *refserver.Seams {
+		return func() *refserver.Seams {
 			return editResponses(opensListeningStream, func(v *exchange, r *responseEditor) {
 				ctx, cancel := context.WithTimeout(v.r.Context(), 150*time.Millisecond)
 				context.AfterFunc(ctx, cancel)
@@ -287,7 +287,7 @@ func legalStreams() []Fault {
 			})
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("stream-some-ids", "some events have no id", editEvents(anyExchange, func(b []byte) []byte {
 			if eventCarries(b, wire.Notification) {
 				return removeEventID(b)
@@ -320,8 +320,8 @@ func legalStreams() []Fault {
 		}))).inRevisions(spec.V20251125),
 		newStatefulVariation("stream-listening-closed", "the server often closes the listening stream, which can be resumed", closing("retry: 30\n")).inRevisions(spec.V20251125),
 		newStatefulVariation("stream-listening-ends", "the server often ends the listening stream, and each GET opens a new one", endListeningStreams),
-		newStatefulVariation("stream-several", "of several listening streams the newest gets the notifications", func() refserver.Seams { return broadcast(onNewest) }),
-		newStatefulVariation("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() refserver.Seams { return broadcast(onEachInTurn()) }),
+		newStatefulVariation("stream-several", "of several listening streams the newest gets the notifications", func() *refserver.Seams { return broadcast(onNewest) }),
+		newStatefulVariation("stream-in-turn", "a call makes three changes, and each listening stream gets one", func() *refserver.Seams { return broadcast(onEachInTurn()) }),
 		newVariation("stream-newest", "a new listening stream replaces the old one, and resources may change", markReadOnly("update-resource")),
 		newStatefulVariation("stream-strange-ids", "the server ignores an unknown event id", ignoreUnknownEventIDs),
 		newVariation("stream-ids-opaque", "event ids contain unusual characters", prefixEventIDs()),

@@ -11,7 +11,7 @@ import (
 )
 
 // anyOrigin makes the server accept the Origin of the matching cross-origin requests.
-func anyOrigin(when func(v *exchange) bool) refserver.Seams {
+func anyOrigin(when func(v *exchange) bool) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return isCrossOrigin(v) && when(v) }, func(v *exchange) {
 		v.r.Header.Del("Origin")
 		v.serve()
@@ -20,7 +20,7 @@ func anyOrigin(when func(v *exchange) bool) refserver.Seams {
 
 // acceptAnyHost makes the server accept an Origin that equals the Host header,
 // whatever the host is.
-func acceptAnyHost() refserver.Seams {
+func acceptAnyHost() *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return v.r.Header.Get("Origin") == "http://"+v.r.Host }, func(v *exchange) {
 		v.r.Header.Del("Origin")
 		v.r.Host = "localhost"
@@ -30,9 +30,9 @@ func acceptAnyHost() refserver.Seams {
 
 // originFaults returns the faults in access control: Origin, Host and network
 // interfaces.
-func originFaults() []Fault {
+func originFaults() []*Fault {
 	const validated, invalid = "streamable-http.origin-validated/", "streamable-http.origin-invalid-403/"
-	refusing := func(do func(v *exchange)) refserver.Seams { return onExchange(isCrossOrigin, do) }
+	refusing := func(do func(v *exchange)) *refserver.Seams { return onExchange(isCrossOrigin, do) }
 	// of matches requests by their Origin.
 	of := func(form func(origin string) bool) func(v *exchange) bool {
 		return func(v *exchange) bool { return form(v.r.Header.Get("Origin")) }
@@ -42,7 +42,7 @@ func originFaults() []Fault {
 		return of(func(origin string) bool { return strings.HasPrefix(origin, with) })
 	}
 	noURL := of(func(origin string) bool { return origin != "" && origin != "null" && !strings.Contains(origin, "://") })
-	return []Fault{
+	return []*Fault{
 		newFault(validated+"served", "the server accepts any Host and Origin", anyOrigin(anyExchange)),
 		newFault(validated+"get-served", "the server accepts any Origin for a GET", anyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
 		newFault(validated+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
@@ -63,7 +63,7 @@ func originFaults() []Fault {
 	}
 }
 
-func postFaults() []Fault {
+func postFaults() []*Fault {
 	const told, replied, refused = "streamable-http.accepted-202/", "streamable-http.accepted-202-response/", "streamable-http.rejected-status/"
 	const typed, single, both = "streamable-http.request-content-type/", "streamable-http.json-single-object/", "streamable-http.accept-both/"
 	lists := hasRequestOf(spec.MethodToolsList)
@@ -83,7 +83,7 @@ func postFaults() []Fault {
 			r.finish()
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(told+"200", "notifications get 200", editResponses(hasOnlyNotifications, acked(http.StatusOK))),
 		newFault(told+"204", "notifications get 204", editResponses(hasOnlyNotifications, acked(http.StatusNoContent))),
 		newFault(told+"body", "the 202 for a notification has a body", onExchange(hasOnlyNotifications, adding(`{"ok":true}`))),
@@ -138,8 +138,8 @@ func postFaults() []Fault {
 
 // newAllInterfacesFault returns the fault of a server that listens on all network
 // interfaces.
-func newAllInterfacesFault(requirement string) Fault {
-	f := newFault(requirement+"/everywhere", "the server listens on all network interfaces", refserver.Seams{})
+func newAllInterfacesFault(requirement string) *Fault {
+	f := newFault(requirement+"/everywhere", "the server listens on all network interfaces", &refserver.Seams{})
 	f.AllInterfaces = true
 	return f
 }

@@ -13,9 +13,9 @@ import (
 
 // legalRefusals returns the legal variations that refuse requests over HTTP, most with
 // an error status and an error without an id.
-func legalRefusals() []Fault {
+func legalRefusals() []*Fault {
 	refuse := respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"Bad Request"}}`)
-	return []Fault{
+	return []*Fault{
 		newVariation("http-deficient-initialize-400", "an invalid initialize gets 400 and an error without an id", onExchange(isDeficientInitialize, refuse)),
 		newVariation("http-unknown-notification-400", "an unknown notification gets 400, also within a batch", onExchange(unknownNotification, refuse)),
 		newVariation("http-damaged-batch-400", "a batch with an invalid member gets 400", onExchange(damagedBatch, refuse)).inRevisions(spec.V20250326),
@@ -37,7 +37,7 @@ func everyThirdAfterSome() func() bool {
 	return func() bool { n := asked.Add(1); return n > freeRequests && n%3 == 0 }
 }
 
-func refuseEveryThird() refserver.Seams {
+func refuseEveryThird() *refserver.Seams {
 	soon := everyThirdAfterSome()
 	refuse := respond(http.StatusTooManyRequests, "text/plain", "Too many requests.\n")
 	return onExchange(func(v *exchange) bool { return isPost(v) && soon() }, func(v *exchange) {
@@ -47,9 +47,9 @@ func refuseEveryThird() refserver.Seams {
 }
 
 // limitRate returns a server-defined error for every third request.
-func limitRate() refserver.Seams {
+func limitRate() *refserver.Seams {
 	soon := everyThirdAfterSome()
-	return refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+	return &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if soon() {
 			return nil, &refserver.Error{Code: -32000, Message: "Rate limit exceeded, try again later"}
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // ignoreUnknownEventIDs ignores a Last-Event-ID that the session never received.
-func ignoreUnknownEventIDs() refserver.Seams {
+func ignoreUnknownEventIDs() *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string][]string{} // the sessions that received an event, by event id
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -44,7 +44,7 @@ func ignoreUnknownEventIDs() refserver.Seams {
 
 // resumeFromAnySession puts the session into each event id, and resumes the stream of
 // that session without checking that the client owns it.
-func resumeFromAnySession() refserver.Seams {
+func resumeFromAnySession() *refserver.Seams {
 	var mu sync.Mutex
 	var sessions []string
 	return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
@@ -99,7 +99,7 @@ func closeAfterFirstEvent(v *exchange, r *responseEditor) {
 
 // endListeningStreams ends each listening stream after a while. Clients can't resume it:
 // the server ignores its event ids and sends later messages on the next stream.
-func endListeningStreams() refserver.Seams {
+func endListeningStreams() *refserver.Seams {
 	const mark = "listening-"
 	var opened atomic.Int64
 	return editResponses(func(v *exchange) bool {

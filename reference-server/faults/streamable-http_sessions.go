@@ -11,16 +11,16 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func sessionFaults() []Fault {
+func sessionFaults() []*Fault {
 	const charset, unique, required = "streamable-http.session-id-charset/", "streamable-http.session-id-unique-secure/", "streamable-http.session-required-400/"
 	const over, several = "streamable-http.session-terminated-404/", "streamable-http.multiple-clients/"
-	named := func(name func(n int, id string) string) func() refserver.Seams {
-		return func() refserver.Seams { return mapSessionIDs(name) }
+	named := func(name func(n int, id string) string) func() *refserver.Seams {
+		return func() *refserver.Seams { return mapSessionIDs(name) }
 	}
 	nameless := func(v *exchange) bool { return v.r.Header.Get(sessionHeader) == "" && !isInitialize(v) }
 	// ended lets do respond to requests with the id of an ended session.
-	ended := func(do func(v *exchange)) func() refserver.Seams {
-		return func() refserver.Seams {
+	ended := func(do func(v *exchange)) func() *refserver.Seams {
+		return func() *refserver.Seams {
 			var mu sync.Mutex
 			gone := map[string]bool{}
 			return onExchange(func(v *exchange) bool {
@@ -33,7 +33,7 @@ func sessionFaults() []Fault {
 			}, do)
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault(charset+"space", "session ids contain a space", named(func(_ int, id string) string { return id[:10] + " " + id[10:] })),
 		newStatefulFault(charset+"latin-1", "session ids contain non-ASCII characters", named(func(_ int, id string) string { return "s\xe9ance-" + id })),
 		newStatefulFault(charset+"utf-8", "session ids contain non-ASCII characters in UTF-8", named(func(_ int, id string) string { return "séance-" + id })),
@@ -51,7 +51,7 @@ func sessionFaults() []Fault {
 		newFault(over+"served", "DELETE succeeds, but the session continues", onExchange(isDelete, respond(http.StatusNoContent, "", ""))),
 		newStatefulFault(over+"400", "requests with the id of an ended session get 400", ended(respondText(http.StatusBadRequest))),
 		newStatefulFault(over+"accepted", "messages with the id of an ended session get 202", ended(respond(http.StatusAccepted, "", ""))),
-		newStatefulFault("streamable-http.session-unknown-404/served", "the server accepts an unknown session id", func() refserver.Seams {
+		newStatefulFault("streamable-http.session-unknown-404/served", "the server accepts an unknown session id", func() *refserver.Seams {
 			m := &sessionList{}
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				if id := v.r.Header.Get(sessionHeader); id != "" && !m.has(id) && m.latest() != "" {
@@ -66,7 +66,7 @@ func sessionFaults() []Fault {
 		newFault("streamable-http.initialize-without-session/400", "initialize requires a session id", onExchange(func(v *exchange) bool {
 			return isInitialize(v) && v.r.Header.Get(sessionHeader) == ""
 		}, respondText(http.StatusBadRequest))).unreachable(),
-		newStatefulFault(several+"refused", "the server refuses a third concurrent client", func() refserver.Seams {
+		newStatefulFault(several+"refused", "the server refuses a third concurrent client", func() *refserver.Seams {
 			m := &sessionList{}
 			return editResponses(anyExchange, func(v *exchange, r *responseEditor) {
 				m.track(v, r)
@@ -81,7 +81,7 @@ func sessionFaults() []Fault {
 
 // openStreamWithoutSession responds to a GET without a session id with a stream that
 // begins with event.
-func openStreamWithoutSession(event string) refserver.Seams {
+func openStreamWithoutSession(event string) *refserver.Seams {
 	return onExchange(func(v *exchange) bool { return opensListeningStream(v) && v.r.Header.Get(sessionHeader) == "" }, func(v *exchange) {
 		v.w.Header().Set("Content-Type", streamType)
 		v.w.WriteHeader(http.StatusOK)
@@ -91,13 +91,13 @@ func openStreamWithoutSession(event string) refserver.Seams {
 	})
 }
 
-func versionHeaderFaults() []Fault {
+func versionHeaderFaults() []*Fault {
 	const invalid = "streamable-http.version-header-invalid-400/"
 	illegal := func(v *exchange) bool {
 		version := spec.Revision(v.r.Header.Get(versionHeader))
 		return version != "" && !version.Published() && !isInitialize(v)
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("streamable-http.version-header-default/400", "requests without MCP-Protocol-Version get 400", onExchange(func(v *exchange) bool {
 			return v.r.Header.Get(versionHeader) == "" && !isInitialize(v)
 		}, respondText(http.StatusBadRequest))),
@@ -116,9 +116,9 @@ func versionHeaderFaults() []Fault {
 
 // closingFaults returns the faults that close the connection instead of responding
 // with the required error status.
-func closingFaults() []Fault {
-	endedOnes := func(do func(v *exchange)) func() refserver.Seams {
-		return func() refserver.Seams {
+func closingFaults() []*Fault {
+	endedOnes := func(do func(v *exchange)) func() *refserver.Seams {
+		return func() *refserver.Seams {
 			var mu sync.Mutex
 			gone := map[string]bool{}
 			return onExchange(func(v *exchange) bool {
@@ -131,7 +131,7 @@ func closingFaults() []Fault {
 			}, do)
 		}
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("streamable-http.session-terminated-404/closes", "a request with the id of an ended session gets no HTTP response", endedOnes(closeWithoutResponse)),
 		newFault("streamable-http.version-header-invalid-400/closes", "a request with an unknown MCP-Protocol-Version gets no HTTP response", onExchange(func(v *exchange) bool {
 			version := v.r.Header.Get(versionHeader)

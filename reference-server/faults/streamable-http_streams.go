@@ -24,11 +24,11 @@ func isPriming(event []byte) bool {
 	return bytes.HasPrefix(event, []byte("id:")) && eventData(event) == nil
 }
 
-func streamFaults() []Fault {
+func streamFaults() []*Fault {
 	const delivered, early, primed = "streamable-http.sse-response-delivered/", "streamable-http.sse-no-early-close/", "streamable-http.sse-priming-event/"
 	const retried, ends, relates = "streamable-http.sse-retry-before-close/", "streamable-http.sse-close-after-response-2025-03-26/", "streamable-http.sse-interim-related-2025-03-26/"
 	older := []spec.Revision{spec.V20250326, spec.V20250618}
-	return []Fault{
+	return []*Fault{
 		newFault(delivered+"never", "streams end without the response", editEvents(isPost, chainEdits(dropEvents(eventHasResponse), removeEventID))).inRevisions(spec.V20251125),
 		newFault(delivered+"cut", "the last event is not terminated by a blank line", editEvents(isPost, func(b []byte) []byte {
 			if eventHasResponse(b) {
@@ -36,7 +36,7 @@ func streamFaults() []Fault {
 			}
 			return b
 		})),
-		newStatefulFault(delivered+"other-stream", "responses are sent on the stream of another request", func() refserver.Seams {
+		newStatefulFault(delivered+"other-stream", "responses are sent on the stream of another request", func() *refserver.Seams {
 			return combine(moveEventsToNextStream(eventHasResponse), editEvents(isPost, removeEventID))
 		}),
 		newFault(early+"resumed", "streams end before the response, which only a resumed stream has", editEvents(callsSlow, dropEvents(eventHasResponse))).inRevisions(older...),
@@ -68,7 +68,7 @@ func streamFaults() []Fault {
 				<-v.r.Context().Done()
 			}
 		})),
-		newStatefulFault(relates+"progress", "progress is sent on the stream of another request", func() refserver.Seams { return moveEventsToNextStream(eventHasProgress) }),
+		newStatefulFault(relates+"progress", "progress is sent on the stream of another request", func() *refserver.Seams { return moveEventsToNextStream(eventHasProgress) }),
 	}
 }
 
@@ -93,13 +93,13 @@ func (u *unflushedWriter) FlushError() error {
 	return http.NewResponseController(u.ResponseWriter).Flush()
 }
 
-func listenFaults() []Fault {
+func listenFaults() []*Fault {
 	const endpoint, opens, response = "streamable-http.single-endpoint/", "streamable-http.get-stream-or-405/", "streamable-http.get-no-response/"
 	const unrelated, once = "streamable-http.get-unrelated/", "streamable-http.no-broadcast/"
 	is := func(kind wire.Kind) func([]byte) bool {
 		return func(event []byte) bool { return eventCarries(event, kind) }
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(endpoint+"404", "GET gets 404", onExchange(opensListeningStream, respondText(http.StatusNotFound))),
 		newFault(endpoint+"501", "GET gets 501", onExchange(opensListeningStream, respondText(http.StatusNotImplemented))),
 		newFault(opens+"400", "GET gets 400", onExchange(opensListeningStream, respondText(http.StatusBadRequest))),
@@ -113,16 +113,16 @@ func listenFaults() []Fault {
 			<-v.r.Context().Done() // a return would send the header
 		})).inRevisions(spec.V20250326, spec.V20250618),
 		newFault(opens+"202", "GET opens a stream with status 202", editStatus(opensListeningStream, replaceStatus(http.StatusOK, http.StatusAccepted))),
-		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasResponse, false) }),
-		newStatefulFault(response+"all", "all responses are sent on the listening stream, and the POST gets none", func() refserver.Seams {
+		newStatefulFault(response+"moved", "responses are sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, false) }),
+		newStatefulFault(response+"all", "all responses are sent on the listening stream, and the POST gets none", func() *refserver.Seams {
 			return divertEvents(func(event []byte) bool { return eventData(event) != nil }, false)
 		}),
-		newStatefulFault(unrelated+"progress", "progress is sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasProgress, false) }),
-		newStatefulFault(once+"responses", "responses are also sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasResponse, true) }),
-		newStatefulFault(once+"progress", "progress is also sent on the listening stream", func() refserver.Seams { return divertEvents(eventHasProgress, true) }),
-		newStatefulFault(once+"requests", "requests of the server are also sent on the listening stream", func() refserver.Seams { return divertEvents(is(wire.Request), true) }),
-		newStatefulFault(once+"changes", "list_changed is sent on all listening streams of a session", func() refserver.Seams { return broadcast(onEach) }),
-		newStatefulFault("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() refserver.Seams {
+		newStatefulFault(unrelated+"progress", "progress is sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, false) }),
+		newStatefulFault(once+"responses", "responses are also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasResponse, true) }),
+		newStatefulFault(once+"progress", "progress is also sent on the listening stream", func() *refserver.Seams { return divertEvents(eventHasProgress, true) }),
+		newStatefulFault(once+"requests", "requests of the server are also sent on the listening stream", func() *refserver.Seams { return divertEvents(is(wire.Request), true) }),
+		newStatefulFault(once+"changes", "list_changed is sent on all listening streams of a session", func() *refserver.Seams { return broadcast(onEach) }),
+		newStatefulFault("streamable-http.concurrent-streams/409", "the server refuses a second listening stream", func() *refserver.Seams {
 			var mu sync.Mutex
 			open := map[string]bool{}
 			return onExchange(opensListeningStream, func(v *exchange) {
@@ -153,17 +153,17 @@ func listenFaults() []Fault {
 
 var eventIDs = regexp.MustCompile(`(?m)^id: \d+-`)
 
-func resumeFaults() []Fault {
+func resumeFaults() []*Fault {
 	const unique, viaGet = "streamable-http.event-id-unique/", "streamable-http.resume-via-get/"
 	unfinished := editEvents(callsSlow, dropEvents(eventHasResponse))
-	return []Fault{
+	return []*Fault{
 		newFault(unique+"each-stream", "event ids are unique only within a stream", editEvents(anyExchange, func(b []byte) []byte {
 			return eventIDs.ReplaceAll(b, []byte("id: "))
 		})),
 		newFault(unique+"constant", "all events have the same id", editEvents(anyExchange, func(b []byte) []byte {
 			return regexp.MustCompile(`(?m)^id: .*$`).ReplaceAll(b, []byte("id: 1"))
 		})),
-		newStatefulFault("streamable-http.no-cross-stream-replay/all", "a resumed stream replays events of all streams", func() refserver.Seams {
+		newStatefulFault("streamable-http.no-cross-stream-replay/all", "a resumed stream replays events of all streams", func() *refserver.Seams {
 			return combine(replayForeignEvents(), unfinished)
 		}),
 		newStatefulFault("streamable-http.no-cross-stream-replay/any-session", "a stream can be resumed from every session", resumeFromAnySession),

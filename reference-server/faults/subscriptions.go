@@ -11,11 +11,11 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func changeFaults() []Fault {
+func changeFaults() []*Fault {
 	const acked, first, subset, supported = "subscriptions.acknowledged/", "subscriptions.ack-first/", "subscriptions.ack-filter-subset/", "subscriptions.ack-filter-supported/"
 	const present, value, types, uris = "subscriptions.id-on-notifications/", "subscriptions.id-value/", "subscriptions.only-requested-types/", "subscriptions.only-requested-resources/"
 	const without, required, refused = "subscriptions.change-notifications-only-on-listen/", "subscriptions.filter-required/", "subscriptions.error-response/"
-	agreeTo := func(e edit) refserver.Seams {
+	agreeTo := func(e edit) *refserver.Seams {
 		return editSentParams(spec.MethodAcknowledged, inMember("notifications", e))
 	}
 	return withChangingTools(
@@ -100,18 +100,19 @@ func changeFaults() []Fault {
 }
 
 // withChangingTools lets the harness call the tools that change lists and resources.
-func withChangingTools(rows ...Fault) []Fault {
+func withChangingTools(rows ...*Fault) []*Fault {
 	for i := range rows {
 		seams := rows[i].Seams
 		rows[i].Seams = func() refserver.Seams {
-			return combine(markReadOnly("trigger-list-changed"), markReadOnly("update-resource"), seams())
+			own := seams()
+			return *combine(markReadOnly("trigger-list-changed"), markReadOnly("update-resource"), &own)
 		}
 	}
 	return rows
 }
 
 // legalListening returns the legal variations in subscriptions.
-func legalListening() []Fault {
+func legalListening() []*Fault {
 	return variationsIn(stateless(), withChangingTools(
 		newVariation("acknowledges-late", "subscriptions are acknowledged after 50 ms", WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			sleep(c.Context(), 50*time.Millisecond)
@@ -145,7 +146,7 @@ func isChange(o *refserver.Out) bool {
 }
 
 // withholdListChanged removes listChanged from capabilities in server/discover.
-func withholdListChanged(capabilities ...string) refserver.Seams {
+func withholdListChanged(capabilities ...string) *refserver.Seams {
 	return EditResult(spec.MethodDiscover, inMember("capabilities", func(all map[string]any) {
 		for _, name := range capabilities {
 			inMember(name, omit("listChanged"))(all)
@@ -154,7 +155,7 @@ func withholdListChanged(capabilities ...string) refserver.Seams {
 }
 
 // editCall edits the params of the calls of a method.
-func editCall(method string, e edit) refserver.Seams {
+func editCall(method string, e edit) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if c.Params.Kind() == '{' {
 			params := decodeObject(c.Params)
@@ -166,10 +167,12 @@ func editCall(method string, e edit) refserver.Seams {
 }
 
 // inCallMeta edits the metadata of the calls of a method.
-func inCallMeta(method string, e edit) refserver.Seams { return editCall(method, inMember("_meta", e)) }
+func inCallMeta(method string, e edit) *refserver.Seams {
+	return editCall(method, inMember("_meta", e))
+}
 
 // editFilter edits the filters of subscriptions.
-func editFilter(e edit) refserver.Seams {
+func editFilter(e edit) *refserver.Seams {
 	return editCall(spec.MethodListen, func(params map[string]any) {
 		if filter, ok := params["notifications"].(map[string]any); ok {
 			e(filter)
@@ -178,7 +181,7 @@ func editFilter(e edit) refserver.Seams {
 }
 
 // withFilter gives subscriptions without a filter this one.
-func withFilter(filter map[string]any) refserver.Seams {
+func withFilter(filter map[string]any) *refserver.Seams {
 	return editCall(spec.MethodListen, func(params map[string]any) {
 		if _, ok := params["notifications"].(map[string]any); !ok {
 			params["notifications"] = filter
@@ -188,7 +191,7 @@ func withFilter(filter map[string]any) refserver.Seams {
 
 // answerListen answers subscriptions/listen with its last result at once, after an
 // acknowledgement or without one.
-func answerListen(acknowledge bool) refserver.Seams {
+func answerListen(acknowledge bool) *refserver.Seams {
 	return WrapHandler(spec.MethodListen, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		filter := wire.At(c.Params, "/notifications")
 		if filter.Kind() != '{' || wire.At(c.Params, "/_meta/io.modelcontextprotocol~1clientCapabilities").Kind() != '{' {
@@ -203,7 +206,7 @@ func answerListen(acknowledge bool) refserver.Seams {
 }
 
 // refuseUsedIDs refuses subscriptions with the id of an earlier one.
-func refuseUsedIDs() refserver.Seams {
+func refuseUsedIDs() *refserver.Seams {
 	var used sync.Map
 	return refuseCalls(spec.MethodListen, func(c *refserver.Call) bool {
 		_, again := used.LoadOrStore(c.ID.Key(), true)

@@ -13,7 +13,7 @@ import (
 
 const relatedTask = "io.modelcontextprotocol/related-task"
 
-func taskDeclarationFaults() []Fault {
+func taskDeclarationFaults() []*Fault {
 	ignoresAll := WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wantsTask(c) {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "Invalid params: unknown member task"}
@@ -23,7 +23,7 @@ func taskDeclarationFaults() []Fault {
 	aTask := map[string]any{
 		"taskId": "52c5f4d4a8e94f5b", "status": "working", "ttl": nil, "createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:30:00Z",
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("tasks.removed/list", "tasks/list is served in 2026-07-28", serveMethod(spec.MethodTasksList, map[string]any{"tasks": []any{}})),
 		newFault("tasks.removed/result", "tasks/result is served in 2026-07-28", serveMethod(spec.MethodTasksResult, map[string]any{"content": []any{}})),
 		newFault("tasks.capability-declared/undeclared", "tools run as tasks, but tasks are not declared", taskCapability(func(r map[string]any) { delete(r, "tasks") })),
@@ -52,9 +52,9 @@ func taskDeclarationFaults() []Fault {
 	}
 }
 
-func taskToolFaults() []Fault {
+func taskToolFaults() []*Fault {
 	onlyAs := func(c *refserver.Call) bool { return !wantsTask(c) && tool(c) == "slow" }
-	return []Fault{
+	return []*Fault{
 		newFault("tasks.tool-support-values/maybe", "a tool has the taskSupport maybe", EditResult(spec.MethodToolsList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tools") {
 				if t["name"] == "slow" {
@@ -89,8 +89,8 @@ func taskToolFaults() []Fault {
 	}
 }
 
-func taskCreationFaults() []Fault {
-	return []Fault{
+func taskCreationFaults() []*Fault {
+	return []*Fault{
 		newFault("tasks.create-result/result", "calls as tasks return the tool's result", ignoringTasks()),
 		newFault("tasks.create-result/no-ttl", "a created task has no ttl", editTask(func(t map[string]any) { delete(t, "ttl") })),
 		newFault("tasks.id-string/number", "the ids of tasks are numbers", editTask(func(t map[string]any) { t["taskId"] = 7 })),
@@ -105,7 +105,7 @@ func taskCreationFaults() []Fault {
 			return r, nil
 		})),
 		newFault("tasks.id-unique/one", "all tasks have the same id", editTask(func(t map[string]any) { t["taskId"] = "52c5f4d4a8e94f5b" })),
-		newStatefulFault("tasks.id-entropy/counted", "task ids are consecutive numbers", func() refserver.Seams {
+		newStatefulFault("tasks.id-entropy/counted", "task ids are consecutive numbers", func() *refserver.Seams {
 			n := newMemory()
 			return editTask(func(t map[string]any) { t["taskId"] = "task-" + string(wire.JSON(n.count("all"))) })
 		}),
@@ -113,16 +113,16 @@ func taskCreationFaults() []Fault {
 	}
 }
 
-func taskShownFaults() []Fault {
-	get := func(edit func(r map[string]any)) refserver.Seams { return EditResult(spec.MethodTasksGet, edit) }
-	status := func(edit func(p Members)) refserver.Seams {
+func taskShownFaults() []*Fault {
+	get := func(edit func(r map[string]any)) *refserver.Seams { return EditResult(spec.MethodTasksGet, edit) }
+	status := func(edit func(p Members)) *refserver.Seams {
 		return EditMessage(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }, func(m Members) {
 			_, p := wire.Members(m["params"])
 			edit(p)
 			m["params"] = wire.JSON(p)
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("tasks.created-at/missing", "tasks/get lacks createdAt", get(func(r map[string]any) { delete(r, "createdAt") })),
 		newFault("tasks.created-at/words", "createdAt of tasks/get is a sentence", get(func(r map[string]any) { r["createdAt"] = "just now" })),
 		newFault("tasks.created-at/no-offset", "createdAt of tasks/get has no time zone", get(func(r map[string]any) { r["createdAt"] = "2025-11-25T10:30:00.123456" })),
@@ -192,12 +192,12 @@ func taskShownFaults() []Fault {
 	}
 }
 
-func taskClientFaults() []Fault {
+func taskClientFaults() []*Fault {
 	params := map[string]any{
 		"message": "How are you?", "requestedSchema": map[string]any{"type": "object", "properties": map[string]any{"mood": map[string]any{"type": "string"}}},
 		"task": map[string]any{},
 	}
-	return []Fault{
+	return []*Fault{
 		newFault("tasks.server-no-tasks-without-capability/elicits", "the server requests elicitation as a task, which the client did not declare", requestOnInitialized(spec.MethodElicit, params)),
 		newFault("tasks.server-respects-client-capability/elicits", "the server requests elicitation as a task from a client that declared only other tasks", onInitialized(func(s *refserver.Session) {
 			if s.Declared("tasks") {
@@ -232,7 +232,7 @@ func dropTask(c *refserver.Call) {
 }
 
 // ignoringTasks ignores the member task in calls of tools that do not require it.
-func ignoringTasks() refserver.Seams {
+func ignoringTasks() *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) != "background" {
 			dropTask(c)
@@ -242,16 +242,16 @@ func ignoringTasks() refserver.Seams {
 }
 
 // taskCapability edits the declared capabilities.
-func taskCapability(edit func(r map[string]any)) refserver.Seams {
+func taskCapability(edit func(r map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { edit(r["capabilities"].(map[string]any)) })
 }
 
-func unknownMethod(method string) refserver.Seams {
+func unknownMethod(method string) *refserver.Seams {
 	return refuseCalls(method, always, spec.CodeMethodNotFound, "Method not found")
 }
 
 // editTask edits the task in results of tools/call.
-func editTask(edit func(t map[string]any)) refserver.Seams {
+func editTask(edit func(t map[string]any)) *refserver.Seams {
 	return EditResult(spec.MethodToolsCall, func(r map[string]any) {
 		if t, ok := r["task"].(map[string]any); ok {
 			edit(t)

@@ -21,13 +21,13 @@ func taskProgress(o *refserver.Out) bool { return o.Method == spec.MethodProgres
 
 // taskCourseFaults returns the faults in the status, the results and the messages of
 // tasks.
-func taskCourseFaults() []Fault {
+func taskCourseFaults() []*Fault {
 	noMeta := func(m Members) {
 		_, p := wire.Members(m["params"])
 		delete(p, "_meta")
 		m["params"] = wire.JSON(p)
 	}
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("tasks.transitions/works-again", "a completed task changes to working", onSecondLook(func(r map[string]any) { r["status"] = "working" })),
 		newFault("tasks.transitions/other-word", "a task has the status running", EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if r["status"] == "working" {
@@ -67,7 +67,7 @@ func taskCourseFaults() []Fault {
 		newFault("tasks.result-exact/other", "tasks/result wraps the result", EditResult(spec.MethodTasksResult, func(r map[string]any) {
 			r["structuredContent"] = map[string]any{"content": r["content"]}
 		})),
-		newStatefulFault("tasks.result-repeatable/once", "tasks/result works only once", func() refserver.Seams {
+		newStatefulFault("tasks.result-repeatable/once", "tasks/result works only once", func() *refserver.Seams {
 			n := newMemory()
 			return WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if n.count(id(c)) > 1 {
@@ -98,7 +98,7 @@ func taskCourseFaults() []Fault {
 		newFault("tasks.cancel-status-before-response/working", "tasks/cancel returns the status working", WrapHandler(spec.MethodTasksCancel, get)),
 		newFault("tasks.cancel-status-before-response/claims", "tasks/cancel does not cancel the task", WrapHandler(spec.MethodTasksCancel, pretendCancel)),
 		newStatefulFault("tasks.cancelled-stays/completed", "a cancelled task changes to completed", completeCancelled),
-		newStatefulFault("tasks.cancel-stops-execution/goes-on", "a cancelled task continues to log", func() refserver.Seams {
+		newStatefulFault("tasks.cancel-stops-execution/goes-on", "a cancelled task continues to log", func() *refserver.Seams {
 			return WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				result, err := next(c)
 				if err == nil {
@@ -188,8 +188,8 @@ func (m *memory) text(name string) string {
 
 // onSecondLook edits the results of tasks/get for an ended task, except the first one
 // that shows its end.
-func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
-	return func() refserver.Seams {
+func onSecondLook(edit func(r map[string]any)) func() *refserver.Seams {
+	return func() *refserver.Seams {
 		n := newMemory()
 		return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 			if isOver(r) && n.count(r["taskId"].(string)) > 1 {
@@ -201,13 +201,13 @@ func onSecondLook(edit func(r map[string]any)) func() refserver.Seams {
 
 // withoutStatusNotifications drops status notifications, which would contradict the
 // fault.
-func withoutStatusNotifications(s refserver.Seams) refserver.Seams {
+func withoutStatusNotifications(s *refserver.Seams) *refserver.Seams {
 	return combine(s, dropMessages(func(o *refserver.Out) bool { return o.Method == spec.MethodTasksStatus }))
 }
 
 func isOver(r map[string]any) bool { return r["status"] == "completed" || r["status"] == "failed" }
 
-func stayInInputRequired() refserver.Seams {
+func stayInInputRequired() *refserver.Seams {
 	n := newMemory()
 	return withoutStatusNotifications(EditResult(spec.MethodTasksGet, func(r map[string]any) {
 		id := r["taskId"].(string)
@@ -219,7 +219,7 @@ func stayInInputRequired() refserver.Seams {
 	}))
 }
 
-func removeAfterResult() refserver.Seams {
+func removeAfterResult() *refserver.Seams {
 	n := newMemory()
 	return combine(WrapHandler(spec.MethodTasksResult, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		defer n.keep(id(c), "fetched")
@@ -229,7 +229,7 @@ func removeAfterResult() refserver.Seams {
 
 // completeLate delays the response that creates a task for twice the duration of the
 // work, and then always shows the task as completed.
-func completeLate() refserver.Seams {
+func completeLate() *refserver.Seams {
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if tool(c) == "slow" && wantsTask(c) {
 			milliseconds, _ := wire.Integer(wire.At(c.Params, "/arguments/durationMs"))
@@ -247,7 +247,7 @@ func completeLate() refserver.Seams {
 }
 
 // completeCancelled lets cancelled tasks continue and shows their final status.
-func completeCancelled() refserver.Seams {
+func completeCancelled() *refserver.Seams {
 	n := newMemory()
 	return combine(WrapHandler(spec.MethodTasksCancel, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if n.count(id(c)) > 1 || statusOf(c, next) != "working" {
@@ -264,7 +264,7 @@ func completeCancelled() refserver.Seams {
 
 // cancelTaskByNotification shows a task as cancelled after a cancellation of the
 // request that created it.
-func cancelTaskByNotification() refserver.Seams {
+func cancelTaskByNotification() *refserver.Seams {
 	n := newMemory()
 	return combine(
 		WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -291,7 +291,7 @@ func cancelTaskByNotification() refserver.Seams {
 }
 
 // progressAfterEnd sends progress for an ended task on each tasks/get.
-func progressAfterEnd() refserver.Seams {
+func progressAfterEnd() *refserver.Seams {
 	n := newMemory()
 	return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)

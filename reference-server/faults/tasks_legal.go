@@ -7,8 +7,8 @@ import (
 )
 
 // legalTasks returns the legal variations in tasks.
-func legalTasks() []Fault {
-	shown := func(edit func(t map[string]any)) refserver.Seams {
+func legalTasks() []*Fault {
+	shown := func(edit func(t map[string]any)) *refserver.Seams {
 		return combine(editTask(edit), EditResult(spec.MethodTasksGet, edit), EditResult(spec.MethodTasksCancel, edit), EditResult(spec.MethodTasksList, func(r map[string]any) {
 			for _, t := range objectsIn(r, "tasks") {
 				edit(t)
@@ -19,7 +19,7 @@ func legalTasks() []Fault {
 	onlyCalls := taskCapability(func(r map[string]any) {
 		r["tasks"] = map[string]any{"requests": map[string]any{"tools": map[string]any{"call": map[string]any{}}}}
 	})
-	all := []Fault{
+	all := []*Fault{
 		newVariation("tasks-undeclared", "tasks are not declared, and ignored in calls", combine(
 			taskCapability(func(r map[string]any) { delete(r, "tasks") }), ignoringTasks(),
 			unknownMethod(spec.MethodTasksGet), unknownMethod(spec.MethodTasksResult), unknownMethod(spec.MethodTasksList), unknownMethod(spec.MethodTasksCancel),
@@ -51,7 +51,7 @@ func legalTasks() []Fault {
 			}
 			r["_meta"].(map[string]any)["com.example/took"] = 5
 		})),
-		newStatefulVariation("tasks-deleted", "cancelled tasks are removed at once", func() refserver.Seams {
+		newStatefulVariation("tasks-deleted", "cancelled tasks are removed at once", func() *refserver.Seams {
 			n := newMemory()
 			gone := func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if n.text(id(c)) != "" {

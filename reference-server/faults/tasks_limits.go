@@ -15,9 +15,9 @@ import (
 
 // taskLimitFaults returns the faults in how long tasks are kept and in which sessions
 // can access them.
-func taskLimitFaults() []Fault {
+func taskLimitFaults() []*Fault {
 	const web = spec.StreamableHTTP
-	return []Fault{
+	return []*Fault{
 		newStatefulFault("tasks.max-ttl/any", "the server keeps tasks for any ttl that the client requests", keepRequestedTTL),
 		newFault("tasks.no-sse-for-get/streamed", "tasks/get gets a stream", respondAsStream(hasRequestOf(spec.MethodTasksGet))).overTransports(web),
 		newStatefulFault("tasks.disconnect-tolerated/gone", "a task is removed when the connection of its tasks/result breaks", removeAfterDisconnect).overTransports(web),
@@ -26,8 +26,8 @@ func taskLimitFaults() []Fault {
 }
 
 // legalTaskLimits returns the legal variations in how long tasks are kept.
-func legalTaskLimits() []Fault {
-	return []Fault{
+func legalTaskLimits() []*Fault {
+	return []*Fault{
 		newVariation("tasks-ttl-refused", "tasks with a ttl of more than a day are refused", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			ttl, ok := wire.Integer(wire.At(c.Params, "/task/ttl"))
 			return ok && ttl > 24*60*60*1000
@@ -46,7 +46,7 @@ func taskIn(result any) map[string]any {
 }
 
 // keepRequestedTTL gives each task the ttl that the client requested.
-func keepRequestedTTL() refserver.Seams {
+func keepRequestedTTL() *refserver.Seams {
 	var mu sync.Mutex
 	wanted := map[any]jsontext.Value{} // the requested ttl, by task id
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -73,7 +73,7 @@ func keepRequestedTTL() refserver.Seams {
 }
 
 // respondAsStream sends responses as an event stream instead of JSON.
-func respondAsStream(when func(v *exchange) bool) refserver.Seams {
+func respondAsStream(when func(v *exchange) bool) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		was := false
 		r.editHead = func(status int, h http.Header, _ []byte) int {
@@ -94,7 +94,7 @@ func respondAsStream(when func(v *exchange) bool) refserver.Seams {
 
 // removeAfterDisconnect removes a task when the client of its tasks/result
 // disconnects.
-func removeAfterDisconnect() refserver.Seams {
+func removeAfterDisconnect() *refserver.Seams {
 	var mu sync.Mutex
 	gone := map[string]bool{}
 	about := func(params jsontext.Value) string { return string(wire.At(params, "/taskId")) }
@@ -117,7 +117,7 @@ func removeAfterDisconnect() refserver.Seams {
 }
 
 // listTasksOfAllSessions adds the tasks of all other sessions to tasks/list.
-func listTasksOfAllSessions() refserver.Seams {
+func listTasksOfAllSessions() *refserver.Seams {
 	type owned struct {
 		by   *refserver.Session
 		task map[string]any

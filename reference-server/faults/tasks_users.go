@@ -10,15 +10,15 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func foreignTaskFaults() []Fault {
-	return []Fault{
-		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() refserver.Seams {
+func foreignTaskFaults() []*Fault {
+	return []*Fault{
+		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/get", "tasks/get finds the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksGet)
 		})),
-		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() refserver.Seams {
+		twoUsers(newStatefulFault("tasks.auth-foreign-rejected/result", "tasks/result finds the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksResult)
 		})),
-		twoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() refserver.Seams {
+		twoUsers(newStatefulFault("tasks.auth-list-filtered/all", "tasks/list lists the tasks of all users", func() *refserver.Seams {
 			return sharedTasks(spec.MethodTasksList)
 		})),
 	}
@@ -26,10 +26,10 @@ func foreignTaskFaults() []Fault {
 
 // sharedTasks makes a method find the tasks of all sessions: it remembers what the method returned in
 // each session, and what tasks were created.
-func sharedTasks(method string) refserver.Seams {
+func sharedTasks(method string) *refserver.Seams {
 	var mu sync.Mutex
 	known := map[string]map[string]any{} // tasks by id
-	return refserver.Seams{Handle: func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+	return &refserver.Seams{Handle: func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		mu.Lock()
 		defer mu.Unlock()

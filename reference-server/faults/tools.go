@@ -14,9 +14,9 @@ import (
 )
 
 // toolFaults returns the faults in the list of tools.
-func toolFaults() []Fault {
+func toolFaults() []*Fault {
 	older, newer := olderRevisions(), spec.V20251125
-	return []Fault{
+	return []*Fault{
 		newFault("tools.capability.declared/missing", "tools are listed and called but not declared", withholdCapabilities("tools")),
 		newFault("tools.capability.declared/unlisted", "tools are not declared, tools/list is refused, and any call succeeds", combine(
 			withholdCapabilities("tools"), refuseCalls(spec.MethodToolsList, isInitialized, spec.CodeMethodNotFound, "Method not found"), fixedCallResult(`{"content":[{"type":"text","text":"Done."}]}`))),
@@ -37,7 +37,7 @@ func toolFaults() []Fault {
 		newStatefulFault("tools.list.no-side-effect-of-requests/forgets", "after a call of an unknown tool one of the tools is no longer listed", forgetAfter(spec.MethodToolsCall, spec.MethodToolsList)),
 		newFault("tools.list-changed.sent-on-change-2026-07-28/silent", "subscriptions bring no changes of the tools", combine(
 			markReadOnly("trigger-list-changed"), dropMessages(notifications(spec.MethodToolsChanged)))),
-		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() refserver.Seams {
+		newStatefulFault("tools.list-changed.sent-on-change-2024-11-05/silent", "a tool disappears without a notification", func() *refserver.Seams {
 			return removeAfterWalk(spec.MethodToolsList, "tools", "fail")
 		}),
 
@@ -58,8 +58,8 @@ func toolFaults() []Fault {
 }
 
 // callFaults returns the faults in handling tools/call.
-func callFaults() []Fault {
-	return []Fault{
+func callFaults() []*Fault {
+	return []*Fault{
 		newFault("tools.call.arguments-optional/refused", "a call without arguments is refused", refuseCalls(spec.MethodToolsCall, noArguments, spec.CodeInvalidParams, "arguments are required")).inRevisions(revisionsWithHints()...),
 		newFault("tools.call.arguments-optional/is-error", "a call without arguments gets an isError result", WrapHandler(spec.MethodToolsCall,
 			func(c *refserver.Call, next Handler) (any, *refserver.Error) {
@@ -106,8 +106,8 @@ func callFaults() []Fault {
 }
 
 // failureFaults returns the faults in reporting invalid arguments and tool failures.
-func failureFaults() []Fault {
-	return []Fault{
+func failureFaults() []*Fault {
+	return []*Fault{
 		newFault("tools.call.validates-inputs/taken", "invalid arguments are accepted", onWrongArguments(func(string) (any, *refserver.Error) {
 			return map[string]any{"content": []any{}, "structuredContent": map[string]any{"sum": 0, "distance": 0}}, nil
 		})).inRevisions(revisionsWithHints()...),
@@ -157,7 +157,7 @@ func noArguments(c *refserver.Call) bool {
 }
 
 // capabilityOf replaces the value of a declared capability.
-func capabilityOf(name string, value any) refserver.Seams {
+func capabilityOf(name string, value any) *refserver.Seams {
 	return EditResult(spec.MethodInitialize, func(r map[string]any) { r["capabilities"].(map[string]any)[name] = value })
 }
 
@@ -166,7 +166,7 @@ func toolFails(text string) map[string]any {
 }
 
 // fixedCallResult returns the same result for every call.
-func fixedCallResult(result string) refserver.Seams {
+func fixedCallResult(result string) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isInitialized(c) {
 			return jsontext.Value(result), nil
@@ -186,7 +186,7 @@ func renamed(c *refserver.Call, rename func(string) string) *refserver.Call {
 }
 
 // removeAfterWalk removes an item from a list from the second walk on.
-func removeAfterWalk(method, member, name string) refserver.Seams {
+func removeAfterWalk(method, member, name string) *refserver.Seams {
 	var walks atomic.Int64
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if wire.At(c.Params, "/cursor") == nil {
@@ -202,7 +202,7 @@ func removeAfterWalk(method, member, name string) refserver.Seams {
 	})
 }
 
-func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
+func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil && strings.Contains(err.Message, "no such tool") {
@@ -214,7 +214,7 @@ func onUnknownTool(f func(err *refserver.Error) (any, *refserver.Error)) refserv
 
 // onWrongArguments replaces the response to calls whose arguments are an object that
 // the tool refused.
-func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.Seams {
+func onWrongArguments(f func(problem string) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		switch {
@@ -233,7 +233,7 @@ func onWrongArguments(f func(problem string) (any, *refserver.Error)) refserver.
 
 // dropUnknownArguments removes the unknown arguments that the harness made up, so that
 // the call succeeds.
-func dropUnknownArguments() refserver.Seams {
+func dropUnknownArguments() *refserver.Seams {
 	return WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		_, p := wire.Members(c.Params)
 		if _, given := wire.Members(p["arguments"]); given != nil {
@@ -251,7 +251,7 @@ func dropUnknownArguments() refserver.Seams {
 
 // onFailure replaces the results of failed tools, called as tasks or not, except those
 // with invalid arguments.
-func onFailure(f func(r map[string]any) (any, *refserver.Error)) refserver.Seams {
+func onFailure(f func(r map[string]any) (any, *refserver.Error)) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || c.Method != spec.MethodToolsCall && c.Method != spec.MethodTasksResult {

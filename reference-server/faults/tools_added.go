@@ -19,7 +19,7 @@ type addedTool struct {
 }
 
 // addTools adds tools at the end of the first page of tools/list.
-func addTools(tools ...addedTool) refserver.Seams {
+func addTools(tools ...addedTool) *refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
@@ -115,11 +115,11 @@ func sumOf(r map[string]any) float64 {
 
 // branchFaults returns the faults that show only with certain values of arguments or with
 // optional arguments.
-func branchFaults() []Fault {
+func branchFaults() []*Fault {
 	structured, data, nested := rightSurvey, rightSurvey, rightSurvey
 	structured.structured, data.data, nested.problem = `{"value":"39.2"}`, "\u0089PNG\r\n", ""
 	since := sinceRevision(spec.V20250618)
-	return []Fault{
+	return []*Fault{
 		newFault("tools.structured.present/zero", "a sum of 0 comes without structured content", editAddResult(func(r map[string]any) {
 			if sumOf(r) == 0 {
 				delete(r, "structuredContent")
@@ -136,7 +136,7 @@ func branchFaults() []Fault {
 }
 
 // renameListedTool renames a tool in tools/list and tools/call.
-func renameListedTool(tool, name string) refserver.Seams {
+func renameListedTool(tool, name string) *refserver.Seams {
 	return combine(editTool(tool, func(t map[string]any) { t["name"] = name }), WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		return next(renamed(c, func(called string) string {
 			if called == name {

@@ -31,8 +31,8 @@ func official(change map[string]string) map[string]string {
 
 // knownFaults returns the faults of tools whose names belong to the official conformance
 // suite but that behave differently.
-func knownFaults() []Fault {
-	var out []Fault
+func knownFaults() []*Fault {
+	var out []*Fault
 	for _, f := range []struct{ name, title, tool string }{
 		{"succeeds", "the tool that should fail succeeds", "test_error_handling"},
 		{"no-image", "the tool that should return an image returns text", "test_image_content"},
@@ -44,13 +44,13 @@ func knownFaults() []Fault {
 	} {
 		out = append(out, newFault("tools.call.known-effect/"+f.name, f.title, addFixedTools(official(map[string]string{f.tool: done}))))
 	}
-	return append(out, newStatefulFault("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() refserver.Seams {
+	return append(out, newStatefulFault("tools.call.known-effect/stuck", "the tool that sends sampling/createMessage waits for ever", func() *refserver.Seams {
 		return combine(addFixedTools(official(nil)), renameListedTool("ask-sampling", "test_sampling"), onClientResponse(spec.MethodSampling, func(*wire.Message) bool { return true }, dropFrame)())
 	}))
 }
 
 // addFixedTools adds tools with fixed results.
-func addFixedTools(results map[string]string) refserver.Seams {
+func addFixedTools(results map[string]string) *refserver.Seams {
 	return combine(
 		WrapHandler(spec.MethodToolsList, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)

@@ -12,8 +12,8 @@ import (
 )
 
 // legalOffers returns the legal variations in tools, prompts and completion.
-func legalOffers() []Fault {
-	worded := func(text string) refserver.Seams {
+func legalOffers() []*Fault {
+	worded := func(text string) *refserver.Seams {
 		return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			if err != nil && strings.Contains(err.Message, "there is no such") {
@@ -23,13 +23,13 @@ func legalOffers() []Fault {
 			return result, err
 		})
 	}
-	completion := func(f func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error)) refserver.Seams {
+	completion := func(f func(q jsontext.Value, result any, err *refserver.Error) (any, *refserver.Error)) *refserver.Seams {
 		return WrapHandler(spec.MethodComplete, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			result, err := next(c)
 			return f(c.Params, result, err)
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newVariation("empty-list-of-tools", "tools are declared, but the list is empty", combine(replaceResult(spec.MethodToolsList, `{"tools":[]}`),
 			onNamed(spec.MethodToolsCall, func(string) *refserver.Error {
 				return &refserver.Error{Code: spec.CodeInvalidParams, Message: "Unknown tool"}
@@ -52,7 +52,7 @@ func legalOffers() []Fault {
 			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")
 			}))),
-		newStatefulVariation("list-changes-told", "a tool disappears with a notification", func() refserver.Seams {
+		newStatefulVariation("list-changes-told", "a tool disappears with a notification", func() *refserver.Seams {
 			var walks atomic.Int64
 			gone := refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 				return walks.Load() > 1 && string(wire.At(c.Params, "/name")) == `"fail"`
@@ -144,7 +144,7 @@ func longName(name string) string {
 }
 
 // onNamed refuses requests for which f returns an error, given the name in their params.
-func onNamed(method string, f func(name string) *refserver.Error) refserver.Seams {
+func onNamed(method string, f func(name string) *refserver.Error) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		name, ok := wire.Text(wire.At(c.Params, "/name"))
 		if !ok || !isInitialized(c) {

@@ -7,9 +7,11 @@ import (
 
 // structuredFaults returns the faults in structured content that show only in a
 // comparison.
-func structuredFaults() []Fault {
-	structured := func(id, title string, e edit) Fault { return newFault("tools.structured."+id, title, editAddResult(e)) }
-	return []Fault{
+func structuredFaults() []*Fault {
+	structured := func(id, title string, e edit) *Fault {
+		return newFault("tools.structured."+id, title, editAddResult(e))
+	}
+	return []*Fault{
 		structured("present/missing", "a tool with an output schema returns text only", omit("structuredContent")),
 		structured("present/snake-case", "a tool with an output schema returns structured_content", renameMember("structuredContent", "structured_content")),
 		structured("conforms/text", "structured content has a string where the output schema wants a number", setValue("structuredContent", map[string]any{"sum": "3"})),
@@ -24,14 +26,14 @@ func structuredFaults() []Fault {
 }
 
 // toolShapeFaults returns the faults in the shape of tools/list.
-func toolShapeFaults() []Fault {
+func toolShapeFaults() []*Fault {
 	const list, tools = "tools.list.result-schema/", spec.MethodToolsList
-	input := func(e edit) refserver.Seams { return editListItems(tools, inMember("inputSchema", e)) }
-	output := func(e edit) refserver.Seams {
+	input := func(e edit) *refserver.Seams { return editListItems(tools, inMember("inputSchema", e)) }
+	output := func(e edit) *refserver.Seams {
 		return editListItems(tools, ifHas("outputSchema", inMember("outputSchema", e)))
 	}
 	property := func(schema string) edit { return setValue("properties", map[string]any{"text": rawJSON(schema)}) }
-	return []Fault{
+	return []*Fault{
 		newFault(list+"no-tools", "the list of tools lacks the member tools", EditResult(tools, omit("tools"))),
 		newFault(list+"tools-null", "the list of tools is null", EditResult(tools, setValue("tools", nil))),
 		newFault(list+"tools-object", "the list of tools is an object keyed by name", EditResult(tools, setValue("tools", rawJSON(`{"echo":{"inputSchema":{"type":"object"}}}`)))),
@@ -81,13 +83,15 @@ func toolShapeFaults() []Fault {
 }
 
 // callShapeFaults returns the faults in the shape of results of tools/call.
-func callShapeFaults() []Fault {
+func callShapeFaults() []*Fault {
 	const call, tool = "tools.call.result-schema/", spec.MethodToolsCall
-	callResult := func(name, title string, e edit) Fault {
+	callResult := func(name, title string, e edit) *Fault {
 		return newFault(call+name, title, EditResult(tool, e)).inRevisions(revisionsWithHints()...)
 	}
-	structured := func(id, title string, e edit) Fault { return newFault("tools.structured."+id, title, editAddResult(e)) }
-	return []Fault{
+	structured := func(id, title string, e edit) *Fault {
+		return newFault("tools.structured."+id, title, editAddResult(e))
+	}
+	return []*Fault{
 		callResult("no-content", "results of tools have no content", omit("content")),
 		callResult("content-null", "the content of results of tools is null", setValue("content", nil)),
 		callResult("content-text", "the content of results of tools is a string", setValue("content", "Done.")),

@@ -10,10 +10,10 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-func versioningFaults() []Fault {
+func versioningFaults() []*Fault {
 	const same, other, latest, known = "versioning.initialize-same-version/", "versioning.initialize-other-version/",
 		"versioning.initialize-latest-version/", "versioning.initialize-known-version/"
-	fails := func(e *refserver.Error) refserver.Seams {
+	fails := func(e *refserver.Error) *refserver.Seams {
 		return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if isSupportedVersion(requestedVersion(c)) {
 				return next(c)
@@ -21,7 +21,7 @@ func versioningFaults() []Fault {
 			return nil, e
 		})
 	}
-	return []Fault{
+	return []*Fault{
 		newFault(other+"no-date", "a version that is not a date gets -32602, others a counter-offer", WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			if _, err := time.Parse(time.DateOnly, requestedVersion(c)); err != nil {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: not a date"}
@@ -84,7 +84,7 @@ func requestsUnsupported(c *refserver.Call) bool {
 
 // editOfferedVersion replaces the version in the results of the matching initialize
 // requests.
-func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version string) string) refserver.Seams {
+func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version string) string) *refserver.Seams {
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
 		if err != nil || !when(c) {
@@ -96,7 +96,7 @@ func editOfferedVersion(when func(c *refserver.Call) bool, offer func(version st
 
 // newestAfterTheFirst treats every initialize after the first of the process as a
 // request for the newest version.
-func newestAfterTheFirst() refserver.Seams {
+func newestAfterTheFirst() *refserver.Seams {
 	var later atomic.Bool
 	return WrapHandler(spec.MethodInitialize, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if later.Swap(true) && isSupportedVersion(requestedVersion(c)) {
@@ -110,13 +110,13 @@ func newestAfterTheFirst() refserver.Seams {
 
 // askingFaults returns the faults in which the server's own requests violate the
 // negotiated revision.
-func askingFaults() []Fault {
+func askingFaults() []*Fault {
 	form := map[string]any{"message": "Who are you?", "requestedSchema": map[string]any{
 		"type": "object", "properties": map[string]any{"name": map[string]any{"type": "string"}},
 	}}
 	page := map[string]any{"mode": "url", "message": "Please look.", "elicitationId": "e1", "url": "https://example.com/"}
 	const older, newer = "versioning.negotiated-version-respected-2024-11-05/", "versioning.negotiated-version-respected-2025-06-18/"
-	return []Fault{
+	return []*Fault{
 		newFault(older+"elicitation", "the server sends elicitation/create, which a later revision introduced", requestOnInitialized(spec.MethodElicit, form)),
 		newFault(older+"tasks", "the server sends tasks/list to the client, which a later revision introduced", requestOnInitialized(spec.MethodTasksList, nil)),
 		newFault(newer+"url-elicitation", "the server uses url mode elicitation, which a later revision introduced", requestOnInitialized(spec.MethodElicit, page)).inRevisions(spec.V20250618),

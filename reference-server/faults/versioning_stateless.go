@@ -11,14 +11,14 @@ import (
 
 // perRequestFaults returns the faults in how a server of the stateless era takes the
 // version of each request.
-func perRequestFaults() []Fault {
+func perRequestFaults() []*Fault {
 	const turns, unsupported, list = "versioning.per-request/", "versioning.unsupported-version-error/", "versioning.unsupported-version-supported-list/"
 	const status, older = "versioning.unsupported-version-http-400/", "versioning.known-legacy-version-in-meta/"
-	isRefused := func(e func(e *refserver.Error)) refserver.Seams {
+	isRefused := func(e func(e *refserver.Error)) *refserver.Seams {
 		return editStatelessErrors(spec.CodeUnsupported, isUnpublished, e)
 	}
-	return []Fault{
-		newStatefulFault(turns+"first-only", "only the version of the first request is looked at", func() refserver.Seams {
+	return []*Fault{
+		newStatefulFault(turns+"first-only", "only the version of the first request is looked at", func() *refserver.Seams {
 			var served atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				if isStatelessCall(c) && isUnpublished(c) && served.Load() {
@@ -31,7 +31,7 @@ func perRequestFaults() []Fault {
 				return result, err
 			})
 		}),
-		newStatefulFault(turns+"sticky", "a request of an unknown version spoils the next of a known one", func() refserver.Seams {
+		newStatefulFault(turns+"sticky", "a request of an unknown version spoils the next of a known one", func() *refserver.Seams {
 			var spoiled atomic.Bool
 			return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 				switch {
@@ -67,11 +67,11 @@ func perRequestFaults() []Fault {
 }
 
 // eraFaults returns the faults in how a server treats the two eras, and extensions.
-func eraFaults() []Fault {
+func eraFaults() []*Fault {
 	const names, refused, dual = "versioning.modern-only-initialize-error/", "versioning.modern-only-initialize-refused/", "versioning.dual-era-initialize/"
 	plain := both(ofMethods(spec.MethodInitialize), lacks(spec.MetaVersion))
 	inSession := func(c *refserver.Call) bool { return !isStatelessCall(c) && c.Revision != "" }
-	return []Fault{
+	return []*Fault{
 		newFault(names+"unnamed", "the error to initialize does not name the supported versions", WrapHandler(spec.MethodInitialize, func(_ *refserver.Call, _ Handler) (any, *refserver.Error) {
 			return nil, &refserver.Error{Code: spec.CodeMethodNotFound, Message: "Method not found", Status: 400}
 		})).statelessOnly(),
@@ -118,7 +118,7 @@ func asCurrent(c *refserver.Call) {
 }
 
 // serveVersions serves requests of other versions as those of the current revision.
-func serveVersions(when func(c *refserver.Call) bool) refserver.Seams {
+func serveVersions(when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler("", func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		if isStatelessCall(c) && when(c) {
 			asCurrent(c)
@@ -137,7 +137,7 @@ func inErrorData(e edit) func(err *refserver.Error) {
 }
 
 // legalVersions returns the legal variations in how versions are treated.
-func legalVersions() []Fault {
+func legalVersions() []*Fault {
 	return variationsIn(stateless(),
 		newVariation("version-error-in-other-words", "error -32022 has another message, and more data", editStatelessErrors(spec.CodeUnsupported, always, func(e *refserver.Error) {
 			inErrorData(setValue("hint", "update"))(e)
