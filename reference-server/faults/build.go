@@ -87,6 +87,8 @@ func EditBytes(when MessageFilter, f func(frame []byte) []byte) *refserver.Seams
 type Members = map[string]jsontext.Value
 
 // EditMessage edits the members of the messages that match.
+//
+//go:noinline
 func EditMessage(when MessageFilter, edit func(m Members)) *refserver.Seams {
 	return EditBytes(when, func(frame []byte) []byte {
 		_, m := wire.Members(frame)
@@ -143,6 +145,8 @@ func rawLines(lines []string) [][]byte {
 }
 
 // WrapHandler wraps the handler of a method, or of all methods if it is empty.
+//
+//go:noinline
 func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *refserver.Error)) *refserver.Seams {
 	return &refserver.Seams{Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if method != "" && c.Method != method {
@@ -153,6 +157,8 @@ func WrapHandler(method string, f func(c *refserver.Call, next Handler) (any, *r
 }
 
 // EditResult edits the decoded results of a method.
+//
+//go:noinline
 func EditResult(method string, edit func(r map[string]any)) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
@@ -247,6 +253,8 @@ func hasMethod(name string) func(n *refserver.Notification) bool {
 }
 
 // onInitialized calls f after notifications/initialized.
+//
+//go:noinline
 func onInitialized(f func(s *refserver.Session)) *refserver.Seams {
 	return afterNotification(hasMethod(spec.MethodInitialized), func(n *refserver.Notification) { f(n.Session) })
 }
@@ -264,6 +272,8 @@ func requestOnInitialized(method string, params any) *refserver.Seams {
 }
 
 // onIncoming lets f decide about the incoming frames that match.
+//
+//go:noinline
 func onIncoming(when func(s *refserver.Session, f *wire.Frame) bool, f func(s *refserver.Session, raw []byte) refserver.FrameAction) *refserver.Seams {
 	return &refserver.Seams{Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
 		if when(s, wire.Parse(raw)) {

@@ -60,6 +60,8 @@ func wrapTool(tool string, f func(c *refserver.Call, next Handler) (any, *refser
 
 // onClientResponse calls then for the matching responses of the client to requests
 // of a method.
+//
+//go:noinline
 func onClientResponse(method string, when func(reply *wire.Message) bool, then func(s *refserver.Session, raw []byte) refserver.FrameAction) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var mu sync.Mutex

@@ -14,6 +14,8 @@ import (
 type edit = func(m map[string]any)
 
 // setValue sets a member; a jsontext.Value is raw JSON.
+//
+//go:noinline
 func setValue(name string, value any) edit { return func(m map[string]any) { m[name] = value } }
 
 // omit removes members.
@@ -34,6 +36,8 @@ func renameMember(from, to string) edit {
 }
 
 // inMember edits the object in a member, which it creates if absent.
+//
+//go:noinline
 func inMember(name string, e edit) edit {
 	return func(m map[string]any) {
 		inner, ok := m[name].(map[string]any)
@@ -75,12 +79,16 @@ var listMembers = map[string]string{
 }
 
 // editListItems edits every item of a list, or all contents of resources/read.
+//
+//go:noinline
 func editListItems(method string, e edit) *refserver.Seams {
 	return EditResult(method, inItems(listMembers[method], e))
 }
 
 // editBlocks edits the content blocks of a kind, or of every kind if kind is empty, in
 // results of tools/call or prompts/get.
+//
+//go:noinline
 func editBlocks(method, kind string, e edit) *refserver.Seams {
 	return EditResult(method, func(r map[string]any) {
 		found := objectsIn(r, "content")

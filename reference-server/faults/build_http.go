@@ -30,6 +30,8 @@ type exchange struct {
 }
 
 // onExchange lets do handle the matching requests instead of the server.
+//
+//go:noinline
 func onExchange(when func(v *exchange) bool, do func(v *exchange)) *refserver.Seams {
 	return &refserver.Seams{HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
 		v := &exchange{w: w, r: r, next: next}
@@ -138,6 +140,8 @@ type responseEditor struct {
 
 // editResponses lets a fault change the responses to the matching requests; make
 // configures the editor of one response.
+//
+//go:noinline
 func editResponses(when func(v *exchange) bool, make func(v *exchange, r *responseEditor)) *refserver.Seams {
 	return onExchange(when, func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
@@ -262,6 +266,8 @@ func editBodies(when func(v *exchange) bool, edit func(b []byte) []byte) *refser
 }
 
 // editEvents edits each event of the streams.
+//
+//go:noinline
 func editEvents(when func(v *exchange) bool, edit func(b []byte) []byte) *refserver.Seams {
 	return editResponses(when, func(_ *exchange, r *responseEditor) {
 		r.editBody = func(b []byte) []byte {

@@ -6,6 +6,9 @@
 // with the area; add a new function to tables. A row has an id, a title and the seams.
 // The part of the id before the slash is the requirement that the fault breaks. The
 // title says what the server does. Functions in build.go make most of the seams.
+//
+// The functions that the rows call most are marked noinline: else each row would get a
+// copy of their code and of the closures in it.
 package faults
 
 import (
@@ -152,33 +155,46 @@ func Lookup(id string) (Fault, bool) {
 }
 
 // newFault returns a fault without state.
+//
+//go:noinline
 func newFault(id, title string, seams *refserver.Seams) *Fault {
 	return newStatefulFault(id, title, func() *refserver.Seams { return seams })
 }
 
 // newStatefulFault returns a fault whose seams function creates fresh state for each
 // server.
+//
+//go:noinline
 func newStatefulFault(id, title string, seams func() *refserver.Seams) *Fault {
 	requirement, _, _ := strings.Cut(id, "/")
 	return &Fault{ID: id, Requirement: requirement, Title: title, Seams: func() refserver.Seams { return *seams() }}
 }
 
 // newVariation returns a legal variation without state.
+//
+//go:noinline
 func newVariation(name, title string, seams *refserver.Seams) *Fault {
 	return newStatefulVariation(name, title, func() *refserver.Seams { return seams })
 }
 
+// newStatefulVariation is like newStatefulFault for a legal variation.
+//
+//go:noinline
 func newStatefulVariation(name, title string, seams func() *refserver.Seams) *Fault {
 	return &Fault{ID: "legal/" + name, Title: title, Legal: true, Seams: func() refserver.Seams { return *seams() }}
 }
 
 // inRevisions limits the fault to some revisions.
+//
+//go:noinline
 func (f *Fault) inRevisions(revisions ...spec.Revision) *Fault {
 	f.Revisions = revisions
 	return f
 }
 
 // overTransports limits the fault to some transports.
+//
+//go:noinline
 func (f *Fault) overTransports(transports ...spec.Transport) *Fault {
 	f.Transports = transports
 	return f
