@@ -2,15 +2,15 @@ package reporters
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // idMember matches message ids, progress tokens and request ids, which differ
 // between otherwise equal messages.
-var idMember = regexp.MustCompile(`"(id|progressToken|requestId)"\s*:\s*("[^"\\]*"|-?[0-9]+)`)
+var idMember = lazyregexp.New(`"(id|progressToken|requestId)"\s*:\s*("[^"\\]*"|-?[0-9]+)`)
 
 // shapeOf returns the event without the parts that differ between similar
 // events.

@@ -1,27 +1,28 @@
 package cli
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // causes match the stderr lines in which runtimes say why a program ended. If
 // last is set, such errors nest and the last line has the innermost cause.
 var causes = []struct {
-	line *regexp.Regexp
+	line *lazyregexp.Regexp
 	last bool
 }{
-	{regexp.MustCompile(`^Caused by: `), true},                                              // Java
-	{regexp.MustCompile(`^Exception in thread |^Unhandled exception\.? `), false},           // Java, .NET
-	{regexp.MustCompile(`^(panic|fatal error): |^thread '.*' panicked at`), false},          // Go, Rust
-	{regexp.MustCompile(`^(Uncaught )?([\w.]*(Error|Exception|Exit)\b[^:]{0,40}): `), true}, // Python, Node
-	{regexp.MustCompile(`^npm (error|ERR!) (code [A-Z]+|[^ca]|[ca][^oh])`), false},
-	{regexp.MustCompile(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
+	{lazyregexp.New(`^Caused by: `), true},                                              // Java
+	{lazyregexp.New(`^Exception in thread |^Unhandled exception\.? `), false},           // Java, .NET
+	{lazyregexp.New(`^(panic|fatal error): |^thread '.*' panicked at`), false},          // Go, Rust
+	{lazyregexp.New(`^(Uncaught )?([\w.]*(Error|Exception|Exit)\b[^:]{0,40}): `), true}, // Python, Node
+	{lazyregexp.New(`^npm (error|ERR!) (code [A-Z]+|[^ca]|[ca][^oh])`), false},
+	{lazyregexp.New(`(?i)(: not found|no such file or directory|permission denied|address already in use)$`), false},
 }
 
 // frame matches a line of a stack trace, or the source code that one quotes.
-var frame = regexp.MustCompile(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
+var frame = lazyregexp.New(`^\s+(at|in|from|File|\^+|~+)\b|^\s*[\^~]+\s*$|^\s*\.\.\. |^goroutine \d+|^\s+\S+\.go:\d+|^node:internal|^Node\.js v|^Traceback|^stack backtrace|^note: run with`)
 
 // maxCause is the number of lines that are shown of a cause.
 const maxCause = 3

@@ -2,12 +2,12 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // A Draft is the input of a first configuration file.
@@ -49,8 +49,8 @@ type writer struct{ b strings.Builder }
 func (w *writer) line(format string, args ...any) { fmt.Fprintf(&w.b, format+"\n", args...) }
 
 var (
-	plainWord = regexp.MustCompile(`^[A-Za-z_/.][A-Za-z0-9_./@+-]*$`)
-	reserved  = regexp.MustCompile(`(?i)^(true|false|yes|no|on|off|y|n|null|\.nan|[+-]?\.inf|[.0-9+-]*)$`)
+	plainWord = lazyregexp.New(`^[A-Za-z_/.][A-Za-z0-9_./@+-]*$`)
+	reserved  = lazyregexp.New(`(?i)^(true|false|yes|no|on|off|y|n|null|\.nan|[+-]?\.inf|[.0-9+-]*)$`)
 )
 
 // word formats a string for YAML flow style: plain if possible, else in quotes and
@@ -208,7 +208,7 @@ func (w *writer) prompts(v *inventory.Inventory) {
 	w.line("%s", strings.Join(lines, "\n"))
 }
 
-var variables = regexp.MustCompile(`\{[+#./;?&]?([A-Za-z0-9_]+)`)
+var variables = lazyregexp.New(`\{[+#./;?&]?([A-Za-z0-9_]+)`)
 
 func (w *writer) templates(v *inventory.Inventory) {
 	var lines []string

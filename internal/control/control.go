@@ -6,12 +6,12 @@ package control
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -89,7 +89,7 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 	return Response{Words: kind + " " + string(wire.Quote(clip(text))), form: kind + " " + form(params, text)}
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
+var digits = lazyregexp.New(`[0-9]+`)
 
 // shortest is the minimum length of a string of the request that is removed
 // from the response: shorter ones are parts of other words.

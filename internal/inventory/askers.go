@@ -1,18 +1,18 @@
 package inventory
 
 import (
-	"regexp"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // telling matches words in the names and descriptions of tools that send
 // requests to the client. A wrong guess costs one call.
-var telling = map[Role]*regexp.Regexp{
-	AsksSampling:    regexp.MustCompile(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
-	AsksElicitation: regexp.MustCompile(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
-	AsksRoots:       regexp.MustCompile(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
+var telling = map[Role]*lazyregexp.Regexp{
+	AsksSampling:    lazyregexp.New(`(?i)sampling|sample[-_ ]?llm|create_?message|\bllms?\b|ask[-_ ]?(the )?(model|client)`),
+	AsksElicitation: lazyregexp.New(`(?i)elicit|(ask|send|direct|prompt|request|invite|wait)[-_s ]*(for )?(the )?user`),
+	AsksRoots:       lazyregexp.New(`(?i)\broots?\b|[-_]roots?\b|roots?[-_]`),
 }
 
 // telltale is how many bytes of a name or a description are searched: some are

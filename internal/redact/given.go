@@ -3,9 +3,10 @@ package redact
 import (
 	"encoding/base64"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // AddGiven adds the value that the user set for a variable or header. The value counts as a
@@ -149,17 +150,17 @@ var settings = strings.Fields(`
 	mcp-conform`)
 
 var (
-	numberShape = regexp.MustCompile(`^[+-]?[0-9]{0,7}(?:[.,][0-9]{1,3})?(?:[a-zA-Z%]{1,3})?$`)
-	dateShape   = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
-	hostShape   = regexp.MustCompile(`^(?:(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[a-z0-9.-]{1,60}\.(?:com|org|net|io|dev|app|ai|local|internal|example|test|invalid))(?::[0-9]{1,5})?|` +
+	numberShape = lazyregexp.New(`^[+-]?[0-9]{0,7}(?:[.,][0-9]{1,3})?(?:[a-zA-Z%]{1,3})?$`)
+	dateShape   = lazyregexp.New(`^[0-9]{4}-[0-9]{2}-[0-9]{2}$`)
+	hostShape   = lazyregexp.New(`^(?:(?:localhost|[0-9]{1,3}(?:\.[0-9]{1,3}){3}|[a-z0-9.-]{1,60}\.(?:com|org|net|io|dev|app|ai|local|internal|example|test|invalid))(?::[0-9]{1,5})?|` +
 		`\[?[0-9a-fA-F]{0,4}(?::[0-9a-fA-F]{0,4}){2,7}(?:\]:[0-9]{1,5})?)$`)
-	localeShape = regexp.MustCompile(`^(?:C|POSIX|[a-z]{2}(?:[_-][A-Z]{2})?)(?:\.[A-Za-z0-9-]{4,12})?$`)
-	mediaShape  = regexp.MustCompile(`^(?:(?:application|text|image|audio|multipart|\*)/[a-z0-9.+*-]{1,40}(?:; ?[a-z]=[a-z0-9.-]+)?(?:, ?)?)+$`)
+	localeShape = lazyregexp.New(`^(?:C|POSIX|[a-z]{2}(?:[_-][A-Z]{2})?)(?:\.[A-Za-z0-9-]{4,12})?$`)
+	mediaShape  = lazyregexp.New(`^(?:(?:application|text|image|audio|multipart|\*)/[a-z0-9.+*-]{1,40}(?:; ?[a-z]=[a-z0-9.-]+)?(?:, ?)?)+$`)
 	// pathShape matches file paths, and lists of them. It rejects a long value
 	// with a single separator, which may be base64.
-	pathShape = regexp.MustCompile(`^(?:~|\.{1,2})?[/\\](?:[\w.,@ -]{0,15}|[\w.,@ -]*[/\\:][\w.,~@ /\\:-]*)$|^[A-Za-z]:[/\\][\w.,~@ /\\:;()-]*$`)
-	markShape = regexp.MustCompile(`^\$?\{[\w:./-]+\}$`)
-	plainWeb  = regexp.MustCompile(`^[a-z][a-z0-9+.-]*://[^@]*$`)
+	pathShape = lazyregexp.New(`^(?:~|\.{1,2})?[/\\](?:[\w.,@ -]{0,15}|[\w.,@ -]*[/\\:][\w.,~@ /\\:-]*)$|^[A-Za-z]:[/\\][\w.,~@ /\\:;()-]*$`)
+	markShape = lazyregexp.New(`^\$?\{[\w:./-]+\}$`)
+	plainWeb  = lazyregexp.New(`^[a-z][a-z0-9+.-]*://[^@]*$`)
 )
 
 // Ordinary reports whether a value is a setting that reveals nothing, such as a
@@ -167,6 +168,6 @@ var (
 func Ordinary(value string) bool {
 	value = strings.TrimSpace(value)
 	return slices.Contains(settings, strings.ToLower(value)) ||
-		slices.ContainsFunc([]*regexp.Regexp{numberShape, dateShape, hostShape, localeShape, mediaShape, pathShape, markShape, plainWeb},
-			func(shape *regexp.Regexp) bool { return shape.MatchString(value) })
+		slices.ContainsFunc([]*lazyregexp.Regexp{numberShape, dateShape, hostShape, localeShape, mediaShape, pathShape, markShape, plainWeb},
+			func(shape *lazyregexp.Regexp) bool { return shape.MatchString(value) })
 }

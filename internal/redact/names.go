@@ -1,12 +1,13 @@
 package redact
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
-var wordEdge = regexp.MustCompile(`([a-z0-9])([A-Z])`)
+var wordEdge = lazyregexp.New(`([a-z0-9])([A-Z])`)
 
 // The last words of names whose values are secrets. There are more words for settings than
 // for members of messages: programs take `--key` and `PASS`, whereas a message may have a

@@ -17,11 +17,12 @@ import (
 	"encoding/hex"
 	"io"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // Mark replaces a secret. It is valid wherever a secret can be: in a URI, in a
@@ -215,7 +216,7 @@ func (w *writer) Write(p []byte) (int, error) {
 }
 
 // wordShape matches a word or a number.
-var wordShape = regexp.MustCompile(`^(?:[A-Za-z]+|[0-9]+)$`)
+var wordShape = lazyregexp.New(`^(?:[A-Za-z]+|[0-9]+)$`)
 
 // plain reports whether a value is a word or a number.
 func plain(value string) bool { return wordShape.MatchString(value) }

@@ -2,9 +2,10 @@ package redact
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 var (
@@ -35,7 +36,7 @@ var (
 
 // A shape is a form by which a secret can be recognized.
 type shape struct {
-	*regexp.Regexp
+	*lazyregexp.Regexp
 	// parts are lower-case strings; every match contains at least one of them.
 	// Searching for them first costs about a hundredth of matching.
 	parts [][]byte
@@ -43,7 +44,7 @@ type shape struct {
 
 // newShape returns a shape; parts are separated by commas.
 func newShape(parts, expression string) shape {
-	return shape{regexp.MustCompile(expression), bytes.Split([]byte(parts), []byte(","))}
+	return shape{lazyregexp.New(expression), bytes.Split([]byte(parts), []byte(","))}
 }
 
 // possible reports whether the text, given in lower case, may match the shape.

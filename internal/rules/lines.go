@@ -2,9 +2,9 @@ package rules
 
 import (
 	"bytes"
-	"regexp"
 	"slices"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -53,7 +53,7 @@ const (
 	maxCandidates = 8       // places in it at which a message may begin
 )
 
-var headerLine = regexp.MustCompile(`(?i)^\s*content-(length|type)\s*:`)
+var headerLine = lazyregexp.New(`(?i)^\s*content-(length|type)\s*:`)
 
 // readLines reads the server's output. Each reading is keyed by its last event. Earlier lines of
 // a multi-line message have no entry, and neither have messages that were already delivered over

@@ -1,12 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -72,8 +72,8 @@ func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 }
 
 var (
-	metaLabel    = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
-	metaNamePart = regexp.MustCompile(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
+	metaLabel    = lazyregexp.New(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
+	metaNamePart = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
 )
 
 func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {

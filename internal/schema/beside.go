@@ -2,8 +2,8 @@ package schema
 
 import (
 	"bytes"
-	"regexp"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 )
 
@@ -43,7 +43,7 @@ func base64Data(c *checker, v []byte) {
 	}
 }
 
-var size = regexp.MustCompile(`^(any|[0-9]+x[0-9]+)$`)
+var size = lazyregexp.New(`^(any|[0-9]+x[0-9]+)$`)
 
 // textOrBlob requires that only one of the two is present; the schema already
 // requires at least one.
@@ -167,7 +167,7 @@ func mayBe(tops ...string) func(s []byte) bool {
 // a point in time. It also accepts a space instead of T, and lower-case letters.
 func isDate(s []byte) bool { return len(s) <= 64 && isoTimestamp.Match(s) }
 
-var isoTimestamp = regexp.MustCompile(`^[+-]?\d{4,6}(` +
+var isoTimestamp = lazyregexp.New(`^[+-]?\d{4,6}(` +
 	`|-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?|(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])` + // month, day
 	`|-?[Ww](0[1-9]|[1-4]\d|5[0-3])(-?[1-7])?` + // week
 	`|-?([0-2]\d\d|3[0-5]\d|36[0-6])` + // day of the year

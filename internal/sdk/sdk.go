@@ -15,6 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcp-conform/mcp-conform/fixtures"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -185,7 +186,7 @@ func Accept(r *verdict.Report) {
 }
 
 // version matches a release; its groups are the numbers to compare.
-var version = regexp.MustCompile(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
+var version = lazyregexp.New(`^(\d{1,6})\.(\d{1,6})\.(\d{1,6})$`)
 
 // versionOf returns the numbers of a release such as 1.2.3. It returns nil for
 // anything else, because no golden covers a build between two releases.

@@ -4,12 +4,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -98,7 +98,7 @@ func (c *Crowd) paramsWithSteps(i int) map[string]any {
 }
 
 // digits matches whole numbers in a text.
-var digits = regexp.MustCompile(`[0-9]+`)
+var digits = lazyregexp.New(`[0-9]+`)
 
 // maskNumber returns the result with the number masked, and whether it contains
 // the number as a whole, not as a part of another.

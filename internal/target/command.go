@@ -6,9 +6,10 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // fromArgs reads the positional arguments.
@@ -56,7 +57,7 @@ func (r *resolver) noCommand() *UsageError {
 }
 
 // hostAndPort matches the beginning of a URL without a scheme.
-var hostAndPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
+var hostAndPort = lazyregexp.New(`^(\[[0-9A-Fa-f:]+\]|[A-Za-z0-9.-]+):[0-9]{1,5}(/|$)`)
 
 // single reads one argument without `--`: a path, or a name in PATH.
 func (r *resolver) single(arg string) (Target, error) {

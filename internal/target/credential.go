@@ -1,10 +1,10 @@
 package target
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
@@ -48,4 +48,4 @@ func (c *Credential) advice() string {
 }
 
 // variableName matches what is certainly a name and not a secret.
-var variableName = regexp.MustCompile(`^([A-Z_][A-Z0-9_]{0,39}|[a-z_]{1,40})$`)
+var variableName = lazyregexp.New(`^([A-Z_][A-Z0-9_]{0,39}|[a-z_]{1,40})$`)

@@ -1,10 +1,11 @@
 package target
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // Display returns the target on one line for people, without values of variables,
@@ -37,7 +38,7 @@ func (t Target) Args() []string {
 // keep them out of a record.
 func (t Target) Secrets() []string { return t.secrets.List() }
 
-var plainArg = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./\-]+$`)
+var plainArg = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./\-]+$`)
 
 // quoteAll quotes arguments for a POSIX shell, on one line and without control
 // characters.

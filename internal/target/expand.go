@@ -2,9 +2,10 @@ package target
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // An expander replaces the variables in a file's entry for one server. It collects
@@ -19,7 +20,7 @@ type expander struct {
 	known     []string // the values that the sentences are about
 }
 
-var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var identifier = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // expand replaces each ${…} in a string of the file. It does not expand inserted
 // values again.

@@ -1,9 +1,9 @@
 package target
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
 )
 
@@ -13,7 +13,7 @@ type word struct {
 	quoted int // the index of the first quoted character, -1 if none
 }
 
-var assignment = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*=`)
+var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 
 // assigns reports whether the word sets a variable for the command after it.
 func (w word) assigns() bool {

@@ -2,8 +2,8 @@ package transcript
 
 import (
 	"net/http"
-	"regexp"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -152,8 +152,8 @@ func (h *Head) LacksScope() (scope string, ok bool) {
 }
 
 var (
-	insufficientScope = regexp.MustCompile(`(?i)\berror\s*=\s*"?insufficient_scope\b`)
-	scopeParameter    = regexp.MustCompile(`(?i)(?:^|[\s,])scope\s*=\s*"([^"]*)"`)
+	insufficientScope = lazyregexp.New(`(?i)\berror\s*=\s*"?insufficient_scope\b`)
+	scopeParameter    = lazyregexp.New(`(?i)(?:^|[\s,])scope\s*=\s*"([^"]*)"`)
 )
 
 // InterceptedStatus reports whether a status may come from a proxy, gateway or rate limiter.

@@ -3,14 +3,15 @@ package transcript
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // httpMark matches a line of an HTTP exchange: its number, a mark and the rest.
-var httpMark = regexp.MustCompile(`^([1-9][0-9]{0,8})(>>\||>>|>|<<\||<<|<~|<|!)(.*)$`)
+var httpMark = lazyregexp.New(`^([1-9][0-9]{0,8})(>>\||>>|>|<<\||<<|<~|<|!)(.*)$`)
 
 // httpMarks maps each mark to an event of its kind.
 var httpMarks = map[string]Event{

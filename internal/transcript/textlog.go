@@ -3,18 +3,19 @@ package transcript
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 var (
 	// hostLine matches a line in a desktop client's log of its servers. Several servers may
 	// share a file.
-	hostLine = regexp.MustCompile(`^(?:(\S+Z) )?(?:\[(.*?)\] )?\[\w+\] (Message from client|Message from server|Initializing server|Server transport closed|Client transport closed)(?::\s*|\b.*$)(\{.*)?$`)
+	hostLine = lazyregexp.New(`^(?:(\S+Z) )?(?:\[(.*?)\] )?\[\w+\] (Message from client|Message from server|Initializing server|Server transport closed|Client transport closed)(?::\s*|\b.*$)(\{.*)?$`)
 	// sdkLine matches a line of the logging transport of the Go SDK.
-	sdkLine = regexp.MustCompile(`^(read|write): (.*)$`)
+	sdkLine = lazyregexp.New(`^(read|write): (.*)$`)
 )
 
 // isTextLog reports whether the file is a log in which other text precedes each message.

@@ -1,13 +1,14 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 )
 
 // overloadWords matches messages that report overload, a rate limit or a failing upstream.
-var overloadWords = regexp.MustCompile(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
+var overloadWords = lazyregexp.New(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
 // overloadStatuses are the HTTP statuses for these conditions. Servers also use them as
 // error codes.
@@ -64,4 +65,4 @@ func (m *Message) hasRetryHint() bool {
 }
 
 // nonLetters matches the separators between the words of a name.
-var nonLetters = regexp.MustCompile(`[^a-z]`)
+var nonLetters = lazyregexp.New(`[^a-z]`)

@@ -1,7 +1,6 @@
 package fuzz
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -9,6 +8,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -65,7 +65,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 }
 
 // invalidity matches the wording of libraries for invalid arguments.
-var invalidity = regexp.MustCompile(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
+var invalidity = lazyregexp.New(`(?i)-32602|validation (error|failed)|(invalid|malformed) (tool )?(argument|input|param)`)
 
 // mayHaveOtherCause reports whether an error is about something other than the arguments: the way
 // to call the tool, a required user action, or the name.

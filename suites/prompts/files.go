@@ -5,11 +5,11 @@ import (
 	"crypto/rand"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -19,7 +19,7 @@ import (
 const validates = "prompts.security.validate-inputs-and-outputs"
 
 // meant matches descriptions of prompts that take file names: such a prompt may show the file.
-var meant = regexp.MustCompile(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
+var meant = lazyregexp.New(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
 
 // sendFileNames passes file names to prompts that do not mention files, and looks for the content
 // of the files in the results.

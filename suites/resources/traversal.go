@@ -3,10 +3,10 @@ package resources
 import (
 	"context"
 	"encoding/base64"
-	"regexp"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/uri"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -22,12 +22,12 @@ const maxTraversals = 24
 // and holds no secret.
 type systemFile struct {
 	path    string // without a leading slash
-	content *regexp.Regexp
+	content *lazyregexp.Regexp
 }
 
 var systemFiles = []systemFile{
-	{"etc/passwd", regexp.MustCompile(`(?m)^root:[^:\n]*:0:0:`)},
-	{"Windows/win.ini", regexp.MustCompile(`(?mi)^\[fonts\]`)},
+	{"etc/passwd", lazyregexp.New(`(?m)^root:[^:\n]*:0:0:`)},
+	{"Windows/win.ini", lazyregexp.New(`(?mi)^\[fonts\]`)},
 }
 
 // readOutside reads URIs with paths that lead out of the folders of listed resources and of

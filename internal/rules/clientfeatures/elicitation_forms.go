@@ -2,12 +2,12 @@ package clientfeatures
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -103,10 +103,10 @@ func formFields(obs *rules.Observation) ([]field, bool) {
 	return fields, true
 }
 
-var webAddress = regexp.MustCompile(`(?i)\bhttps?://[^\s"'<>)\]]+`)
+var webAddress = lazyregexp.New(`(?i)\bhttps?://[^\s"'<>)\]]+`)
 
 // inviting matches text that sends its reader to the link after it.
-var inviting = regexp.MustCompile(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
+var inviting = lazyregexp.New(`(?i)\b(visit|click|open|follow|go to|navigate to|browse to|log in at|sign in at)\b[^.!?]{0,60}$`)
 
 // judgeLinks treats an address as a clickable link if the message sends the user to it. Any other
 // address may describe the form or be an example of an input, and is only noted. Fields whose

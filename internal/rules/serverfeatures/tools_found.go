@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -172,13 +173,13 @@ func unnamed(thing string) string {
 
 // nameless has the expressions for texts that start with a denial without a name, by the kind of
 // item.
-var nameless = map[string]*regexp.Regexp{
-	"tool":   regexp.MustCompile(preamble + "(" + unnamed("tool") + ")"),
-	"prompt": regexp.MustCompile(preamble + "(" + unnamed("prompt") + ")"),
+var nameless = map[string]*lazyregexp.Regexp{
+	"tool":   lazyregexp.New(preamble + "(" + unnamed("tool") + ")"),
+	"prompt": lazyregexp.New(preamble + "(" + unnamed("prompt") + ")"),
 }
 
 // denial matches every text that denies that something exists. It is a cheap first test.
-var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
+var denial = lazyregexp.New("(?i)unknown|no such|unrecognized|" + denied)
 
 // containsFold reports whether text contains part, ignoring case.
 func containsFold(text, part string) bool {

@@ -2,12 +2,12 @@ package serverfeatures
 
 import (
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -105,7 +105,7 @@ func findAnnotations(schema jsontext.Value, property string, reachable bool, dep
 	}
 }
 
-var headerName = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+var headerName = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 
 // judge judges one annotation; used has the names of earlier annotations of the tool, in lower
 // case.

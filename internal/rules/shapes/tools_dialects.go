@@ -1,10 +1,9 @@
 package shapes
 
 import (
-	"regexp"
-
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -32,7 +31,7 @@ func supportedDialect() rules.Rule {
 }
 
 // differs finds keywords that draft-07 lacks or interprets differently than 2020-12.
-var differs = regexp.MustCompile(`prefixItems|unevaluated|dependen|Contains|\$ref|\$dynamicRef|additionalItems`)
+var differs = lazyregexp.New(`prefixItems|unevaluated|dependen|Contains|\$ref|\$dynamicRef|additionalItems`)
 
 // called judges calls whose arguments are valid in only one of the dialects; only these show
 // which one the server uses. One call is no proof: accepted arguments may have been converted,

@@ -1,12 +1,12 @@
 package stateless
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -136,9 +136,9 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 
 // The forms of W3C Trace Context and W3C Baggage, without doubtful details.
 var (
-	traceParent = regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
-	traceMember = regexp.MustCompile(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]*)?[ \t]*$`)
-	baggageItem = regexp.MustCompile(`^[ \t]*[!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+[ \t]*=[^,]*$`)
+	traceParent = lazyregexp.New(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-[0-9a-f]{2}(-.*)?$`)
+	traceMember = lazyregexp.New(`^[ \t]*([a-z0-9][a-z0-9_*/@-]{0,255}=[\x20-\x2b\x2d-\x3c\x3e-\x7e]*)?[ \t]*$`)
+	baggageItem = lazyregexp.New(`^[ \t]*[!#$%&'*+.^_` + "`" + `|~0-9A-Za-z-]+[ \t]*=[^,]*$`)
 )
 
 func isTraceParent(text string) bool {
@@ -147,7 +147,7 @@ func isTraceParent(text string) bool {
 }
 
 // listOf returns a predicate for comma-separated lists whose members match an expression.
-func listOf(member *regexp.Regexp) func(text string) bool {
+func listOf(member *lazyregexp.Regexp) func(text string) bool {
 	return func(text string) bool {
 		return !slices.ContainsFunc(strings.Split(text, ","), func(m string) bool { return !member.MatchString(m) })
 	}

@@ -1,10 +1,10 @@
 package stateless
 
 import (
-	"regexp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -187,7 +187,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 }
 
 // uninitialized matches error messages that demand a handshake.
-var uninitialized = regexp.MustCompile(`(?i)not (yet )?(been )?initiali[sz]ed|before initiali[sz]|initiali[sz]e (must|first|has to)|initiali[sz]ation (is )?(required|incomplete|not complete)`)
+var uninitialized = lazyregexp.New(`(?i)not (yet )?(been )?initiali[sz]ed|before initiali[sz]|initiali[sz]e (must|first|has to)|initiali[sz]ation (is )?(required|incomplete|not complete)`)
 
 func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isRegular(s, obs) {

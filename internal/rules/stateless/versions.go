@@ -1,11 +1,11 @@
 package stateless
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -41,7 +41,7 @@ func versionRules() []rules.Rule {
 }
 
 // date matches the form of revision names.
-var date = regexp.MustCompile(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
+var date = lazyregexp.New(`^20(2[4-9]|[3-9]\d)-\d\d-\d\d$`)
 
 // mayExist reports whether a server may know an unpublished version: a draft, or a later
 // revision.

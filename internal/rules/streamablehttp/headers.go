@@ -1,11 +1,11 @@
 package streamablehttp
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -224,7 +224,7 @@ func judgeUnderstood(v *view, out *rules.Reporter) {
 var canonical = []string{headers.Version, "Mcp-Protocol-Version", headers.Method, headers.Name}
 
 // padded matches a header whose value has unusual white space around it.
-var padded = regexp.MustCompile(`(?mi)^mcp-[a-z-]+:([ \t]{2,}|\t| ?[^ \t\r\n][^\r\n]*[ \t]+\r?$)`)
+var padded = lazyregexp.New(`(?mi)^mcp-[a-z-]+:([ \t]{2,}|\t| ?[^ \t\r\n][^\r\n]*[ \t]+\r?$)`)
 
 // oddForms returns the requirements on the unusual forms in which the headers match.
 func (v *view) oddForms(x *exchange, req *rules.Request) []string {

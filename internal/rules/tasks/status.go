@@ -1,11 +1,11 @@
 package tasks
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -181,7 +181,7 @@ func timeOf(v *observation, pointer string) (time.Time, bool) {
 // offset. The rules on shapes judge other strings.
 func looksLikeDate(text string) bool { return plainDate.MatchString(text) }
 
-var plainDate = regexp.MustCompile(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
+var plainDate = lazyregexp.New(`^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])([Tt ]([01]\d|2[0-3])(:[0-5]\d(:[0-5]\d)?)?([.,]\d+)?([+-]\d\d(:?\d\d)?)?)?$`)
 
 func judgeShown(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {

@@ -1,10 +1,10 @@
 package utilities
 
 import (
-	"regexp"
 	"slices"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -261,7 +261,7 @@ func (c *cancelledRequest) othersSucceed(s *rules.Session) bool {
 // some MCP servers use.
 const requestCancelled = -32800
 
-var cancelWords = regexp.MustCompile(`(?i)cancel|abort`)
+var cancelWords = lazyregexp.New(`(?i)cancel|abort`)
 
 // isFailure reports whether a response says that the request failed.
 func isFailure(m *wire.Message) bool {
