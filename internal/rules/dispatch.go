@@ -122,10 +122,12 @@ type handler struct {
 type dispatcher struct {
 	session              *Session
 	before, rules, after map[Topic][]handler
+	// ordered has the handlers of each topic that came up, in the order in which they are called.
+	ordered map[Topic][]handler
 }
 
 func newDispatcher(s *Session) *dispatcher {
-	return &dispatcher{s, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}}
+	return &dispatcher{s, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}}
 }
 
 func (d *dispatcher) add(f Fold, out *Reporter) {
@@ -174,16 +176,24 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 }
 
 func (d *dispatcher) dispatch(topic Topic, obs *Observation, ended <-chan struct{}) {
-	for _, part := range []map[Topic][]handler{d.before, d.rules, d.after} {
-		for _, handlers := range [][]handler{part[topic], part[Topic{topic.kind, ""}]} {
-			for _, h := range handlers {
-				if isClosed(ended) {
-					return
-				}
-				h.handle(d.session, obs, h.out)
-			}
+	for _, h := range d.handlersOf(topic) {
+		if isClosed(ended) {
+			return
 		}
+		h.handle(d.session, obs, h.out)
 	}
+}
+
+// handlersOf returns the handlers of a topic in the order in which they are called.
+func (d *dispatcher) handlersOf(topic Topic) []handler {
+	all, known := d.ordered[topic]
+	if !known {
+		for _, part := range []map[Topic][]handler{d.before, d.rules, d.after} {
+			all = append(append(all, part[topic]...), part[Topic{topic.kind, ""}]...)
+		}
+		d.ordered[topic] = all
+	}
+	return all
 }
 
 // topicOfReceived returns the topic of a message of the server. Responses that match no request
@@ -196,7 +206,7 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 		switch {
 		case obs.Request == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
-		case len(s.dialogue.WithID(m.ID)) > 1, m.IsOverloadError():
+		case len(s.dialogue.WithID(m.ID)) > 1, obs.Request.reportsOverload(m):
 			// With two requests of the same id it is unknown which one got the
 			// response, and an overload error says nothing about the request.
 			return Topic{}, nil, false

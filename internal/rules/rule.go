@@ -54,8 +54,13 @@ const maxDeviations = 3
 type Reporter struct {
 	rule    *Rule
 	session *Session
-	results map[string]*Result // by requirement; nil if the requirement does not exist in the revision
+	// results has an entry for each requirement of the rule: nil until the rule reports something of
+	// it, notApplicable if it does not exist in the revision.
+	results []*Result
 }
+
+// notApplicable stands for the result of a requirement that does not exist in the revision.
+var notApplicable = &Result{}
 
 // CameUp records that the requirement came up once.
 func (o *Reporter) CameUp(requirement string) {
@@ -106,18 +111,24 @@ func (o *Reporter) Unclear(requirement, why string) {
 
 // result returns nil if the requirement does not exist in the revision.
 func (o *Reporter) result(requirement string) *Result {
-	r, known := o.results[requirement]
-	if !known { // all of a conversation has one revision
-		if !slices.Contains(o.rule.Requirements, requirement) {
-			panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
-		}
-		rev := o.session.Revision()
-		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
-			r = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
-		}
-		o.results[requirement] = r
+	i := slices.Index(o.rule.Requirements, requirement)
+	if i < 0 {
+		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
 	}
-	return r
+	if o.results == nil {
+		o.results = make([]*Result, len(o.rule.Requirements))
+	}
+	if o.results[i] == nil { // all of a conversation has one revision
+		rev := o.session.Revision()
+		o.results[i] = notApplicable
+		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
+			o.results[i] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
+		}
+	}
+	if o.results[i] == notApplicable {
+		return nil
+	}
+	return o.results[i]
 }
 
 // Judge folds all rules over the events of one conversation. The revision is the one requested;
@@ -167,7 +178,7 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	listeners := newDispatcher(s)
 	var watchers []ruleRun
 	for i := range all {
-		r := ruleRun{all[i].Start(), &Reporter{&all[i], s, map[string]*Result{}}}
+		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
 		if r.fold.OnEvent != nil {
@@ -201,8 +212,7 @@ func isClosed(c <-chan struct{}) bool {
 func results(runs []ruleRun) []Result {
 	var out []Result
 	for _, r := range runs {
-		for _, requirement := range r.out.rule.Requirements {
-			res := r.out.results[requirement]
+		for _, res := range r.out.results {
 			if res != nil && (len(res.Deviations) > 0 || (res.CameUp > 0 || res.Unclear != "") && !res.elsewhere) {
 				out = append(out, *res)
 			}

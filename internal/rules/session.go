@@ -278,7 +278,7 @@ func (s *Session) notePhase(req *Request) {
 // noteRequest records a request of the client, or a message that may be taken for one.
 func (s *Session) noteRequest(e *transcript.Event, m *wire.Message) *Request {
 	reused := len(s.dialogue.WithID(m.ID)) > 0
-	req := &Request{Request: s.dialogue.NoteRequest(e, m), reused: reused}
+	req := &Request{Request: s.dialogue.NoteRequest(e, m), reused: reused, index: len(s.requests)}
 	if s.Era() == spec.Stateless {
 		req.Metadata = metadataOf(m)
 	}
