@@ -304,18 +304,3 @@ func (s *Session) Began() bool { return s.Declaration != nil }
 
 // Era returns the era of the session's revision.
 func (s *Session) Era() spec.Era { return s.Revision().Era() }
-
-// Memo returns the value of produce, which is called once for each key in a session, so that
-// rules share the work. The value must not be changed, and must not depend on later messages. The
-// key's type should belong to the calling package, so that keys of different packages differ.
-func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
-	if v, ok := s.memo[key]; ok {
-		return v.(V)
-	}
-	if s.memo == nil {
-		s.memo = map[any]any{}
-	}
-	v := produce()
-	s.memo[key] = v
-	return v
-}

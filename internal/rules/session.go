@@ -55,6 +55,7 @@ type Session struct {
 	pointlessReplies map[string]*transcript.Event
 	sent             *wire.Frame // the last frame that the client sent
 	memo             map[any]any // see Memo
+	results          resultTable
 	shared           map[SharedState]any
 	disruption       *Disruption
 

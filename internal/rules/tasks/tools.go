@@ -68,16 +68,26 @@ func (l *ledger) readTools() {
 		if req.Message.Method != spec.MethodToolsList || !req.Succeeded() {
 			continue
 		}
-		page := listing{req.Event.Seq, req.Responses[0].Event.Seq, map[string]taskSupport{}}
-		for _, tool := range wire.Elements(wire.At(req.Responses[0].Result(), "/tools")) {
-			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-				have := supportOf(wire.At(tool, "/execution/taskSupport"))
-				have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0
-				page.tools[name] = have
+		l.listings = append(l.listings, listing{req.Event.Seq, req.Responses[0].Event.Seq, supportIn(l.s, req.Responses[0].Message)})
+	}
+}
+
+type supportKey struct{}
+
+// supportIn returns the task support of the tools in a result of tools/list, by name.
+func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
+	return rules.MemoResult(s, m, supportKey{}, func() map[string]taskSupport {
+		tools := map[string]taskSupport{}
+		for _, tool := range wire.Elements(wire.At(m.Result(), "/tools")) {
+			_, members := wire.Members(tool)
+			if name, ok := wire.Text(members["name"]); ok {
+				have := supportOf(wire.At(members["execution"], "/taskSupport"))
+				have.bare = len(wire.Elements(wire.At(members["inputSchema"], "/required"))) == 0
+				tools[name] = have
 			}
 		}
-		l.listings = append(l.listings, page)
-	}
+		return tools
+	})
 }
 
 // supportFor returns the task support in the called tool's last listing before the call. It is
