@@ -6,7 +6,6 @@ package control
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -89,8 +88,6 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 	return Response{Words: kind + " " + string(wire.Quote(clip(text))), form: kind + " " + form(params, text)}
 }
 
-var digits = regexp.MustCompile(`[0-9]+`)
-
 // shortest is the minimum length of a string of the request that is removed
 // from the response: shorter ones are parts of other words.
 const shortest = 3
@@ -105,7 +102,24 @@ func form(params jsontext.Value, text string) string {
 			}
 		}
 	}
-	return digits.ReplaceAllString(text, "#")
+	return maskNumbers(text)
+}
+
+// maskNumbers replaces each run of digits by #.
+func maskNumbers(text string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, c := range []byte(text) {
+		digit := '0' <= c && c <= '9'
+		switch {
+		case !digit:
+			b.WriteByte(c)
+		case !inNumber:
+			b.WriteByte('#')
+		}
+		inNumber = digit
+	}
+	return b.String()
 }
 
 // texts returns all strings in a value, the longest first.

@@ -38,7 +38,11 @@ func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements 
 	if control.Served(obs.Message) {
 		return true
 	}
-	why := o.session.control(obs, like).Unclear(control.Got(obs.Request.Message.Params(), obs.Message), like.ByName)
+	ordinary := o.session.control(obs, like)
+	if ordinary.Served {
+		return true
+	}
+	why := ordinary.Unclear(control.Got(obs.Request.Message.Params(), obs.Message), like.ByName)
 	if why == "" {
 		return true
 	}
@@ -68,7 +72,7 @@ func (s *Session) control(obs *Observation, like Control) control.Control {
 // requests that Matches selects to those that Fallback selects.
 func (s *Session) nearest(odd *Request, step int, like Control) *Request {
 	var other *Request
-	for i, looked := odd.index+step, 0; i >= 0 && i < len(s.requests) && looked < maxCompared; i += step {
+	for i, looked := odd.Index+step, 0; i >= 0 && i < len(s.requests) && looked < maxCompared; i += step {
 		req := s.requests[i]
 		if len(req.Responses) == 0 || req.hasOverloadResponse() || !req.IsRegular() || req.MayBeCancelled() {
 			continue

@@ -246,7 +246,7 @@ func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Obs
 	obs := &Observation{Event: e, Message: m}
 	switch m.Kind {
 	case wire.Request:
-		obs.Request = s.byDialogue[s.dialogue.Of(m)]
+		obs.Request = s.requestOf(s.dialogue.Of(m))
 		return ClientRequest(m.Method), obs, obs.Request != nil
 	case wire.Notification:
 		return ClientNotification(m.Method), obs, true

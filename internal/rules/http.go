@@ -41,7 +41,7 @@ func (s *Session) Posted(x *transcript.Exchange) []*Request {
 	var out []*Request
 	for i := range x.Sent.Messages() {
 		m := &x.Sent.Messages()[i]
-		if req := s.byDialogue[s.dialogue.Of(m)]; req != nil && req.Message == m {
+		if req := s.requestOf(s.dialogue.Of(m)); req != nil && req.Message == m {
 			out = append(out, req)
 		}
 	}

@@ -37,7 +37,6 @@ type Request struct {
 	// misidentified is the response that was meant for it but has another id.
 	misidentified *stray
 
-	index int // among the client's requests
 	// saysOverload and sawResponse cache reportsOverload.
 	saysOverload, sawResponse bool
 }

@@ -32,6 +32,12 @@ type Fold struct {
 	AtEnd func(s *Session, out *Reporter)
 }
 
+// appliesTo reports whether any requirement of the rule exists in the revision and transport, or
+// the rule only listens, as in tests.
+func (r *Rule) appliesTo(revision spec.Revision, t spec.Transport) bool {
+	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return spec.Requirements().Lookup(id).AppliesTo(revision, t) })
+}
+
 // Result is the outcome of one rule for one requirement over one transcript.
 type Result struct {
 	Rule        string
@@ -178,6 +184,9 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	listeners := newDispatcher(s)
 	var watchers []ruleRun
 	for i := range all {
+		if !all[i].appliesTo(s.Revision(), t) {
+			continue
+		}
 		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)

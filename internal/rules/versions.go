@@ -78,7 +78,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 	}
 	var c *construct
 	if req != nil {
-		c = newInResult(req.Message.Method, m.Result())
+		c = MemoResult(s, m, newInKey{req.Message.Method}, func() *construct { return newInResult(req.Message.Method, m.Result()) })
 	} else {
 		c = newInMessage(m)
 	}
@@ -112,6 +112,9 @@ type construct struct {
 	since   spec.Revision
 	content bool // a type of content block
 }
+
+// newInKey is the memo key of the newest construct in a result.
+type newInKey struct{ method string }
 
 // newer returns the construct of the later revision.
 func newer(a, b *construct) *construct {

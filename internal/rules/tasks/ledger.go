@@ -111,8 +111,11 @@ func (l *ledger) handlers() rules.Handlers {
 	}
 }
 
-// read collects the messages about tasks.
-func (l *ledger) read(s *rules.Session) {
+// complete returns the ledger at the end of the conversation, with all messages about tasks.
+func (l *ledger) complete(s *rules.Session) *ledger {
+	if l.s != nil {
+		return l
+	}
 	l.s, l.byID = s, map[string]*task{}
 	for _, req := range s.ClientRequests() {
 		switch {
@@ -138,6 +141,7 @@ func (l *ledger) read(s *rules.Session) {
 		slices.SortStableFunc(t.sights, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
+	return l
 }
 
 func (l *ledger) readCall(req *rules.Request) {
