@@ -67,7 +67,7 @@ func (c Control) Unclear(odd Response, byName bool) string {
 // Served reports whether a response is a result, except one in which a tool
 // says that it failed.
 func Served(m *wire.Message) bool {
-	return m.Has("result") && !m.IsError() && string(wire.At(m.Result(), "/isError")) != "true"
+	return m.Has("result") && !m.IsError() && string(m.ResultAt("/isError")) != "true"
 }
 
 // Got returns the outcome of a request with these params: the code and message of
@@ -80,7 +80,7 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 		text, _ = wire.Text(e.Message)
 		kind = "error " + clip(string(e.Code))
 	case !Served(m):
-		text, _ = wire.Text(wire.At(m.Result(), "/content/0/text"))
+		text, _ = wire.Text(m.ResultAt("/content/0/text"))
 		kind = "a result with isError"
 	default:
 		return Response{kind, kind}

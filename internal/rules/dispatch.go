@@ -231,7 +231,7 @@ func (s *Session) topicOfResult(obs *Observation) Topic {
 	if s.Era() == spec.Handshake {
 		return ResultOf(method)
 	}
-	switch kind, named := wire.Text(wire.At(obs.Message.Result(), "/resultType")); {
+	switch kind, named := wire.Text(obs.Message.ResultAt("/resultType")); {
 	case !named || kind == spec.ResultComplete:
 		return ResultOf(method)
 	case kind == spec.ResultInputRequired:

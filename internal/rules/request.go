@@ -118,7 +118,7 @@ func hasNumbersInRange(m *wire.Message) bool {
 
 // hasLegalMeta reports whether the params have no _meta that a receiver may refuse.
 func hasLegalMeta(m *wire.Message) bool {
-	meta := wire.At(m.Params(), "/_meta")
+	meta := m.ParamAt("/_meta")
 	if meta == nil {
 		return true
 	}

@@ -32,10 +32,9 @@ type Fold struct {
 	AtEnd func(s *Session, out *Reporter)
 }
 
-// appliesTo reports whether any requirement of the rule exists in the revision and transport, or
-// the rule only listens, as in tests.
-func (r *Rule) appliesTo(revision spec.Revision, t spec.Transport) bool {
-	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return spec.Requirements().Lookup(id).AppliesTo(revision, t) })
+// appliesTo reports whether the rule has one of the requirements, or none at all, as in tests.
+func (r *Rule) appliesTo(requirements map[string]bool) bool {
+	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return requirements[id] })
 }
 
 // Result is the outcome of one rule for one requirement over one transcript.
@@ -125,10 +124,9 @@ func (o *Reporter) result(requirement string) *Result {
 		o.results = make([]*Result, len(o.rule.Requirements))
 	}
 	if o.results[i] == nil { // all of a conversation has one revision
-		rev := o.session.Revision()
 		o.results[i] = notApplicable
-		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
-			o.results[i] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
+		if o.session.applying[requirement] {
+			o.results[i] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: o.session.Revision()}
 		}
 	}
 	if o.results[i] == notApplicable {
@@ -180,11 +178,12 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
 	s.negotiatedRevision = agreed(events, s)
+	s.applying = spec.Requirements().Applying(s.Revision(), t)
 	runs := make([]ruleRun, 0, len(all))
 	listeners := newDispatcher(s)
 	var watchers []ruleRun
 	for i := range all {
-		if !all[i].appliesTo(s.Revision(), t) {
+		if !all[i].appliesTo(s.applying) {
 			continue
 		}
 		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s}}

@@ -18,7 +18,9 @@ type Session struct {
 
 	requestedRevision  spec.Revision
 	negotiatedRevision spec.Revision
-	lines              map[*transcript.Event]*reading
+	// applying are the requirements that exist in the revision and transport.
+	applying map[string]bool
+	lines    map[*transcript.Event]*reading
 	// event is the latest event, and current its reading: nearly every rule looks at it.
 	event   *transcript.Event
 	current *reading
@@ -283,7 +285,7 @@ func (s *Session) notePhase(req *Request) {
 			return
 		}
 		s.Initialize, req.due = req, true
-		s.ClientCapabilities = wire.At(req.Message.Params(), "/capabilities")
+		s.ClientCapabilities = req.Message.ParamAt("/capabilities")
 		s.brokeOrder = s.brokeOrder || req.batched
 	case req.Message.Method == spec.MethodInitialize:
 		s.brokeOrder, s.Reinitialized = true, true // what follows a second initialize is not regulated
@@ -342,11 +344,11 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 
 func (s *Session) noteInitializeResult(m *wire.Message) {
 	s.Declaration = s.Initialize
-	s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
+	s.ServerCapabilities = m.ResultAt("/capabilities")
 	if s.ServerCapabilities == nil {
 		s.ServerCapabilities = jsontext.Value("{}")
 	}
-	version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
 	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
 		s.negotiatedRevision = r
 	}

@@ -25,13 +25,13 @@ func (m *Message) IsOverloadError() bool {
 		if ok && slices.Contains(overloadStatuses, code) || m.hasRetryHint() {
 			return true
 		}
-		text, _ := Text(At(m.Members["error"], "/message"))
+		text, _ := Text(m.errorAt("/message"))
 		return overloadWords.MatchString(text)
 	}
-	if m.Kind != Response || !MayHaveMember(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
+	if m.Kind != Response || !MayHaveMember(m.Result(), "isError") || string(m.ResultAt("/isError")) != "true" {
 		return false
 	}
-	for block := range elements(At(m.Result(), "/content")) {
+	for block := range elements(m.ResultAt("/content")) {
 		if text, _ := Text(At(block, "/text")); overloadWords.MatchString(text) {
 			return true
 		}
@@ -42,7 +42,7 @@ func (m *Message) IsOverloadError() bool {
 // hasRetryHint reports whether the error's data has a member such as retryAfter, or an HTTP status
 // of overloadStatuses.
 func (m *Message) hasRetryHint() bool {
-	data := At(m.Members["error"], "/data")
+	data := m.errorAt("/data")
 	if data.Kind() != '{' {
 		return false
 	}

@@ -173,7 +173,7 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 		return nil
 	}
 	p := &page{method: method, asked: req, event: obs.Event, message: obs.Message, era: l.sent[req], refused: obs.Message.IsError()}
-	if raw := wire.At(req.Message.Params(), "/cursor"); raw != nil {
+	if raw := req.Message.ParamAt("/cursor"); raw != nil {
 		if p.cursor, p.hasCursor = wire.Text(raw); !p.hasCursor {
 			return nil
 		}
@@ -200,7 +200,7 @@ type itemsKey struct{ member, key string }
 // identifies an item. The items are shared, and must not be changed.
 func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 	return rules.MemoResult(s, m, itemsKey{member, key}, func() []item {
-		elements := wire.Elements(wire.At(m.Result(), "/"+member))
+		elements := wire.Elements(m.ResultAt("/" + member))
 		items := make([]item, 0, len(elements)) // allocated at once, because a list may be long
 		for _, raw := range elements {
 			name := wire.At(raw, key)
@@ -223,7 +223,7 @@ type next struct {
 
 func cursorOf(s *rules.Session, m *wire.Message) next {
 	return rules.MemoResult(s, m, nextKey{}, func() next {
-		n := next{raw: wire.At(m.Result(), "/nextCursor")}
+		n := next{raw: m.ResultAt("/nextCursor")}
 		n.text, n.ok = wire.Text(n.raw)
 		return n
 	})

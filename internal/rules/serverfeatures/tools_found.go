@@ -23,8 +23,8 @@ const (
 func toolsFound() rules.Fold {
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		name, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
-		arguments := wire.At(obs.Request.Message.Params(), "/arguments")
+		name, ok := wire.Text(obs.Request.Message.ParamAt("/name"))
+		arguments := obs.Request.Message.ParamAt("/arguments")
 		if !ok || !isRegular(s, obs) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
@@ -35,7 +35,7 @@ func toolsFound() rules.Fold {
 			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
 				judgeUndeclaredCall(obs, out)
 			}
-		case wire.At(obs.Request.Message.Params(), "/task") != nil: // tasks have rules of their own
+		case obs.Request.Message.ParamAt("/task") != nil: // tasks have rules of their own
 		case b.tools.seen[name] != nil:
 			judgeListedCall(name, obs, out)
 		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
@@ -134,7 +134,7 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 		text, _ := wire.Text(e.Message)
 		return deniesExistence(thing, name, text)
 	}
-	blocks := wire.Elements(wire.At(m.Result(), "/content"))
+	blocks := wire.Elements(m.ResultAt("/content"))
 	if !isFailedResult(m) || len(blocks) != 1 {
 		return false
 	}

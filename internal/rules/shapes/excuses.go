@@ -26,7 +26,7 @@ func (q requiredArguments) note(s *rules.Session, obs *rules.Observation) {
 // requiredIn returns the required arguments of the prompts in a result of prompts/list.
 func requiredIn(m *wire.Message) requiredArguments {
 	q := requiredArguments{}
-	for _, prompt := range wire.Elements(wire.At(m.Result(), "/prompts")) {
+	for _, prompt := range wire.Elements(m.ResultAt("/prompts")) {
 		name := text(prompt, "/name")
 		q[name] = nil
 		for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {

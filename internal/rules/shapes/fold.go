@@ -172,7 +172,7 @@ func (t *compiledTable) inputTopics(name string, obs *rules.Observation) map[str
 		return nil
 	}
 	out := map[string]*topic{}
-	_, inputs := wire.Members(wire.At(obs.Message.Result(), "/inputRequests"))
+	_, inputs := wire.Members(obs.Message.ResultAt("/inputRequests"))
 	for key, input := range inputs {
 		if topic := t.topics[text(input, "/method")]; topic != nil {
 			out[key] = topic

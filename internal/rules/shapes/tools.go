@@ -55,7 +55,7 @@ type toolsKey struct{}
 func toolsOf(s *rules.Session, m *wire.Message) []tool {
 	return rules.MemoResult(s, m, toolsKey{}, func() []tool {
 		var out []tool
-		for _, raw := range wire.Elements(wire.At(m.Result(), "/tools")) {
+		for _, raw := range wire.Elements(m.ResultAt("/tools")) {
 			var t tool
 			_, t.members = wire.Members(raw)
 			t.name, t.named = wire.Text(t.members["name"])

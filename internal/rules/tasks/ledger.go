@@ -133,7 +133,7 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 	}
 	for _, n := range l.notes {
 		if n.Method == spec.MethodTasksStatus {
-			id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
+			id, ok := wire.Text(n.ParamAt("/taskId"))
 			l.noteObservation(id, ok, n.Event, nil, n.Params())
 		}
 	}
@@ -170,10 +170,10 @@ func (l *ledger) readCall(req *rules.Request) {
 
 // createdTask returns the task of a CreateTaskResult, nil if m is not one.
 func createdTask(m *wire.Message) jsontext.Value {
-	if m.IsError() || wire.At(m.Result(), "/content") != nil {
+	if m.IsError() || m.ResultAt("/content") != nil {
 		return nil
 	}
-	if object := wire.At(m.Result(), "/task"); object.Kind() == '{' {
+	if object := m.ResultAt("/task"); object.Kind() == '{' {
 		return object
 	}
 	return nil
@@ -192,7 +192,7 @@ func (l *ledger) readQuery(req *rules.Request) {
 	default:
 		return
 	}
-	q.id, q.named = wire.Text(wire.At(req.Message.Params(), "/taskId"))
+	q.id, q.named = wire.Text(req.Message.ParamAt("/taskId"))
 	l.answered = append(l.answered, q)
 	if !q.succeeded() {
 		return

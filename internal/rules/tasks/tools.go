@@ -78,7 +78,7 @@ type supportKey struct{}
 func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
 	return rules.MemoResult(s, m, supportKey{}, func() map[string]taskSupport {
 		tools := map[string]taskSupport{}
-		for _, tool := range wire.Elements(wire.At(m.Result(), "/tools")) {
+		for _, tool := range wire.Elements(m.ResultAt("/tools")) {
 			_, members := wire.Members(tool)
 			if name, ok := wire.Text(members["name"]); ok {
 				have := supportOf(wire.At(members["execution"], "/taskSupport"))
@@ -151,10 +151,10 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 // specification has another code for receivers that require tasks. fits is set if there is no
 // other reason to refuse the call.
 func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
-	if wire.At(c.asked.Message.Params(), "/task") != nil {
+	if c.asked.Message.ParamAt("/task") != nil {
 		return
 	}
-	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
+	if given := c.asked.Message.ParamAt("/arguments"); given != nil && given.Kind() != '{' {
 		return // other arguments may be refused first, whatever the tool
 	}
 	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
@@ -177,7 +177,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 		return // another problem came first, such as too many calls at once
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
-	case c.succeeded() && string(wire.At(c.reply.Result(), "/isError")) != "true":
+	case c.succeeded() && string(c.reply.ResultAt("/isError")) != "true":
 		d.Summary = "The server runs a tool without a task, though the tool requires one."
 		d.Weight = verdict.Full
 	case fits && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
@@ -209,7 +209,7 @@ func (l *ledger) runsAsTask(c *call) bool {
 // judgeOptional judges a call of a tool that permits both forms.
 func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
-	asked := wire.At(c.asked.Message.Params(), "/task") != nil
+	asked := c.asked.Message.ParamAt("/task") != nil
 	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
 	switch created := createdTask(c.reply) != nil; {
 	case asked && !c.asTask: // the client's mistake
