@@ -147,7 +147,7 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 // other checks of a response.
 func deniesExistence(thing, name, text string) bool {
 	switch {
-	case !denial.MatchString(text):
+	case !wire.ContainsFold(text, denials...):
 		return false
 	case nameless[thing] != nil && nameless[thing].MatchString(text):
 		return true
@@ -177,8 +177,8 @@ var nameless = map[string]*regexp.Regexp{
 	"prompt": regexp.MustCompile(preamble + "(" + unnamed("prompt") + ")"),
 }
 
-// denial matches every text that denies that something exists. It is a cheap first test.
-var denial = regexp.MustCompile("(?i)unknown|no such|unrecognized|" + denied)
+// denials are in every text that denies that something exists. They are a cheap first test.
+var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}
 
 // containsFold reports whether text contains part, ignoring case.
 func containsFold(text, part string) bool {
