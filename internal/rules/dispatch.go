@@ -290,7 +290,15 @@ func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
 // false nor null. A dot separates members, as in resources.subscribe. Before the result of
 // initialize or server/discover no capability is declared.
 func (s *Session) ServerDeclared(capability string) bool {
-	return hasCapability(s.ServerCapabilities, capability)
+	if s.declared == nil {
+		return false
+	}
+	yes, known := s.declared[capability]
+	if !known {
+		yes = hasCapability(s.ServerCapabilities, capability)
+		s.declared[capability] = yes
+	}
+	return yes
 }
 
 // ClientDeclared is like ServerDeclared for the client of a handshake.

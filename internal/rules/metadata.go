@@ -185,9 +185,7 @@ func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 // noteDiscovered records a result of server/discover.
 func (s *Session) noteDiscovered(req *Request, m *wire.Message) {
 	s.Declaration = req
-	if s.ServerCapabilities = m.ResultAt("/capabilities"); s.ServerCapabilities == nil {
-		s.ServerCapabilities = jsontext.Value("{}")
-	}
+	s.noteServerCapabilities(m)
 	s.supported = nil
 	for _, v := range wire.Elements(m.ResultAt("/supportedVersions")) {
 		if text, ok := wire.Text(v); ok {

@@ -218,7 +218,11 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 func results(runs []ruleRun) []Result {
-	var out []Result
+	n := 0
+	for _, r := range runs {
+		n += len(r.out.results)
+	}
+	out := make([]Result, 0, n)
 	for _, r := range runs {
 		for _, res := range r.out.results {
 			if res != nil && (len(res.Deviations) > 0 || (res.CameUp > 0 || res.Unclear != "") && !res.elsewhere) {

@@ -94,6 +94,8 @@ type Session struct {
 	ClientCapabilities jsontext.Value
 	// ServerCapabilities are the capabilities in the result of the Declaration.
 	ServerCapabilities jsontext.Value
+	// declared caches the results of ServerDeclared.
+	declared map[string]bool
 	// InputClosed is set if the client can send nothing more.
 	InputClosed bool
 	// OutputEnded is set if the server can send nothing more.
@@ -344,13 +346,18 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 
 func (s *Session) noteInitializeResult(m *wire.Message) {
 	s.Declaration = s.Initialize
-	s.ServerCapabilities = m.ResultAt("/capabilities")
-	if s.ServerCapabilities == nil {
-		s.ServerCapabilities = jsontext.Value("{}")
-	}
+	s.noteServerCapabilities(m)
 	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
 	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
 		s.negotiatedRevision = r
+	}
+}
+
+// noteServerCapabilities records the capabilities in the result of initialize or server/discover.
+func (s *Session) noteServerCapabilities(m *wire.Message) {
+	s.ServerCapabilities, s.declared = m.ResultAt("/capabilities"), map[string]bool{}
+	if s.ServerCapabilities == nil {
+		s.ServerCapabilities = jsontext.Value("{}")
 	}
 }
 

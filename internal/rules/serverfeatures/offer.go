@@ -166,7 +166,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		o.noteNextCursor(p.walk, next)
 		return
 	}
-	o.settled = o.isKnown() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
+	o.settled = o.isKnown() && haveEqualNames(o.whole, p.walk)
 	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
 	o.latest = p.walk
 }

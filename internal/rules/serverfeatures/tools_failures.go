@@ -23,10 +23,9 @@ const (
 func toolFailures() rules.Fold {
 	// inOrder reports whether the call has valid arguments.
 	inOrder := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
-		_, params := wire.Members(obs.Request.Message.Params())
-		name, _ = wire.Text(params["name"])
-		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), params["arguments"]
-		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s.Revision(), input, arguments)
+		name, _ = wire.Text(obs.Request.Message.ParamAt("/name"))
+		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), obs.Request.Message.ParamAt("/arguments")
+		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
 	}
 	asTask := func(obs *rules.Observation) bool { return obs.Request.Message.ParamAt("/task") != nil }
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{
