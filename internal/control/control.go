@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -68,7 +67,7 @@ func (c Control) Unclear(odd Response, byName bool) string {
 // Served reports whether a response is a result, except one in which a tool
 // says that it failed.
 func Served(m *wire.Message) bool {
-	return m.Has("result") && !m.IsError() && string(wire.At(m.Result(), "/isError")) != "true"
+	return m.Has("result") && !m.IsError() && string(m.ResultAt("/isError")) != "true"
 }
 
 // Got returns the outcome of a request with these params: the code and message of
@@ -81,15 +80,13 @@ func Got(params jsontext.Value, m *wire.Message) Response {
 		text, _ = wire.Text(e.Message)
 		kind = "error " + clip(string(e.Code))
 	case !Served(m):
-		text, _ = wire.Text(wire.At(m.Result(), "/content/0/text"))
+		text, _ = wire.Text(m.ResultAt("/content/0/text"))
 		kind = "a result with isError"
 	default:
 		return Response{kind, kind}
 	}
 	return Response{Words: kind + " " + string(wire.Quote(clip(text))), form: kind + " " + form(params, text)}
 }
-
-var digits = lazyregexp.New(`[0-9]+`)
 
 // shortest is the minimum length of a string of the request that is removed
 // from the response: shorter ones are parts of other words.
@@ -105,7 +102,24 @@ func form(params jsontext.Value, text string) string {
 			}
 		}
 	}
-	return digits.ReplaceAllString(text, "#")
+	return maskNumbers(text)
+}
+
+// maskNumbers replaces each run of digits by #.
+func maskNumbers(text string) string {
+	var b strings.Builder
+	inNumber := false
+	for _, c := range []byte(text) {
+		digit := '0' <= c && c <= '9'
+		switch {
+		case !digit:
+			b.WriteByte(c)
+		case !inNumber:
+			b.WriteByte('#')
+		}
+		inNumber = digit
+	}
+	return b.String()
 }
 
 // texts returns all strings in a value, the longest first.

@@ -50,7 +50,7 @@ func (o overdues) observe(c Conversation) {
 		}
 		f, cancelled := o.outcomeOf(c.Revision, r.Message), transcript.Message{}
 		for _, m := range r.Cancellations {
-			reason, _ := wire.Text(wire.At(m.Params(), "/reason"))
+			reason, _ := wire.Text(m.ParamAt("/reason"))
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
 				continue
 			}
@@ -66,11 +66,11 @@ func (o overdues) observe(c Conversation) {
 }
 
 func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
-	name, ok := wire.Text(wire.At(m.Params(), nameMembers[m.Method]))
+	name, ok := wire.Text(m.ParamAt(nameMembers[m.Method]))
 	if !ok {
-		name = string(wire.At(m.Params(), nameMembers[m.Method]))
+		name = string(m.ParamAt(nameMembers[m.Method]))
 	}
-	key := request{m.Method, name, string(wire.At(m.Params(), "/arguments")) + string(wire.At(m.Params(), "/argument"))}
+	key := request{m.Method, name, string(m.ParamAt("/arguments")) + string(m.ParamAt("/argument"))}
 	if o[rev] == nil {
 		o[rev] = map[request]*history{}
 	}

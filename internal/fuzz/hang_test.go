@@ -26,7 +26,7 @@ func halting(takes time.Duration) stdio.Serve {
 		lines := bufio.NewScanner(in)
 		for lines.Buffer(nil, 16<<20); lines.Scan(); {
 			for _, m := range wire.Parse(lines.Bytes()).Messages {
-				uri, _ := wire.Text(wire.At(m.Params(), "/uri"))
+				uri, _ := wire.Text(m.ParamAt("/uri"))
 				result := "{}"
 				switch m.Method {
 				case spec.MethodInitialize:

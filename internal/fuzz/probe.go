@@ -85,7 +85,7 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 func paged(d *transcript.Dialogue) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range d.Requests() {
-		if m := r.Response(); m != nil && generate.ListMember(r.Message.Method) != "" && wire.At(m.Result(), "/nextCursor") != nil {
+		if m := r.Response(); m != nil && generate.ListMember(r.Message.Method) != "" && m.ResultAt("/nextCursor") != nil {
 			out[r.Message.Method] = true
 		}
 	}

@@ -37,7 +37,7 @@ func RawName(m *wire.Message) jsontext.Value {
 	if !NeedsName(m.Method) {
 		return nil
 	}
-	return wire.At(m.Params(), "/"+nameMembers[m.Method])
+	return m.ParamAt("/" + nameMembers[m.Method])
 }
 
 // NameOf returns the text that Mcp-Name mirrors. It returns false if the method requires

@@ -1,8 +1,6 @@
 package rules
 
 import (
-	"slices"
-
 	"github.com/mcp-conform/mcp-conform/internal/control"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
@@ -40,7 +38,11 @@ func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements 
 	if control.Served(obs.Message) {
 		return true
 	}
-	why := o.session.control(obs, like).Unclear(control.Got(obs.Request.Message.Params(), obs.Message), like.ByName)
+	ordinary := o.session.control(obs, like)
+	if ordinary.Served {
+		return true
+	}
+	why := ordinary.Unclear(control.Got(obs.Request.Message.Params(), obs.Message), like.ByName)
 	if why == "" {
 		return true
 	}
@@ -54,10 +56,9 @@ func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements 
 // request, or else the first one after it. Only a rule that judges at the end sees requests after
 // it.
 func (s *Session) control(obs *Observation, like Control) control.Control {
-	at := max(slices.Index(s.requests, obs.Request), 0)
-	found := s.nearest(obs.Request, at, -1, like)
+	found := s.nearest(obs.Request, -1, like)
 	if found == nil || !like.Matches(found) {
-		if after := s.nearest(obs.Request, at, +1, like); after != nil && (found == nil || like.Matches(after)) {
+		if after := s.nearest(obs.Request, +1, like); after != nil && (found == nil || like.Matches(after)) {
 			found = after
 		}
 	}
@@ -69,11 +70,11 @@ func (s *Session) control(obs *Observation, like Control) control.Control {
 
 // nearest returns the nearest ordinary request with a response in one direction. It prefers
 // requests that Matches selects to those that Fallback selects.
-func (s *Session) nearest(odd *Request, at, step int, like Control) *Request {
+func (s *Session) nearest(odd *Request, step int, like Control) *Request {
 	var other *Request
-	for i, looked := at+step, 0; i >= 0 && i < len(s.requests) && looked < maxCompared; i += step {
+	for i, looked := odd.Index+step, 0; i >= 0 && i < len(s.requests) && looked < maxCompared; i += step {
 		req := s.requests[i]
-		if req == odd || len(req.Responses) == 0 || req.Responses[0].IsOverloadError() || !req.IsRegular() || req.MayBeCancelled() {
+		if len(req.Responses) == 0 || req.hasOverloadResponse() || !req.IsRegular() || req.MayBeCancelled() {
 			continue
 		}
 		looked++

@@ -122,10 +122,12 @@ type handler struct {
 type dispatcher struct {
 	session              *Session
 	before, rules, after map[Topic][]handler
+	// ordered has the handlers of each topic that came up, in the order in which they are called.
+	ordered map[Topic][]handler
 }
 
 func newDispatcher(s *Session) *dispatcher {
-	return &dispatcher{s, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}}
+	return &dispatcher{s, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}, map[Topic][]handler{}}
 }
 
 func (d *dispatcher) add(f Fold, out *Reporter) {
@@ -174,16 +176,24 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 }
 
 func (d *dispatcher) dispatch(topic Topic, obs *Observation, ended <-chan struct{}) {
-	for _, part := range []map[Topic][]handler{d.before, d.rules, d.after} {
-		for _, handlers := range [][]handler{part[topic], part[Topic{topic.kind, ""}]} {
-			for _, h := range handlers {
-				if isClosed(ended) {
-					return
-				}
-				h.handle(d.session, obs, h.out)
-			}
+	for _, h := range d.handlersOf(topic) {
+		if isClosed(ended) {
+			return
 		}
+		h.handle(d.session, obs, h.out)
 	}
+}
+
+// handlersOf returns the handlers of a topic in the order in which they are called.
+func (d *dispatcher) handlersOf(topic Topic) []handler {
+	all, known := d.ordered[topic]
+	if !known {
+		for _, part := range []map[Topic][]handler{d.before, d.rules, d.after} {
+			all = append(append(all, part[topic]...), part[Topic{topic.kind, ""}]...)
+		}
+		d.ordered[topic] = all
+	}
+	return all
 }
 
 // topicOfReceived returns the topic of a message of the server. Responses that match no request
@@ -196,7 +206,7 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 		switch {
 		case obs.Request == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
-		case len(s.dialogue.WithID(m.ID)) > 1, m.IsOverloadError():
+		case len(s.dialogue.WithID(m.ID)) > 1, obs.Request.reportsOverload(m):
 			// With two requests of the same id it is unknown which one got the
 			// response, and an overload error says nothing about the request.
 			return Topic{}, nil, false
@@ -221,7 +231,7 @@ func (s *Session) topicOfResult(obs *Observation) Topic {
 	if s.Era() == spec.Handshake {
 		return ResultOf(method)
 	}
-	switch kind, named := wire.Text(wire.At(obs.Message.Result(), "/resultType")); {
+	switch kind, named := wire.Text(obs.Message.ResultAt("/resultType")); {
 	case !named || kind == spec.ResultComplete:
 		return ResultOf(method)
 	case kind == spec.ResultInputRequired:
@@ -236,7 +246,7 @@ func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Obs
 	obs := &Observation{Event: e, Message: m}
 	switch m.Kind {
 	case wire.Request:
-		obs.Request = s.byDialogue[s.dialogue.Of(m)]
+		obs.Request = s.requestOf(s.dialogue.Of(m))
 		return ClientRequest(m.Method), obs, obs.Request != nil
 	case wire.Notification:
 		return ClientNotification(m.Method), obs, true
@@ -280,7 +290,15 @@ func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
 // false nor null. A dot separates members, as in resources.subscribe. Before the result of
 // initialize or server/discover no capability is declared.
 func (s *Session) ServerDeclared(capability string) bool {
-	return hasCapability(s.ServerCapabilities, capability)
+	if s.declared == nil {
+		return false
+	}
+	yes, known := s.declared[capability]
+	if !known {
+		yes = hasCapability(s.ServerCapabilities, capability)
+		s.declared[capability] = yes
+	}
+	return yes
 }
 
 // ClientDeclared is like ServerDeclared for the client of a handshake.
@@ -294,18 +312,3 @@ func (s *Session) Began() bool { return s.Declaration != nil }
 
 // Era returns the era of the session's revision.
 func (s *Session) Era() spec.Era { return s.Revision().Era() }
-
-// Memo returns the value of produce, which is called once for each key in a session, so that
-// rules share the work. The value must not be changed, and must not depend on later messages. The
-// key's type should belong to the calling package, so that keys of different packages differ.
-func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
-	if v, ok := s.memo[key]; ok {
-		return v.(V)
-	}
-	if s.memo == nil {
-		s.memo = map[any]any{}
-	}
-	v := produce()
-	s.memo[key] = v
-	return v
-}

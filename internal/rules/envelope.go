@@ -42,18 +42,22 @@ func envelopeRules() []Rule {
 }
 
 func envelope(s *Session, e *transcript.Event, out *Reporter) {
-	d := verdict.Deviation{Requirement: jsonrpc20, At: at(e)}
 	messages := received(s, e)
 	if len(messages) > 0 && e.Frame.Has(wire.DuplicateKey) {
-		d.Weight = verdict.AtMostWarning
-		d.Summary, d.Permitted, d.Seen = "The server's message has a member twice.", "objects whose members have different names", problem(e.Frame, wire.DuplicateKey)
-		out.Deviates(d)
+		out.Deviates(verdict.Deviation{
+			Requirement: jsonrpc20,
+			Summary:     "The server's message has a member twice.",
+			Permitted:   "objects whose members have different names",
+			Seen:        problem(e.Frame, wire.DuplicateKey),
+			At:          at(e),
+			Weight:      verdict.AtMostWarning,
+		})
 		return
 	}
 	for _, m := range messages {
-		d := d
-		d.Seen = excerpt(m.Raw)
+		d := verdict.Deviation{Requirement: jsonrpc20}
 		if malformed(m, &d) {
+			d.Seen, d.At = excerpt(m.Raw), at(e)
 			out.Deviates(d)
 		} else if m.Kind != wire.Invalid {
 			out.CameUp(jsonrpc20)
@@ -105,39 +109,54 @@ func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	if len(received(s, e)) == 0 {
 		return
 	}
-	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
-	if !out.Judges(messageUTF8) {
-		if e.Stream != nil && s.Transport == spec.SSE {
-			return // sse.utf8 describes it better
+	judged := out.Judges(messageUTF8)
+	if !judged && e.Stream != nil && s.Transport == spec.SSE {
+		return // sse.utf8 describes it better
+	}
+	raw, f := s.reading(e).raw(), e.Frame
+	valid := utf8.Valid(raw)
+	if valid && !f.Has(wire.ByteOrderMark) && !f.Has(wire.InvalidUTF8) {
+		if judged && (hasBeyondASCII(raw) || bytes.Contains(raw, []byte(`\u`))) {
+			out.CameUp(messageUTF8) // plain ASCII would be the same in most encodings
 		}
+		return
+	}
+	d := verdict.Deviation{Requirement: messageUTF8, At: at(e), Permitted: "UTF-8, without a byte order mark"}
+	if !judged {
 		d.Requirement, d.Weight = jsonrpc20, verdict.AtMostWarning
 	}
-	raw := bytes.Join(rawOf(s.reading(e)), nil)
-	switch f := e.Frame; {
-	case !utf8.Valid(raw):
+	switch {
+	case !valid:
 		d.Summary, d.Seen = "The server's message is not valid UTF-8.", problem(f, wire.InvalidUTF8)
-		out.Deviates(d)
 	case f.Has(wire.ByteOrderMark):
 		d.Summary, d.Seen = "The server's message begins with a byte order mark.", "the bytes EF BB BF before the message"
-		out.Deviates(d)
-	case f.Has(wire.InvalidUTF8):
+	default:
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted, d.Seen = "The server's message has a string with half a surrogate pair.", "escapes that make whole characters", problem(f, wire.InvalidUTF8)
-		out.Deviates(d)
-	case d.Requirement == messageUTF8 && (bytes.ContainsFunc(raw, beyondASCII) || bytes.Contains(raw, []byte(`\u`))):
-		out.CameUp(messageUTF8) // plain ASCII would be the same in most encodings
 	}
+	out.Deviates(d)
 }
 
-func rawOf(got *reading) [][]byte {
-	var out [][]byte
-	for _, e := range got.events {
-		out = append(out, e.Raw)
+// raw returns the bytes of the lines.
+func (r *reading) raw() []byte {
+	if len(r.events) == 1 {
+		return r.events[0].Raw
+	}
+	var out []byte
+	for _, e := range r.events {
+		out = append(out, e.Raw...)
 	}
 	return out
 }
 
-func beyondASCII(r rune) bool { return r >= utf8.RuneSelf }
+func hasBeyondASCII(text []byte) bool {
+	for _, b := range text {
+		if b >= utf8.RuneSelf {
+			return true
+		}
+	}
+	return false
+}
 
 // arrays judges arrays of messages. A batch in response to the client's own batch, which the
 // client was not permitted to send, is at most a warning. Revision 2024-11-05 does not mention

@@ -43,28 +43,26 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Report
 	if !isResponse(m) {
 		return
 	}
-	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Raw)}
+	deviates := func(requirement, summary, permitted string) {
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: shownBy(s, e, m)})
+	}
 	switch {
 	case m.Has("result") && m.IsError():
-		d.Requirement, d.Summary, d.Permitted = notBoth, "The server's response has both a result and an error.", "one of the two, the other left out; null counts as present"
-		out.Deviates(d)
+		deviates(notBoth, "The server's response has both a result and an error.", "one of the two, the other left out; null counts as present")
 		return
 	case !m.Has("result") && !hasError(m):
-		d.Requirement, d.Summary, d.Permitted = resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object"
-		out.Deviates(d)
+		deviates(resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object")
 		return
 	}
 	out.CameUp(notBoth)
 	out.CameUp(resultOrError)
-	if !m.Has("result") {
-		return
+	switch {
+	case !m.Has("result"):
+	case m.Result().Kind() != '{':
+		deviates(resultIsObject, "The server's result is not an object.", "an object, {} included")
+	default:
+		out.CameUp(resultIsObject)
 	}
-	if m.Result().Kind() != '{' {
-		d.Requirement, d.Summary, d.Permitted = resultIsObject, "The server's result is not an object.", "an object, {} included"
-		out.Deviates(d)
-		return
-	}
-	out.CameUp(resultIsObject)
 }
 
 // hasError reports whether m has an error, well formed or not; null does not count.
@@ -82,12 +80,13 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 	if !isResponse(m) || !hasError(m) {
 		return
 	}
-	d := verdict.Deviation{At: shownBy(s, e, m), Seen: excerpt(m.Member("error"))}
+	deviates := func(requirement, summary, permitted string) {
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Member("error")), At: shownBy(s, e, m)})
+	}
 	content, isObject := m.Error()
 	text, isText := wire.Text(content.Message)
 	if !isObject || content.Code == nil || !isText {
-		d.Requirement, d.Summary, d.Permitted = errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message"
-		out.Deviates(d)
+		deviates(errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message")
 	} else {
 		out.CameUp(errorCodeAndMessage)
 	}
@@ -95,25 +94,25 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 		if wire.RawID(string(content.Code)).IsInteger() {
 			out.CameUp(errorCodeInteger)
 		} else {
-			d.Requirement, d.Summary, d.Permitted = errorCodeInteger, "The server's error code is not an integer.", "an integer"
-			out.Deviates(d)
+			deviates(errorCodeInteger, "The server's error code is not an integer.", "an integer")
 		}
 	}
-	if isText {
-		concise(text, d, out)
+	switch {
+	case !isText:
+	case isConcise(text):
+		out.CameUp(errorConcise)
+	default: // whether a message is concise can only be guessed
+		out.Deviates(verdict.Deviation{
+			Requirement: errorConcise,
+			Summary:     "The server's error message is long or has several lines.",
+			Permitted:   fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit),
+			Seen:        fmt.Sprintf("%d characters in %d lines: %s", utf8.RuneCountInString(text), strings.Count(text, "\n")+1, excerpt(text)),
+			At:          shownBy(s, e, m),
+			Weight:      verdict.OnlyNote,
+		})
 	}
 }
 
-// concise can only guess whether a message is concise, so it only notes.
-func concise(text string, d verdict.Deviation, out *Reporter) {
-	n := utf8.RuneCountInString(text)
-	if n <= conciseLimit && !strings.Contains(text, "\n") {
-		out.CameUp(errorConcise)
-		return
-	}
-	d.Requirement, d.Weight = errorConcise, verdict.OnlyNote
-	d.Summary = "The server's error message is long or has several lines."
-	d.Permitted = fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit)
-	d.Seen = fmt.Sprintf("%d characters in %d lines: %s", n, strings.Count(text, "\n")+1, excerpt(text))
-	out.Deviates(d)
+func isConcise(text string) bool {
+	return utf8.RuneCountInString(text) <= conciseLimit && !strings.Contains(text, "\n")
 }

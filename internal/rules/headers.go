@@ -79,7 +79,7 @@ func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
 		}
 	}
 	if m.Method == spec.MethodToolsCall {
-		out = append(out, s.paramFlaws(head, name, wire.At(m.Params(), "/arguments"))...)
+		out = append(out, s.paramFlaws(head, name, m.ParamAt("/arguments"))...)
 	}
 	if head.Has("Mcp-Session-Id") {
 		out = append(out, SessionNamed)

@@ -2,7 +2,7 @@ package rules
 
 import (
 	"bytes"
-	"crypto/sha256"
+	"hash/maphash"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -41,7 +41,7 @@ func (s *Session) Posted(x *transcript.Exchange) []*Request {
 	var out []*Request
 	for i := range x.Sent.Messages() {
 		m := &x.Sent.Messages()[i]
-		if req := s.byDialogue[s.dialogue.Of(m)]; req != nil && req.Message == m {
+		if req := s.requestOf(s.dialogue.Of(m)); req != nil && req.Message == m {
 			out = append(out, req)
 		}
 	}
@@ -110,7 +110,7 @@ func isAccessStatus(x *transcript.Exchange) bool {
 // Rules on messages skip them; the rules of the transport judge them. Bodies of refusals that are
 // not JSON are skipped too, because they may quote what was posted.
 func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]bool {
-	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[[sha256.Size]byte]*transcript.Event{}, out: map[*transcript.Event]bool{}}
+	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[uint64]*transcript.Event{}, seed: maphash.MakeSeed(), out: map[*transcript.Event]bool{}}
 	for _, e := range events {
 		c.exchanges.Note(e)
 		if e.Kind == transcript.Received && e.Exchange > 0 && !e.IsCut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
@@ -123,7 +123,8 @@ func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]
 type copyFinder struct {
 	exchanges transcript.Exchanges
 	byID      map[string]*transcript.Event // events of streams by their ids
-	byText    map[[sha256.Size]byte]*transcript.Event
+	byText    map[uint64]*transcript.Event // by the hash of their bytes
+	seed      maphash.Seed
 	out       map[*transcript.Event]bool
 }
 
@@ -155,9 +156,9 @@ func (c *copyFinder) broadcast(e *transcript.Event) bool {
 	if m.Kind != wire.Request && m.Kind != wire.Response || !m.ID.Present() || m.ID.IsNull() {
 		return false
 	}
-	key := sha256.Sum256(e.Raw)
+	key := maphash.Bytes(c.seed, e.Raw)
 	first := c.byText[key]
-	if first == nil {
+	if first == nil || !bytes.Equal(first.Raw, e.Raw) {
 		c.byText[key] = e
 		return false
 	}

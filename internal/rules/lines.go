@@ -33,6 +33,11 @@ type reading struct {
 	// messages are those that could be found, also in malformed lines: a response in a malformed
 	// line is still a response.
 	messages []*wire.Message
+
+	// line and message are the memory of events and messages if there is one each, as in nearly
+	// every line.
+	line    [1]*transcript.Event
+	message [1]*wire.Message
 }
 
 func (r *reading) last() *transcript.Event { return r.events[len(r.events)-1] }
@@ -188,7 +193,7 @@ func (r *lineReader) add(e *transcript.Event) {
 
 func (r *lineReader) complete() {
 	f := wire.Parse(r.text)
-	messages := messagesIn(f)
+	messages := messagesIn(f, nil)
 	switch {
 	case len(messages) > 0:
 		r.keep(&reading{shape: spread, events: r.open, batch: f.Batch, messages: messages})
@@ -219,13 +224,14 @@ func (r *lineReader) reset() {
 
 // readLine reads a single line.
 func readLine(e *transcript.Event) *reading {
-	got := &reading{events: []*transcript.Event{e}}
+	got := &reading{line: [1]*transcript.Event{e}}
+	got.events = got.line[:]
 	f := e.Frame
 	if f == nil {
 		f = wire.Parse(e.Raw)
 	}
 	got.batch = f.Batch
-	got.messages = messagesIn(f)
+	got.messages = messagesIn(f, got.message[:0])
 	switch {
 	case f.Has(wire.TooDeep) && !e.IsCut() && !mayBeMessage(e.Raw):
 		got.shape = foreign
@@ -291,7 +297,7 @@ func search(text []byte) []*wire.Message {
 		}
 		text = text[at:]
 		f := wire.Parse(text)
-		found := messagesIn(f)
+		found := messagesIn(f, nil)
 		out = append(out, found...)
 		next := 1
 		if len(found) > 0 {
@@ -307,10 +313,9 @@ func search(text []byte) []*wire.Message {
 	return out
 }
 
-// messagesIn returns the members of a frame if any of them is meant to be a JSON-RPC message.
+// messagesIn appends the members of a frame to out if any of them is meant to be a JSON-RPC message.
 // Other JSON on stdout is not a message.
-func messagesIn(f *wire.Frame) []*wire.Message {
-	var out []*wire.Message
+func messagesIn(f *wire.Frame, out []*wire.Message) []*wire.Message {
 	meant := false
 	for i := range f.Messages {
 		m := &f.Messages[i]

@@ -57,7 +57,7 @@ func MetaMember(v jsontext.Value, key string) jsontext.Value {
 }
 
 func metadataOf(m *wire.Message) *Metadata {
-	meta := wire.At(m.Params(), "/_meta")
+	meta := m.ParamAt("/_meta")
 	if meta != nil && meta.Kind() != '{' {
 		return &Metadata{NoObject: true}
 	}
@@ -99,7 +99,7 @@ func (s *Session) DeclaresOther(req *Request) bool {
 // isRetry reports whether a request carries input that an earlier result required, so that its
 // outcome depends on that input.
 func isRetry(m *wire.Message) bool {
-	return wire.At(m.Params(), "/inputResponses") != nil || wire.At(m.Params(), "/requestState") != nil
+	return m.ParamAt("/inputResponses") != nil || m.ParamAt("/requestState") != nil
 }
 
 // Governs reports whether the session's revision applies to a client request: in the stateless
@@ -185,11 +185,9 @@ func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
 // noteDiscovered records a result of server/discover.
 func (s *Session) noteDiscovered(req *Request, m *wire.Message) {
 	s.Declaration = req
-	if s.ServerCapabilities = wire.At(m.Result(), "/capabilities"); s.ServerCapabilities == nil {
-		s.ServerCapabilities = jsontext.Value("{}")
-	}
+	s.noteServerCapabilities(m)
 	s.supported = nil
-	for _, v := range wire.Elements(wire.At(m.Result(), "/supportedVersions")) {
+	for _, v := range wire.Elements(m.ResultAt("/supportedVersions")) {
 		if text, ok := wire.Text(v); ok {
 			s.supported = append(s.supported, text)
 		}
@@ -200,7 +198,7 @@ func (s *Session) noteDiscovered(req *Request, m *wire.Message) {
 func (s *Session) noteStateless(req *Request) {
 	m := req.Message
 	req.HeaderFlaws = s.headerFlaws(req)
-	if name, _ := wire.Text(wire.At(m.Params(), "/name")); m.Method == spec.MethodToolsCall {
+	if name, _ := wire.Text(m.ParamAt("/name")); m.Method == spec.MethodToolsCall {
 		_, listed := s.ParamHeaders(name)
 		req.UnlistedTool = !listed
 	}

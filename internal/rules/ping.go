@@ -82,7 +82,9 @@ func phase(req *Request) string {
 
 func pingAnswer(s *Session, req *Request, out *Reporter) {
 	m := req.Responses[0].Message
-	d := verdict.Deviation{Requirement: phase(req), At: at(req.Event, req.Responses[0].Event), Seen: excerpt(m.Raw)}
+	deviates := func(requirement, summary, permitted string) {
+		out.Deviates(verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: excerpt(m.Raw), At: at(req.Event, req.Responses[0].Event)})
+	}
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
 		return // not a usable response
@@ -92,8 +94,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 		out.Elsewhere(phase(req)) // it may be an overload error in other words
 		return
 	case m.IsError():
-		d.Summary, d.Permitted = "The server answers a ping with an error.", "a result"
-		out.Deviates(d)
+		deviates(phase(req), "The server answers a ping with an error.", "a result")
 		return
 	}
 	out.CameUp(phase(req))
@@ -103,8 +104,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	names, _ := wire.Members(m.Result())
 	for _, name := range names {
 		if name != "_meta" {
-			d.Requirement, d.Summary, d.Permitted = pingEmpty, "The server's ping result is not empty.", "{}, or an object with only _meta"
-			out.Deviates(d)
+			deviates(pingEmpty, "The server's ping result is not empty.", "{}, or an object with only _meta")
 			return
 		}
 	}

@@ -36,6 +36,9 @@ type Request struct {
 	disrupted bool
 	// misidentified is the response that was meant for it but has another id.
 	misidentified *stray
+
+	// saysOverload and sawResponse cache reportsOverload.
+	saysOverload, sawResponse bool
 }
 
 // Succeeded reports whether its first response is a result.
@@ -46,7 +49,25 @@ func (req *Request) Succeeded() bool {
 // IsOverloaded reports whether its first response is an overload error, which says nothing about
 // the request itself.
 func (req *Request) IsOverloaded() bool {
-	return len(req.Responses) > 0 && req.Responses[0].IsError() && req.Responses[0].IsOverloadError()
+	return len(req.Responses) > 0 && req.Responses[0].IsError() && req.hasOverloadResponse()
+}
+
+// hasOverloadResponse is like IsOverloaded, but also includes results of tools that report
+// overload.
+func (req *Request) hasOverloadResponse() bool {
+	return len(req.Responses) > 0 && req.reportsOverload(req.Responses[0].Message)
+}
+
+// reportsOverload reports whether m, a response to the request, is an overload error. It reads the
+// first response only once, because each odd request is compared with many others.
+func (req *Request) reportsOverload(m *wire.Message) bool {
+	if m != req.Responses[0].Message {
+		return m.IsOverloadError()
+	}
+	if !req.sawResponse {
+		req.sawResponse, req.saysOverload = true, m.IsOverloadError()
+	}
+	return req.saysOverload
 }
 
 // MayBeCancelled reports whether the client cancelled it and its first response is an error,
@@ -97,7 +118,7 @@ func hasNumbersInRange(m *wire.Message) bool {
 
 // hasLegalMeta reports whether the params have no _meta that a receiver may refuse.
 func hasLegalMeta(m *wire.Message) bool {
-	meta := wire.At(m.Params(), "/_meta")
+	meta := m.ParamAt("/_meta")
 	if meta == nil {
 		return true
 	}

@@ -87,7 +87,7 @@ func (s *Session) inputReplies(obs *Observation) []*Observation {
 		return nil
 	}
 	var out []*Observation
-	keys, values := wire.Members(wire.At(obs.Message.Params(), "/inputResponses"))
+	keys, values := wire.Members(obs.Message.ParamAt("/inputResponses"))
 	for _, key := range keys {
 		asked := round.Inputs[key]
 		if asked == nil || len(asked.Responses) > 0 {

@@ -32,6 +32,11 @@ type Fold struct {
 	AtEnd func(s *Session, out *Reporter)
 }
 
+// appliesTo reports whether the rule has one of the requirements, or none at all, as in tests.
+func (r *Rule) appliesTo(requirements map[string]bool) bool {
+	return len(r.Requirements) == 0 || slices.ContainsFunc(r.Requirements, func(id string) bool { return requirements[id] })
+}
+
 // Result is the outcome of one rule for one requirement over one transcript.
 type Result struct {
 	Rule        string
@@ -54,8 +59,13 @@ const maxDeviations = 3
 type Reporter struct {
 	rule    *Rule
 	session *Session
-	results map[string]*Result // by requirement; nil if the requirement does not exist in the revision
+	// results has an entry for each requirement of the rule: nil until the rule reports something of
+	// it, notApplicable if it does not exist in the revision.
+	results []*Result
 }
+
+// notApplicable stands for the result of a requirement that does not exist in the revision.
+var notApplicable = &Result{}
 
 // CameUp records that the requirement came up once.
 func (o *Reporter) CameUp(requirement string) {
@@ -106,18 +116,23 @@ func (o *Reporter) Unclear(requirement, why string) {
 
 // result returns nil if the requirement does not exist in the revision.
 func (o *Reporter) result(requirement string) *Result {
-	r, known := o.results[requirement]
-	if !known { // all of a conversation has one revision
-		if !slices.Contains(o.rule.Requirements, requirement) {
-			panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
-		}
-		rev := o.session.Revision()
-		if spec.Requirements().Lookup(requirement).AppliesTo(rev, o.session.Transport) {
-			r = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: rev}
-		}
-		o.results[requirement] = r
+	i := slices.Index(o.rule.Requirements, requirement)
+	if i < 0 {
+		panic(fmt.Sprintf("rule %s speaks of %s, which it does not list", o.rule.ID, requirement))
 	}
-	return r
+	if o.results == nil {
+		o.results = make([]*Result, len(o.rule.Requirements))
+	}
+	if o.results[i] == nil { // all of a conversation has one revision
+		o.results[i] = notApplicable
+		if o.session.applying[requirement] {
+			o.results[i] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: o.session.Revision()}
+		}
+	}
+	if o.results[i] == notApplicable {
+		return nil
+	}
+	return o.results[i]
 }
 
 // Judge folds all rules over the events of one conversation. The revision is the one requested;
@@ -163,11 +178,15 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	s := NewSession(asked, t)
 	s.lines = readLines(events, t)
 	s.negotiatedRevision = agreed(events, s)
+	s.applying = spec.Requirements().Applying(s.Revision(), t)
 	runs := make([]ruleRun, 0, len(all))
 	listeners := newDispatcher(s)
 	var watchers []ruleRun
 	for i := range all {
-		r := ruleRun{all[i].Start(), &Reporter{&all[i], s, map[string]*Result{}}}
+		if !all[i].appliesTo(s.applying) {
+			continue
+		}
+		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
 		if r.fold.OnEvent != nil {
@@ -199,10 +218,13 @@ func isClosed(c <-chan struct{}) bool {
 }
 
 func results(runs []ruleRun) []Result {
-	var out []Result
+	n := 0
 	for _, r := range runs {
-		for _, requirement := range r.out.rule.Requirements {
-			res := r.out.results[requirement]
+		n += len(r.out.results)
+	}
+	out := make([]Result, 0, n)
+	for _, r := range runs {
+		for _, res := range r.out.results {
 			if res != nil && (len(res.Deviations) > 0 || (res.CameUp > 0 || res.Unclear != "") && !res.elsewhere) {
 				out = append(out, *res)
 			}

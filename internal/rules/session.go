@@ -18,13 +18,17 @@ type Session struct {
 
 	requestedRevision  spec.Revision
 	negotiatedRevision spec.Revision
-	lines              map[*transcript.Event]*reading
+	// applying are the requirements that exist in the revision and transport.
+	applying map[string]bool
+	lines    map[*transcript.Event]*reading
+	// event is the latest event, and current its reading: nearly every rule looks at it.
+	event   *transcript.Event
+	current *reading
 
 	// dialogue pairs requests and responses, including malformed ones and those that span several
 	// lines.
-	dialogue   transcript.Dialogue
-	requests   []*Request // of the client, in order
-	byDialogue map[*transcript.Request]*Request
+	dialogue transcript.Dialogue
+	requests []*Request // of the client, in order
 	// cancelled are the keys of the ids that the client has cancelled.
 	cancelled        map[string]bool
 	strays           []*stray
@@ -55,6 +59,7 @@ type Session struct {
 	pointlessReplies map[string]*transcript.Event
 	sent             *wire.Frame // the last frame that the client sent
 	memo             map[any]any // see Memo
+	results          resultTable
 	shared           map[SharedState]any
 	disruption       *Disruption
 
@@ -89,6 +94,8 @@ type Session struct {
 	ClientCapabilities jsontext.Value
 	// ServerCapabilities are the capabilities in the result of the Declaration.
 	ServerCapabilities jsontext.Value
+	// declared caches the results of ServerDeclared.
+	declared map[string]bool
 	// InputClosed is set if the client can send nothing more.
 	InputClosed bool
 	// OutputEnded is set if the server can send nothing more.
@@ -102,7 +109,7 @@ type Session struct {
 // NewSession returns the state of an empty conversation.
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
-		requestedRevision: asked, Transport: t, byDialogue: map[*transcript.Request]*Request{}, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
+		requestedRevision: asked, Transport: t, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
 	}
 }
 
@@ -127,16 +134,26 @@ func (s *Session) RequestsWithToken(token wire.ID) []*Request {
 func (s *Session) requestsOf(all []*transcript.Request) []*Request {
 	var out []*Request
 	for _, r := range all {
-		out = append(out, s.byDialogue[r])
+		out = append(out, s.requestOf(r))
 	}
 	return out
+}
+
+// requestOf returns the client's request of the dialogue; nil if r is nil or the server's.
+func (s *Session) requestOf(r *transcript.Request) *Request {
+	if r == nil || r.Event.Kind != transcript.Sent {
+		return nil
+	}
+	return s.requests[r.Index]
 }
 
 // ClientRequests returns the client's requests in the order in which they were sent.
 func (s *Session) ClientRequests() []*Request { return s.requests }
 
 // RequestAnsweredBy returns the client's request with the id of the response, or nil.
-func (s *Session) RequestAnsweredBy(m *wire.Message) *Request { return s.byDialogue[s.dialogue.Of(m)] }
+func (s *Session) RequestAnsweredBy(m *wire.Message) *Request {
+	return s.requestOf(s.dialogue.Of(m))
+}
 
 // SentUnreadableID reports whether the client sent anything whose id could not be read.
 func (s *Session) SentUnreadableID() bool { return len(s.illegal) > 0 }
@@ -151,13 +168,20 @@ func (s *Session) MayBeRefused(sent *transcript.Event) bool {
 // reading returns the reading that ends with a Received event; nil if the event is an earlier
 // line of a message.
 func (s *Session) reading(e *transcript.Event) *reading {
-	if s.lines == nil {
+	switch {
+	case e == s.event:
+		return s.current
+	case s.lines == nil:
 		return readLine(e)
+	default:
+		return s.lines[e]
 	}
-	return s.lines[e]
 }
 
 func (s *Session) noteEvent(e *transcript.Event) {
+	if e.Kind == transcript.Received {
+		s.event, s.current = e, s.reading(e)
+	}
 	s.noteExchange(e)
 	switch e.Kind {
 	case transcript.Sent:
@@ -263,7 +287,7 @@ func (s *Session) notePhase(req *Request) {
 			return
 		}
 		s.Initialize, req.due = req, true
-		s.ClientCapabilities = wire.At(req.Message.Params(), "/capabilities")
+		s.ClientCapabilities = req.Message.ParamAt("/capabilities")
 		s.brokeOrder = s.brokeOrder || req.batched
 	case req.Message.Method == spec.MethodInitialize:
 		s.brokeOrder, s.Reinitialized = true, true // what follows a second initialize is not regulated
@@ -283,7 +307,6 @@ func (s *Session) noteRequest(e *transcript.Event, m *wire.Message) *Request {
 		req.Metadata = metadataOf(m)
 	}
 	s.requests = append(s.requests, req)
-	s.byDialogue[req.Request] = req
 	return req
 }
 
@@ -303,7 +326,7 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 		if s.refusal(e, m) {
 			continue
 		}
-		req := s.byDialogue[s.dialogue.NoteResponse(e, m)]
+		req := s.requestOf(s.dialogue.NoteResponse(e, m))
 		if req == nil {
 			s.strays = append(s.strays, &stray{event: e, message: m})
 			continue
@@ -323,13 +346,18 @@ func (s *Session) noteReading(e *transcript.Event, got *reading) {
 
 func (s *Session) noteInitializeResult(m *wire.Message) {
 	s.Declaration = s.Initialize
-	s.ServerCapabilities = wire.At(m.Result(), "/capabilities")
-	if s.ServerCapabilities == nil {
-		s.ServerCapabilities = jsontext.Value("{}")
-	}
-	version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+	s.noteServerCapabilities(m)
+	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
 	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
 		s.negotiatedRevision = r
+	}
+}
+
+// noteServerCapabilities records the capabilities in the result of initialize or server/discover.
+func (s *Session) noteServerCapabilities(m *wire.Message) {
+	s.ServerCapabilities, s.declared = m.ResultAt("/capabilities"), map[string]bool{}
+	if s.ServerCapabilities == nil {
+		s.ServerCapabilities = jsontext.Value("{}")
 	}
 }
 

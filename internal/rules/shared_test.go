@@ -17,7 +17,7 @@ func TestSharedState(t *testing.T) {
 	var order []string
 	hears := func(who string) Handlers {
 		return Handlers{Notification(""): func(_ *Session, obs *Observation, _ *Reporter) {
-			text, _ := wire.Text(wire.At(obs.Message.Params(), "/data"))
+			text, _ := wire.Text(obs.Message.ParamAt("/data"))
 			order = append(order, who+" "+text)
 		}}
 	}

@@ -45,6 +45,11 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	if got == nil {
 		return
 	}
+	empty := got.shape == plain && got.batch && len(got.messages) == 0
+	if got.shape == spread || got.shape == plain && !empty {
+		out.CameUp(onlyMessages)
+		return
+	}
 	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "only JSON-RPC messages; logs and banners belong on stderr"}
 	switch got.shape {
 	case foreign:
@@ -78,17 +83,11 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	case joined: // the line as a whole is not a message; line-framing describes it better
 		out.Elsewhere(onlyMessages)
 	case unread:
-	case plain:
-		if got.batch && len(got.messages) == 0 { // an empty batch is judged as a batch if the revision has none, or if the client sent one
-			if s.Revision().Batches() && s.batches == 0 {
-				d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
-				out.Deviates(d)
-			}
-			return
+	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one
+		if s.Revision().Batches() && s.batches == 0 {
+			d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
+			out.Deviates(d)
 		}
-		out.CameUp(onlyMessages)
-	default:
-		out.CameUp(onlyMessages)
 	}
 }
 
@@ -126,10 +125,17 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 	if len(got.messages) == 0 {
 		return
 	}
-	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions(), Seen: excerpt(e.Raw)}
+	if got.shape == plain {
+		out.CameUp(newlineDelimited)
+		if !bytes.HasSuffix(e.Raw, []byte("\r")) {
+			out.CameUp(noEmbeddedNewlines)
+			return
+		}
+	}
+	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions()}
 	switch got.shape {
 	case joined:
-		d.Summary, d.Permitted = "The server writes several messages on one line.", "a newline behind each message"
+		d.Summary, d.Permitted, d.Seen = "The server writes several messages on one line.", "a newline behind each message", excerpt(e.Raw)
 		out.Deviates(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines
@@ -138,13 +144,8 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 		out.Deviates(d)
 		out.Elsewhere(newlineDelimited)
 	case plain:
-		out.CameUp(newlineDelimited)
-		if bytes.HasSuffix(e.Raw, []byte("\r")) {
-			d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
-			d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
-			out.Deviates(d)
-		} else {
-			out.CameUp(noEmbeddedNewlines)
-		}
+		d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
+		d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"
+		out.Deviates(d)
 	}
 }

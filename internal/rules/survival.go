@@ -31,10 +31,11 @@ func (s *Session) Disruption() *Disruption { return s.disruption }
 
 // noteDisruption records a message of the client that may begin or end a disruption.
 func (s *Session) noteDisruption(e *transcript.Event, m *wire.Message) {
+	if m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover) {
+		return
+	}
 	o := &Disruption{Event: e, Message: m, Before: s.disruption}
 	switch {
-	case m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover):
-		return
 	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
 		if all := s.RequestsWithID(namedBy(m)); len(all) > 0 {
 			o.Cancelled = all[len(all)-1]

@@ -1,7 +1,7 @@
 package rules
 
 import (
-	"fmt"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -19,7 +19,7 @@ func excerpt[T ~string | ~[]byte](b T) string {
 	for cut > shown-utf8.UTFMax && !utf8.RuneStart(b[cut]) {
 		cut--
 	}
-	return fmt.Sprintf("%s… (%d bytes)", string(b[:cut]), len(b))
+	return string(b[:cut]) + "… (" + strconv.Itoa(len(b)) + " bytes)"
 }
 
 // at returns the positions of events, in the order given, without nil events and without

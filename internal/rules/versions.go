@@ -42,8 +42,8 @@ func known(s *Session, out *Reporter) {
 	if req == nil || !req.Succeeded() {
 		return
 	}
-	version, ok := wire.Text(wire.At(req.Responses[0].Result(), "/protocolVersion"))
-	asked, _ := wire.Text(wire.At(req.Message.Params(), "/protocolVersion"))
+	version, ok := wire.Text(req.Responses[0].ResultAt("/protocolVersion"))
+	asked, _ := wire.Text(req.Message.ParamAt("/protocolVersion"))
 	r := spec.Revision(version)
 	switch {
 	case !ok:
@@ -78,7 +78,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 	}
 	var c *construct
 	if req != nil {
-		c = newInResult(req.Message.Method, m.Result())
+		c = MemoResult(s, m, newInKey{req.Message.Method}, func() *construct { return newInResult(req.Message.Method, m.Result()) })
 	} else {
 		c = newInMessage(m)
 	}
@@ -113,6 +113,9 @@ type construct struct {
 	content bool // a type of content block
 }
 
+// newInKey is the memo key of the newest construct in a result.
+type newInKey struct{ method string }
+
 // newer returns the construct of the later revision.
 func newer(a, b *construct) *construct {
 	if a == nil || b != nil && b.since > a.since {
@@ -125,7 +128,7 @@ func newer(a, b *construct) *construct {
 func newInMessage(m *wire.Message) *construct {
 	switch m.Method {
 	case spec.MethodElicit:
-		if mode, _ := wire.Text(wire.At(m.Params(), "/mode")); mode == "url" {
+		if mode, _ := wire.Text(m.ParamAt("/mode")); mode == "url" {
 			return &construct{name: "elicitation in url mode", since: spec.V20251125}
 		}
 		return &construct{name: m.Method, since: spec.V20250618}
@@ -133,7 +136,7 @@ func newInMessage(m *wire.Message) *construct {
 		return &construct{name: m.Method, since: spec.V20251125}
 	case spec.MethodSampling:
 		c := &construct{name: m.Method, since: spec.V20241105}
-		for _, message := range wire.Elements(wire.At(m.Params(), "/messages")) {
+		for _, message := range wire.Elements(m.ParamAt("/messages")) {
 			c = newer(c, newInContent(wire.At(message, "/content")))
 		}
 		return c

@@ -29,7 +29,7 @@ func (p *Player) calls(raw []byte) bool {
 		f := wire.Parse(line)
 		for i := range f.Messages {
 			m := &f.Messages[i]
-			name, _ := wire.Text(wire.At(m.Params(), "/name"))
+			name, _ := wire.Text(m.ParamAt("/name"))
 			if m.Method == spec.MethodToolsCall && slices.Contains(p.Forbidden, name) {
 				return true
 			}

@@ -32,7 +32,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 			_, again := l.requests[m.ID.Key()]
 			l.requests[m.ID.Key()] = i
 			l.asked = append(l.asked, request{
-				id: m.ID, method: m.Method, params: o.Violates != "", task: wire.At(m.Params(), "/task") != nil,
+				id: m.ID, method: m.Method, params: o.Violates != "", task: m.ParamAt("/task") != nil,
 				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
@@ -190,7 +190,7 @@ func (r *runner) walk(l *liveConversation, o *Operation) {
 			l.missed = l.missed || errors.Is(reply.Err, client.ErrUnanswered)
 			break
 		}
-		cursor, more := wire.Text(wire.At(reply.Message.Result(), "/nextCursor"))
+		cursor, more := wire.Text(reply.Message.ResultAt("/nextCursor"))
 		if !more || cursor == "" && !l.c.Revision().EmptyCursors() || seen[cursor] {
 			break
 		}

@@ -252,7 +252,7 @@ func (s Script) ToolCalls() []ToolCall {
 	var out []ToolCall
 	for i := range s.Operations {
 		for _, m := range wire.Parse(s.Operations[i].Message).Messages {
-			if name, _ := wire.Text(wire.At(m.Params(), "/name")); m.Method == spec.MethodToolsCall && name != "" {
+			if name, _ := wire.Text(m.ParamAt("/name")); m.Method == spec.MethodToolsCall && name != "" {
 				out = append(out, ToolCall{i, strings.Clone(name)})
 			}
 		}

@@ -244,6 +244,28 @@ func (q *Requirement) Grade(r Revision) Grade {
 type Catalogue struct {
 	list []*Requirement
 	byID map[string]*Requirement
+	// applying caches the results of Applying.
+	applying sync.Map
+}
+
+// Applying returns the ids of the requirements that exist in revision r over transport t. Callers
+// must not modify it.
+func (c *Catalogue) Applying(r Revision, t Transport) map[string]bool {
+	type key struct {
+		r Revision
+		t Transport
+	}
+	if ids, ok := c.applying.Load(key{r, t}); ok {
+		return ids.(map[string]bool)
+	}
+	ids := map[string]bool{}
+	for _, q := range c.list {
+		if q.AppliesTo(r, t) {
+			ids[q.ID] = true
+		}
+	}
+	c.applying.Store(key{r, t}, ids)
+	return ids
 }
 
 // All returns every requirement; callers must not modify them.

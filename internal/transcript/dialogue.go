@@ -38,6 +38,7 @@ type Message struct {
 
 // A Request is one request, and its outcome.
 type Request struct {
+	Index   int    // among the requests of its side
 	Event   *Event // Sent for a client's request, Received for a server's request
 	Message *wire.Message
 	// Responses are all responses in order. More than one is a protocol violation.
@@ -99,8 +100,8 @@ func (d *Dialogue) NoteExchange(e *Event) { d.exchanges.Note(e) }
 
 // NoteRequest adds a request in the event, and returns it.
 func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
-	r := &Request{Event: e, Message: m, Exchange: d.exchanges.Of(e)}
 	by := d.requestsFrom(e.Kind)
+	r := &Request{Index: len(by.all), Event: e, Message: m, Exchange: d.exchanges.Of(e)}
 	if by.byID == nil {
 		by.byID, by.byToken = map[string][]*Request{}, map[string][]*Request{}
 	}

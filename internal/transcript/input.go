@@ -16,7 +16,7 @@ func InputRequests(m *wire.Message) []InputRequest {
 		return nil
 	}
 	var out []InputRequest
-	keys, values := wire.Members(wire.At(m.Result(), "/inputRequests"))
+	keys, values := wire.Members(m.ResultAt("/inputRequests"))
 	for _, key := range keys {
 		names, members := wire.Members(values[key])
 		in := &wire.Message{Kind: wire.Request, Raw: values[key], Members: members, Names: names}

@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-var sameEvents = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Event{}), cmp.AllowUnexported(wire.ID{})}
+var sameEvents = cmp.Options{cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(Event{}, wire.Message{}), cmp.AllowUnexported(wire.ID{})}
 
 func TestWrite(t *testing.T) {
 	var b bytes.Buffer

@@ -5,6 +5,7 @@ package uri
 import (
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -21,7 +22,9 @@ type Template struct {
 	// so that Match can return its value.
 	Simple bool
 
-	generous, strict *regexp.Regexp
+	// generous and strict return the expressions for URIs that the template may expand to. They are
+	// nil if the template could not be parsed, and compile the expression when it is first needed.
+	generous, strict func() *regexp.Regexp
 }
 
 // maxTemplate is the maximum length in bytes of a template that Parse parses.
@@ -50,8 +53,8 @@ func Parse(text string) *Template {
 		generous.WriteString(".*")
 		strict.WriteString("([^/?#&=]+)")
 	}
-	t.generous = regexp.MustCompile("(?s)^" + generous.String() + "$")
-	t.strict = regexp.MustCompile("^" + strict.String() + "$")
+	t.generous = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("(?s)^" + generous.String() + "$") })
+	t.strict = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("^" + strict.String() + "$") })
 	return t
 }
 
@@ -70,7 +73,9 @@ func (t *Template) note(expression string) {
 
 // MayMatch reports whether the template may expand to the URI. It returns true if
 // that is unknown.
-func (t *Template) MayMatch(uri string) bool { return t.generous == nil || t.generous.MatchString(uri) }
+func (t *Template) MayMatch(uri string) bool {
+	return t.generous == nil || t.generous().MatchString(uri)
+}
 
 // Match returns the value of each variable in the URI, still escaped. ok is false
 // if the template does not expand to the URI, is not simple, or repeats a variable.
@@ -78,7 +83,7 @@ func (t *Template) Match(uri string) (values map[string]string, ok bool) {
 	if !t.Simple || t.strict == nil {
 		return nil, false
 	}
-	found := t.strict.FindStringSubmatch(uri)
+	found := t.strict().FindStringSubmatch(uri)
 	if found == nil {
 		return nil, false
 	}

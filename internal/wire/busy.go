@@ -10,6 +10,17 @@ import (
 // overloadWords matches messages that report overload, a rate limit or a failing upstream.
 var overloadWords = lazyregexp.New(`(?i)\b(rate.?limit|too many (requests|concurrent)|too fast|slow down|busy|overload|quota|throttl|try again|retry (later|after)|temporar|unavailable|upstream|(HTTP|status|error|code)?:? ?(429|502|503|504)\b)`)
 
+// overloadStems are in all texts that overloadWords matches. The expression itself is slow, because
+// it may match anywhere.
+var overloadStems = []string{
+	"limit", "too many", "too fast", "slow down", "busy", "overload", "quota", "throttl", "try again", "retry", "temporar", "unavailable", "upstream",
+	"429", "502", "503", "504",
+}
+
+func reportsOverload(text string) bool {
+	return ContainsFold(text, overloadStems...) && overloadWords.MatchString(text)
+}
+
 // overloadStatuses are the HTTP statuses for these conditions. Servers also use them as
 // error codes.
 var overloadStatuses = []int64{429, 502, 503, 504}
@@ -26,14 +37,14 @@ func (m *Message) IsOverloadError() bool {
 		if ok && slices.Contains(overloadStatuses, code) || m.hasRetryHint() {
 			return true
 		}
-		text, _ := Text(At(m.Members["error"], "/message"))
-		return overloadWords.MatchString(text)
+		text, _ := Text(m.errorAt("/message"))
+		return reportsOverload(text)
 	}
-	if m.Kind != Response || !MayHaveMember(m.Result(), "isError") || string(At(m.Result(), "/isError")) != "true" {
+	if m.Kind != Response || !MayHaveMember(m.Result(), "isError") || string(m.ResultAt("/isError")) != "true" {
 		return false
 	}
-	for block := range elements(At(m.Result(), "/content")) {
-		if text, _ := Text(At(block, "/text")); overloadWords.MatchString(text) {
+	for block := range elements(m.ResultAt("/content")) {
+		if text, _ := Text(At(block, "/text")); reportsOverload(text) {
 			return true
 		}
 	}
@@ -43,7 +54,7 @@ func (m *Message) IsOverloadError() bool {
 // hasRetryHint reports whether the error's data has a member such as retryAfter, or an HTTP status
 // of overloadStatuses.
 func (m *Message) hasRetryHint() bool {
-	data := At(m.Members["error"], "/data")
+	data := m.errorAt("/data")
 	if data.Kind() != '{' {
 		return false
 	}

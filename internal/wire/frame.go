@@ -112,6 +112,9 @@ type Message struct {
 	Members map[string]jsontext.Value
 	// Names lists the member names in wire order, including repetitions.
 	Names []string
+
+	// params, result and err are the members of these members, where readers look most.
+	params, result, err parts
 }
 
 // Member returns the raw value of a member, or nil if it is absent.
@@ -296,6 +299,14 @@ func parseMessage(v jsontext.Value) (m Message, ok bool) {
 		}
 		m.Names = append(m.Names, name)
 		m.Members[name] = value
+		switch name {
+		case "params":
+			m.params = partsOf(value)
+		case "result":
+			m.result = partsOf(value)
+		case "error":
+			m.err = partsOf(value)
+		}
 	}
 	if id, ok := m.Members["id"]; ok {
 		m.ID = ID{string(id)}

@@ -304,14 +304,14 @@ func (m *Message) Error() (Error, bool) {
 	if v.Kind() != '{' {
 		return Error{}, false
 	}
-	return Error{At(v, "/code"), At(v, "/message"), At(v, "/data")}, true
+	return Error{m.errorAt("/code"), m.errorAt("/message"), m.errorAt("/data")}, true
 }
 
 // ErrorCode returns the code of an error response, and whether it is an integer. It accepts a
 // string that holds an integer, because the server means the same code; the wrong type is a
 // separate deviation.
 func (m *Message) ErrorCode() (int64, bool) {
-	code := At(m.Members["error"], "/code")
+	code := m.errorAt("/code")
 	if text, ok := Text(code); ok {
 		code = jsontext.Value(text)
 	}

@@ -29,7 +29,7 @@ type toolCall struct {
 }
 
 func (c *toolCall) failed() bool {
-	return c.answer.IsError() || string(wire.At(c.answer.Result(), "/isError")) == "true"
+	return c.answer.IsError() || string(c.answer.ResultAt("/isError")) == "true"
 }
 
 // validArguments looks for tools that refuse arguments that their schemas permit. A tool may fail

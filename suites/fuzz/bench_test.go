@@ -13,22 +13,35 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
 // BenchmarkSearch measures the requests per second that are sent and judged by all rules and
 // laws, and the CPU time of each. An operation is one sequence. No tool is called, because some
-// take their time.
+// take their time. The server is in this process, except in the case "process", where each
+// sequence starts one, as it does for the servers of users.
 func BenchmarkSearch(b *testing.B) {
-	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
-		b.Run(string(over), func(b *testing.B) {
-			d, stop := suitetest.ReferenceOver(over, refserver.Options{})
+	for _, c := range []struct {
+		name     string
+		revision spec.Revision
+		dialer   func() (transport.Dialer, func())
+	}{
+		{"stdio", spec.V20251125, func() (transport.Dialer, func()) { return suitetest.ReferenceOver(spec.Stdio, refserver.Options{}) }},
+		{"stdio stateless", spec.V20260728, func() (transport.Dialer, func()) { return suitetest.ReferenceOver(spec.Stdio, refserver.Options{}) }},
+		{"process", spec.V20251125, func() (transport.Dialer, func()) { return keepingDialer(b, "nothing"), func() {} }},
+		{"streamable-http", spec.V20251125, func() (transport.Dialer, func()) {
+			return suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{})
+		}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			d, stop := c.dialer()
 			defer stop()
 			b.ResetTimer()
 			before := cputime.Used()
 			report, err := fuzz.Run(b.Context(), fuzz.Options{
-				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallNone}, Revisions: []spec.Revision{spec.V20251125}, Cases: b.N, Seed: 1,
+				Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallNone}, Revisions: []spec.Revision{c.revision}, Cases: b.N, Seed: 1,
 			})
 			if err != nil {
 				b.Fatal(err)

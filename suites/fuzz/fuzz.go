@@ -82,7 +82,7 @@ func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
 			if m.Kind != wire.Response || op == nil || op.Violates == "" || op.Method == "" || !m.Has("result") || m.IsError() {
 				continue
 			}
-			if generate.ListMember(op.Method) != "" || op.At == "/level" || string(wire.At(m.Result(), "/isError")) == "true" {
+			if generate.ListMember(op.Method) != "" || op.At == "/level" || string(m.ResultAt("/isError")) == "true" {
 				continue
 			}
 			found := verdict.Deviation{

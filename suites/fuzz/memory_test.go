@@ -76,7 +76,7 @@ func keeping(what string) refserver.Seams {
 	}
 }
 
-func keepingDialer(t *testing.T, what string) transport.Dialer {
+func keepingDialer(t testing.TB, what string) transport.Dialer {
 	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells how much memory a process has")

@@ -179,8 +179,8 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return
 	}
-	offered := len(wire.Elements(wire.At(obs.Message.Params(), "/tools"))) > 0
-	choice := wire.At(obs.Message.Params(), "/toolChoice") != nil
+	offered := len(wire.Elements(obs.Message.ParamAt("/tools"))) > 0
+	choice := obs.Message.ParamAt("/toolChoice") != nil
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(declarationOf(s, obs), obs.Event)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
@@ -214,7 +214,7 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	if !isDeclarationKnown(s, obs) || !s.ClientDeclares(obs.Request, "sampling") {
 		return
 	}
-	value, _ := wire.Text(wire.At(obs.Message.Params(), "/includeContext"))
+	value, _ := wire.Text(obs.Message.ParamAt("/includeContext"))
 	declared := s.ClientDeclares(obs.Request, "sampling.context")
 	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(declarationOf(s, obs), obs.Event)}
 	switch {

@@ -95,7 +95,7 @@ func formFields(obs *rules.Observation) ([]field, bool) {
 	if elicitationMode(obs.Message.Params()) != "form" {
 		return nil, false
 	}
-	names, schemas := wire.Members(wire.At(obs.Message.Params(), "/requestedSchema/properties"))
+	names, schemas := wire.Members(obs.Message.ParamAt("/requestedSchema/properties"))
 	fields := make([]field, 0, len(names))
 	for _, name := range names {
 		fields = append(fields, field{name, schemas[name]})
@@ -116,7 +116,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !ok {
 		return
 	}
-	message, _ := wire.Text(wire.At(obs.Message.Params(), "/message"))
+	message, _ := wire.Text(obs.Message.ParamAt("/message"))
 	d := verdict.Deviation{Requirement: noLinks, Permitted: "text without links; url mode to open a page", At: rules.At(obs.Event)}
 	if link := firstLink(message); link != "" {
 		d.Summary, d.Seen = "The server's form message tells the user to open a web address.", "in the message: "+rules.Excerpt(message)

@@ -32,7 +32,7 @@ func urlRules() []rules.Rule {
 			Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 				rules.ServerRequest(spec.MethodElicit): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 					if elicitationMode(obs.Message.Params()) == "url" {
-						judgeURL(wire.At(obs.Message.Params(), "/url"), obs, out)
+						judgeURL(obs.Message.ParamAt("/url"), obs, out)
 					}
 				},
 				rules.ErrorTo(""): func(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -149,7 +149,7 @@ func elicitationIDs() rules.Fold {
 			if !ok {
 				return
 			}
-			text, _ := wire.Text(wire.At(obs.Message.Params(), "/url"))
+			text, _ := wire.Text(obs.Message.ParamAt("/url"))
 			before, again := given[id]
 			if again && before.url != text { // with the same URL it may be the same elicitation
 				out.Deviates(verdict.Deviation{
@@ -167,7 +167,7 @@ func elicitationIDs() rules.Fold {
 			}
 		},
 		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			id, ok := wire.Text(wire.At(obs.Message.Params(), "/elicitationId"))
+			id, ok := wire.Text(obs.Message.ParamAt("/elicitationId"))
 			_, before := known[id]
 			switch {
 			case !s.Began() || !ok:

@@ -28,8 +28,8 @@ func toolLoops() rules.Fold {
 	var open []toolUseRound
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			reason, _ := wire.Text(wire.At(obs.Message.Result(), "/stopReason"))
-			uses := readContent("assistant", wire.At(obs.Message.Result(), "/content")).uses
+			reason, _ := wire.Text(obs.Message.ResultAt("/stopReason"))
+			uses := readContent("assistant", obs.Message.ResultAt("/content")).uses
 			if !hasTools(s) || reason != "toolUse" || len(uses) == 0 || !s.ClientDeclares(obs.Request, "sampling.tools") {
 				return
 			}
@@ -101,7 +101,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 // judgeLength judges the length of a loop. A server that permits no further tools has reached its
 // limit.
 func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
-	choice, _ := wire.Text(wire.At(obs.Message.Params(), "/toolChoice/mode"))
+	choice, _ := wire.Text(obs.Message.ParamAt("/toolChoice/mode"))
 	switch {
 	case r.number > 1 && choice == "none":
 		out.CameUp(iterationLimit)

@@ -90,7 +90,7 @@ func toolUseBalance() rules.Fold {
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			learn(readContent("assistant", wire.At(obs.Message.Result(), "/content")))
+			learn(readContent("assistant", obs.Message.ResultAt("/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
@@ -164,7 +164,7 @@ func structuredResults() rules.Fold {
 	}
 	return rules.Fold{OnMessage: rules.Handlers{
 		rules.ClientReply(spec.MethodSampling): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-			learn(readContent("assistant", wire.At(obs.Message.Result(), "/content")))
+			learn(readContent("assistant", obs.Message.ResultAt("/content")))
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
@@ -185,7 +185,7 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 	if content == nil || tool == "" || string(wire.At(r.raw, "/isError")) == "true" {
 		return
 	}
-	for _, t := range wire.Elements(wire.At(obs.Message.Params(), "/tools")) {
+	for _, t := range wire.Elements(obs.Message.ParamAt("/tools")) {
 		name, _ := wire.Text(wire.At(t, "/name"))
 		output := wire.At(t, "/outputSchema")
 		if name != tool || output == nil {

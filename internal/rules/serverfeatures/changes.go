@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -25,13 +27,11 @@ func (f *feature) uniqueNames() rules.Fold {
 				continue
 			}
 			name := i.key
-			at := rules.At(p.event)
-			again := here[name]
+			again, at := here[name], []*transcript.Event{p.event}
 			here[name] = true
 			if !again && p.walk != nil {
 				if before := p.walk.items[name]; before != nil && string(before) != string(i.raw) {
-					again = true
-					at = rules.At(append(slices.Clone(p.walk.pages), p.event)...)
+					again, at = true, append(slices.Clone(p.walk.pages), p.event)
 				}
 			}
 			for _, id := range f.once {
@@ -44,7 +44,7 @@ func (f *feature) uniqueNames() rules.Fold {
 					Summary:     "The server lists two " + f.things + " with the same name.",
 					Permitted:   "a name of its own for each " + f.thing,
 					Seen:        rules.Excerpt(name) + " twice",
-					At:          at,
+					At:          rules.At(at...),
 				})
 			}
 		}
@@ -166,7 +166,7 @@ func isGetRefused(s *rules.Session) bool {
 }
 
 func haveEqualNames(a, b *listWalk) bool {
-	return len(a.items) == len(b.items) && firstDifference(a, b) == ""
+	return maps.EqualFunc(a.items, b.items, func(_, _ jsontext.Value) bool { return true })
 }
 
 // firstDifference describes an item that is in only one of the lists.

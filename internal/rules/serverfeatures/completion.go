@@ -127,7 +127,7 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 	case isUnknownMethod(obs.Message):
 		out.CameUp(completionUnsupported)
 		out.CameUp(completionDeclared)
-	case !obs.Message.IsError() && len(wire.Elements(wire.At(obs.Message.Result(), "/completion/values"))) > 0:
+	case !obs.Message.IsError() && len(wire.Elements(obs.Message.ResultAt("/completion/values"))) > 0:
 		d := deviationOf(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
 		out.Deviates(d)

@@ -37,7 +37,7 @@ var (
 	}
 	promptFeature = feature{
 		list: promptList, thing: "prompt", things: "prompts", use: spec.MethodPromptsGet,
-		used:     func(m *wire.Message) bool { return len(wire.Elements(wire.At(m.Result(), "/messages"))) > 0 },
+		used:     func(m *wire.Message) bool { return len(wire.Elements(m.ResultAt("/messages"))) > 0 },
 		declared: "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
 		told:   "prompts.list-changed.sent-on-change-2024-11-05",
 		filter: "promptsListChanged", listenTold: "prompts.list-changed.sent-on-change-2026-07-28",
@@ -108,7 +108,7 @@ func (f *feature) declaration() rules.Handlers {
 		rules.ErrorTo(f.method): refused,
 		rules.ErrorTo(f.use):    refused,
 		rules.ResultOf(f.method): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			switch items := wire.At(obs.Message.Result(), "/"+f.member); {
+			switch items := obs.Message.ResultAt("/" + f.member); {
 			case !isRegular(s, obs) || items.Kind() != '[':
 			case len(wire.Elements(items)) > 0:
 				served(s, obs, out, "The server lists "+f.things+" without declaring them.", verdict.Full)

@@ -102,7 +102,7 @@ func (c *catalog) list(method string) *listState {
 
 // noteCall records a tool call: a tool that is not read-only may change what is offered.
 func (c *catalog) noteCall(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if name, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/name")); !isFailedResult(obs.Message) && !isReadOnly(c.tools.seen[name]) {
+	if name, _ := wire.Text(obs.Request.Message.ParamAt("/name")); !isFailedResult(obs.Message) && !isReadOnly(c.tools.seen[name]) {
 		for _, o := range []*listState{c.tools, c.prompts, c.templates} {
 			o.touched, o.settled = obs.Event.Seq, false
 		}
@@ -114,7 +114,7 @@ func isReadOnly(tool jsontext.Value) bool {
 }
 
 // isFailedResult reports whether a tool result has isError set.
-func isFailedResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+func isFailedResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
 // lacks reports whether the item was known not to be in the list when the request was sent, is
 // still not in it, and never was. An unlisted item that was served may have appeared since. So in
@@ -166,7 +166,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 		o.noteNextCursor(p.walk, next)
 		return
 	}
-	o.settled = o.isKnown() && maps.EqualFunc(o.whole.items, p.walk.items, func(_, _ jsontext.Value) bool { return true })
+	o.settled = o.isKnown() && haveEqualNames(o.whole, p.walk)
 	o.whole, o.seen, o.shares = p.walk, p.walk.items, true
 	o.latest = p.walk
 }
@@ -174,7 +174,7 @@ func (o *listState) noteResult(s *rules.Session, obs *rules.Observation, _ *rule
 // walkOf returns the walk that the result continues or begins; nil if it belongs to no
 // undisturbed walk.
 func (o *listState) walkOf(obs *rules.Observation) *listWalk {
-	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
+	cursor := obs.Request.Message.ParamAt("/cursor")
 	switch text, ok := wire.Text(cursor); {
 	case obs.Request.Event.Seq < o.changes:
 		return nil
@@ -217,7 +217,7 @@ func isAboutMetadata(s *rules.Session, obs *rules.Observation) bool {
 }
 
 func hasValidMetadata(m *wire.Message) bool {
-	meta := wire.At(m.Params(), "/_meta")
+	meta := m.ParamAt("/_meta")
 	if meta == nil {
 		return true
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -91,7 +90,7 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	if !isFirstResponse(s, obs) || obs.Message.IsError() || obs.Message.Result().Kind() != '{' {
 		return
 	}
-	next := wire.At(obs.Message.Result(), "/nextCursor")
+	next := obs.Message.ResultAt("/nextCursor")
 	if next == nil || next.Kind() == '"' {
 		out.CameUp(nextCursorString)
 		return

@@ -7,7 +7,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // isInvented reports whether a cursor was made up by a case, so that no server can have returned
@@ -111,7 +110,7 @@ func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, 
 // firstPageControl returns the control: the request for the first page of a list.
 func firstPageControl(method string) rules.Control {
 	return rules.Control{What: method + " without a cursor", Matches: func(req *rules.Request) bool {
-		return req.Message.Method == method && wire.At(req.Message.Params(), "/cursor") == nil
+		return req.Message.Method == method && req.Message.ParamAt("/cursor") == nil
 	}}
 }
 
@@ -119,7 +118,7 @@ func firstPageControl(method string) rules.Control {
 // many languages use for a missing value.
 func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	list := listings[obs.Request.Message.Method]
-	cursor := wire.At(obs.Request.Message.Params(), "/cursor")
+	cursor := obs.Request.Message.ParamAt("/cursor")
 	if !isFirstResponse(s, obs) || !s.ServerDeclared(list.capability) || cursor == nil || cursor.Kind() == '"' || cursor.Kind() == 'n' {
 		return
 	}
@@ -151,7 +150,7 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 // hasGivenCursor reports whether a list has returned a cursor so far.
 func hasGivenCursor(s *rules.Session, method string) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
-		return req.Message.Method == method && req.WellFormed && req.Succeeded() && wire.At(req.Responses[0].Result(), "/nextCursor").Kind() == '"'
+		return req.Message.Method == method && req.WellFormed && req.Succeeded() && req.Responses[0].ResultAt("/nextCursor").Kind() == '"'
 	})
 }
 

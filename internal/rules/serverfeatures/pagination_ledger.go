@@ -173,7 +173,7 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 		return nil
 	}
 	p := &page{method: method, asked: req, event: obs.Event, message: obs.Message, era: l.sent[req], refused: obs.Message.IsError()}
-	if raw := wire.At(req.Message.Params(), "/cursor"); raw != nil {
+	if raw := req.Message.ParamAt("/cursor"); raw != nil {
 		if p.cursor, p.hasCursor = wire.Text(raw); !p.hasCursor {
 			return nil
 		}
@@ -194,16 +194,13 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 }
 
 // itemsKey is the memo key of the items of a result.
-type itemsKey struct {
-	message     *wire.Message
-	member, key string
-}
+type itemsKey struct{ member, key string }
 
 // itemsOf returns the items of a list in a result; key is the pointer to the member that
 // identifies an item. The items are shared, and must not be changed.
 func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
-	return rules.Memo(s, itemsKey{m, member, key}, func() []item {
-		elements := wire.Elements(wire.At(m.Result(), "/"+member))
+	return rules.MemoResult(s, m, itemsKey{member, key}, func() []item {
+		elements := wire.Elements(m.ResultAt("/" + member))
 		items := make([]item, 0, len(elements)) // allocated at once, because a list may be long
 		for _, raw := range elements {
 			name := wire.At(raw, key)
@@ -215,7 +212,7 @@ func itemsOf(s *rules.Session, m *wire.Message, member, key string) []item {
 }
 
 // nextKey is the memo key of the next cursor of a result.
-type nextKey struct{ message *wire.Message }
+type nextKey struct{}
 
 // next is a nextCursor.
 type next struct {
@@ -225,8 +222,8 @@ type next struct {
 }
 
 func cursorOf(s *rules.Session, m *wire.Message) next {
-	return rules.Memo(s, nextKey{m}, func() next {
-		n := next{raw: wire.At(m.Result(), "/nextCursor")}
+	return rules.MemoResult(s, m, nextKey{}, func() next {
+		n := next{raw: m.ResultAt("/nextCursor")}
 		n.text, n.ok = wire.Text(n.raw)
 		return n
 	})

@@ -68,7 +68,7 @@ func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules
 func onGetResponses(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
-			name, named := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
+			name, named := wire.Text(obs.Request.Message.ParamAt("/name"))
 			hear(s, name, named, obs, out)
 		}
 	}
@@ -120,7 +120,7 @@ func (b *catalog) anyGet() rules.Control {
 }
 
 func (b *catalog) isValidGet(req *rules.Request, name string) bool {
-	asked, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
+	asked, _ := wire.Text(req.Message.ParamAt("/name"))
 	prompt := b.prompts.seen[asked]
 	return req.Message.Method == spec.MethodPromptsGet && (name == "" || asked == name) && prompt != nil && missingArgument(prompt, req) == "" && hasValidArguments(req)
 }
@@ -158,7 +158,7 @@ func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, 
 
 // missingArgument returns the name of a required argument that the request lacks, or "".
 func missingArgument(prompt jsontext.Value, req *rules.Request) string {
-	_, given := wire.Members(wire.At(req.Message.Params(), "/arguments"))
+	_, given := wire.Members(req.Message.ParamAt("/arguments"))
 	for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
 		name, ok := wire.Text(wire.At(argument, "/name"))
 		if ok && given[name] == nil && string(wire.At(argument, "/required")) == "true" {
@@ -172,7 +172,7 @@ func promptArguments() rules.Fold {
 	bare := &optionalTrial{requirement: promptArgumentsOptional, thing: "prompt"}
 	hears := onGetResponses(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		prompt, arguments := b.prompts.seen[name], wire.At(obs.Request.Message.Params(), "/arguments")
+		prompt, arguments := b.prompts.seen[name], obs.Request.Message.ParamAt("/arguments")
 		code, _ := obs.Message.ErrorCode()
 		denied := obs.Message.IsError() && (spec.Code(code) == spec.CodeMethodNotFound || isUnknownNameError("prompt", name, obs.Message))
 		switch {
@@ -216,7 +216,7 @@ func areTexts(arguments jsontext.Value) bool {
 // hasValidArguments reports whether the arguments of a request, if any, are an object
 // of strings.
 func hasValidArguments(req *rules.Request) bool {
-	arguments := wire.At(req.Message.Params(), "/arguments")
+	arguments := req.Message.ParamAt("/arguments")
 	return arguments == nil || arguments.Kind() == '{' && areTexts(arguments)
 }
 

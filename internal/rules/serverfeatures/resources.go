@@ -83,7 +83,7 @@ func resourceListRules() []rules.Rule {
 // another requirement covers undeclared methods that are served.
 func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *rules.Reporter) {
 	return func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if !isFirstResponse(s, obs) || len(wire.Elements(wire.At(obs.Message.Result(), pointer))) == 0 {
+		if !isFirstResponse(s, obs) || len(wire.Elements(obs.Message.ResultAt(pointer))) == 0 {
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
@@ -197,10 +197,10 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 
 // uriOf returns the uri of a request; false if it is not a string.
 func uriOf(req *rules.Request) (string, bool) {
-	return wire.Text(wire.At(req.Message.Params(), "/uri"))
+	return wire.Text(req.Message.ParamAt("/uri"))
 }
 
 // contentItems returns the items of the result of a read.
 func contentItems(obs *rules.Observation) []jsontext.Value {
-	return wire.Elements(wire.At(obs.Message.Result(), "/contents"))
+	return wire.Elements(obs.Message.ResultAt("/contents"))
 }

@@ -182,7 +182,7 @@ func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rul
 		d.last[asked] = r
 		d.order = append(d.order, r)
 	}
-	same := r.last != nil && bytes.Equal(wire.At(r.last.Message.Result(), "/contents"), wire.At(obs.Message.Result(), "/contents"))
+	same := r.last != nil && bytes.Equal(r.last.Message.ResultAt("/contents"), obs.Message.ResultAt("/contents"))
 	if r.last != nil && !same && r.steady {
 		r.changes = append(r.changes, resourceChange{r.last, obs})
 	}
@@ -190,7 +190,7 @@ func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rul
 }
 
 func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	about, _ := wire.Text(wire.At(obs.Message.Params(), "/uri"))
+	about, _ := wire.Text(obs.Message.ParamAt("/uri"))
 	d.told = append(d.told, resourceUpdate{about, obs.Event.Seq})
 }
 

@@ -193,7 +193,7 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 		return
 	}
 	_, listed := l.listed[asked]
-	if uri.CannotBeURI(asked) && !listed && !l.matchesTemplate(asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
+	if uri.CannotBeURI(asked) && !listed && !l.matchesTemplate(s, asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
 		if obs.Message.IsError() {
 			out.CameUp(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
@@ -208,11 +208,15 @@ func (l *ledger) areTemplatesKnown() bool {
 	return l.whole[spec.MethodResourcesTemplates] != nil || l.refused[spec.MethodResourcesTemplates]
 }
 
+// templateKey is the memo key of a parsed template.
+type templateKey struct{ text string }
+
 // matchesTemplate reports whether a listed template may match the text.
-func (l *ledger) matchesTemplate(text string) bool {
+func (l *ledger) matchesTemplate(s *rules.Session, text string) bool {
 	for _, p := range l.whole[spec.MethodResourcesTemplates] {
 		for _, i := range p.items {
-			if uri.Parse(i.key).MayMatch(text) {
+			template := rules.Memo(s, templateKey{i.key}, func() *uri.Template { return uri.Parse(i.key) })
+			if template.MayMatch(text) {
 				return true
 			}
 		}

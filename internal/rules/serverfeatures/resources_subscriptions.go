@@ -207,7 +207,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	if l == nil || l.confirmed == nil || !isFirstResponse(s, obs) || l.leaving && l.left == nil {
 		return
 	}
-	same := l.last != nil && bytes.Equal(wire.At(l.last.Message.Result(), "/contents"), wire.At(obs.Message.Result(), "/contents"))
+	same := l.last != nil && bytes.Equal(l.last.Message.ResultAt("/contents"), obs.Message.ResultAt("/contents"))
 	switch {
 	case l.last == nil || same:
 		l.steady = same
@@ -228,7 +228,7 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
-	about, _ := wire.Text(wire.At(obs.Message.Params(), "/uri"))
+	about, _ := wire.Text(obs.Message.ParamAt("/uri"))
 	for _, l := range u.ordered {
 		if covers(l.uri, about) {
 			l.notified = append(l.notified, obs.Event.Seq)

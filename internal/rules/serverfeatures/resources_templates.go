@@ -102,7 +102,7 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 		if on.Text != text || len(on.Variables) != 1 || on.Variables[0] != name {
 			continue
 		}
-		for n, raw := range wire.Elements(wire.At(obs.Message.Result(), "/completion/values")) {
+		for n, raw := range wire.Elements(obs.Message.ResultAt("/completion/values")) {
 			value, _ := wire.Text(raw)
 			// Servers differ in how they escape values, and a value that ends with a
 			// slash may be completed further.

@@ -58,7 +58,7 @@ func (l listen) until() int {
 // grants reports whether the server agreed to send a type of notification; if uri is not empty,
 // for that resource.
 func (l listen) grants(member, uri string) bool {
-	v := wire.At(l.ack.Params(), "/notifications/"+member)
+	v := l.ack.ParamAt("/notifications/" + member)
 	if uri == "" {
 		return v.Kind() == 't'
 	}

@@ -24,13 +24,13 @@ const (
 func toolArguments() rules.Fold {
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		_, params := wire.Members(obs.Request.Message.Params())
-		name, _ := wire.Text(params["name"])
-		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), params["arguments"]
-		if !isRegular(s, obs) || !s.ServerDeclared("tools") || params["task"] != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+		asked := obs.Request.Message
+		name, _ := wire.Text(asked.ParamAt("/name"))
+		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), asked.ParamAt("/arguments")
+		if !isRegular(s, obs) || !s.ServerDeclared("tools") || asked.ParamAt("/task") != nil || input.Kind() != '{' || arguments.Kind() != '{' {
 			return
 		}
-		if !acceptsArguments(s.Revision(), input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
+		if !acceptsArguments(s, input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
 			out.IsInterpretable(obs, b.validCall(s, name), toolValidates, toolRejects, toolInvalidIsResult) {
 			judgeInvalidArguments(s, input, arguments, obs, out)
 		}
@@ -75,7 +75,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 			d.Requirement = toolValidates
 		}
 		d.Summary = "The server's tool may convert arguments that break its schema."
-		if acceptsArguments(s.Revision(), input, knownArguments(input, arguments)) {
+		if fits(s, input, knownArguments(input, arguments)) {
 			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
 		out.Deviates(d)

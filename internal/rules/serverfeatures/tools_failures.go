@@ -23,12 +23,11 @@ const (
 func toolFailures() rules.Fold {
 	// inOrder reports whether the call has valid arguments.
 	inOrder := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
-		_, params := wire.Members(obs.Request.Message.Params())
-		name, _ = wire.Text(params["name"])
-		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), params["arguments"]
-		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s.Revision(), input, arguments)
+		name, _ = wire.Text(obs.Request.Message.ParamAt("/name"))
+		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), obs.Request.Message.ParamAt("/arguments")
+		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
 	}
-	asTask := func(obs *rules.Observation) bool { return wire.At(obs.Request.Message.Params(), "/task") != nil }
+	asTask := func(obs *rules.Observation) bool { return obs.Request.Message.ParamAt("/task") != nil }
 	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{
 		rules.ErrorTo(spec.MethodToolsCall): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !isRegular(s, obs) || asTask(obs) {
@@ -69,7 +68,7 @@ func judgeErrorFailure(name string, obs *rules.Observation, out *rules.Reporter)
 }
 
 func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
-	content, structured := wire.At(obs.Message.Result(), "/content"), wire.At(obs.Message.Result(), "/structuredContent")
+	content, structured := obs.Message.ResultAt("/content"), obs.Message.ResultAt("/structuredContent")
 	if content.Kind() != '[' {
 		return // another rule reports that
 	}
@@ -93,7 +92,7 @@ func explainsFailure(block jsontext.Value) bool {
 func toolResources() rules.Fold {
 	linked := map[string]*rules.Observation{}
 	read := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		uri, _ := wire.Text(wire.At(obs.Request.Message.Params(), "/uri"))
+		uri, _ := wire.Text(obs.Request.Message.ParamAt("/uri"))
 		link := linked[uri]
 		if link == nil || !isRegular(s, obs) || !s.ServerDeclared("resources") {
 			return
@@ -116,7 +115,7 @@ func toolResources() rules.Fold {
 			if !isRegular(s, obs) {
 				return
 			}
-			for _, block := range wire.Elements(wire.At(obs.Message.Result(), "/content")) {
+			for _, block := range wire.Elements(obs.Message.ResultAt("/content")) {
 				switch kind, _ := wire.Text(wire.At(block, "/type")); kind {
 				case "resource":
 					judgeEmbedded(s, obs, out)

@@ -24,8 +24,8 @@ const (
 func toolsFound() rules.Fold {
 	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		name, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/name"))
-		arguments := wire.At(obs.Request.Message.Params(), "/arguments")
+		name, ok := wire.Text(obs.Request.Message.ParamAt("/name"))
+		arguments := obs.Request.Message.ParamAt("/arguments")
 		if !ok || !isRegular(s, obs) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
@@ -36,7 +36,7 @@ func toolsFound() rules.Fold {
 			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
 				judgeUndeclaredCall(obs, out)
 			}
-		case wire.At(obs.Request.Message.Params(), "/task") != nil: // tasks have rules of their own
+		case obs.Request.Message.ParamAt("/task") != nil: // tasks have rules of their own
 		case b.tools.seen[name] != nil:
 			judgeListedCall(name, obs, out)
 		case b.tools.lacks(s, name, obs.Request, !obs.Message.IsError() && !isFailedResult(obs.Message)):
@@ -135,7 +135,7 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 		text, _ := wire.Text(e.Message)
 		return deniesExistence(thing, name, text)
 	}
-	blocks := wire.Elements(wire.At(m.Result(), "/content"))
+	blocks := wire.Elements(m.ResultAt("/content"))
 	if !isFailedResult(m) || len(blocks) != 1 {
 		return false
 	}
@@ -148,7 +148,7 @@ func isUnknownNameError(thing, name string, m *wire.Message) bool {
 // other checks of a response.
 func deniesExistence(thing, name, text string) bool {
 	switch {
-	case !denial.MatchString(text):
+	case !wire.ContainsFold(text, denials...):
 		return false
 	case nameless[thing] != nil && nameless[thing].MatchString(text):
 		return true
@@ -178,8 +178,8 @@ var nameless = map[string]*lazyregexp.Regexp{
 	"prompt": lazyregexp.New(preamble + "(" + unnamed("prompt") + ")"),
 }
 
-// denial matches every text that denies that something exists. It is a cheap first test.
-var denial = lazyregexp.New("(?i)unknown|no such|unrecognized|" + denied)
+// denials are in every text that denies that something exists. They are a cheap first test.
+var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}
 
 // containsFold reports whether text contains part, ignoring case.
 func containsFold(text, part string) bool {

@@ -52,7 +52,7 @@ func judgeToolHeaders(s *rules.Session, obs *rules.Observation, out *rules.Repor
 	if s.Era() != spec.Stateless || !isRegular(s, obs) || !wire.MayHaveMember(obs.Message.Result(), headerMember) {
 		return
 	}
-	for _, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
+	for _, tool := range wire.Elements(obs.Message.ResultAt("/tools")) {
 		var all []annotation
 		findAnnotations(wire.At(tool, "/inputSchema"), "", true, 0, &all)
 		used := map[string]bool{}

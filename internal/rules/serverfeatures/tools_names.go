@@ -8,7 +8,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const (
@@ -26,24 +25,15 @@ func toolNames() rules.Fold {
 		if !isRegular(s, obs) {
 			return
 		}
-		for _, item := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
-			if name, ok := wire.Text(wire.At(item, "/name")); ok {
-				judgeName(name, obs, out)
+		for _, tool := range itemsOf(s, obs.Message, toolList.member, "/"+toolList.key) {
+			if tool.text {
+				judgeName(tool.key, obs, out)
 			}
 		}
 	}}}
 }
 
 func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
-	d := verdict.Deviation{At: rules.At(obs.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
-	if n := utf8.RuneCountInString(name); n < 1 || n > maxName {
-		d.Requirement = nameLength
-		d.Summary = "The server's tool name is empty, or longer than 128 characters."
-		d.Permitted = "1 to 128 characters"
-		out.Deviates(d)
-	} else {
-		out.CameUp(nameLength)
-	}
 	special, foreign := false, false
 	for _, r := range name {
 		switch {
@@ -54,6 +44,27 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 			special = true
 		}
 	}
+	n := utf8.RuneCountInString(name)
+	long := n < 1 || n > maxName
+	if !long {
+		out.CameUp(nameLength)
+	}
+	if !special {
+		out.CameUp(nameSpecial)
+	}
+	if !special && !foreign {
+		out.CameUp(nameCharset)
+	}
+	if !long && !special && !foreign {
+		return
+	}
+	d := verdict.Deviation{At: rules.At(obs.Event), Seen: strconv.QuoteToGraphic(rules.Excerpt(name))}
+	if long {
+		d.Requirement = nameLength
+		d.Summary = "The server's tool name is empty, or longer than 128 characters."
+		d.Permitted = "1 to 128 characters"
+		out.Deviates(d)
+	}
 	d.Permitted = "letters and digits of ASCII, underscore, hyphen and dot"
 	switch {
 	case special:
@@ -63,9 +74,5 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 	case foreign:
 		d.Requirement, d.Summary = nameCharset, "The server's tool name has letters or digits beyond ASCII."
 		out.Deviates(d)
-		out.CameUp(nameSpecial)
-	default:
-		out.CameUp(nameCharset)
-		out.CameUp(nameSpecial)
 	}
 }

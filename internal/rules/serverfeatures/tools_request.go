@@ -26,15 +26,15 @@ func toolRequests() rules.Fold {
 		if !isRegular(s, obs) || !s.ServerDeclared("tools") {
 			return
 		}
-		_, params := wire.Members(obs.Request.Message.Params())
-		name, named := wire.Text(params["name"])
-		arguments := params["arguments"]
+		asked := obs.Request.Message
+		name, named := wire.Text(asked.ParamAt("/name"))
+		arguments := asked.ParamAt("/arguments")
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
 			if out.IsInterpretable(obs, b.anyCall(s), toolMalformed) {
 				judgeMalformedCall(obs, out)
 			}
-		case params["task"] == nil && requiresNothing(s.Revision(), b.tools.seen[name]):
+		case asked.ParamAt("/task") == nil && requiresNothing(s, b.tools.seen[name]):
 			bare.note(name, arguments, obs)
 		}
 	}
@@ -69,17 +69,16 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
 	}
-	_, params := wire.Members(req.Message.Params())
-	called, _ := wire.Text(params["name"])
-	if name != "" && called != name || params["task"] != nil || b.tools.seen[called] == nil {
+	called, _ := wire.Text(req.Message.ParamAt("/name"))
+	if name != "" && called != name || req.Message.ParamAt("/task") != nil || b.tools.seen[called] == nil {
 		return false
 	}
-	arguments := params["arguments"]
+	arguments := req.Message.ParamAt("/arguments")
 	if arguments == nil {
-		return requiresNothing(s.Revision(), b.tools.seen[called])
+		return requiresNothing(s, b.tools.seen[called])
 	}
 	input := wire.At(b.tools.seen[called], "/inputSchema")
-	return input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s.Revision(), input, arguments)
+	return input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
 }
 
 func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
@@ -97,14 +96,25 @@ func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 }
 
 // requiresNothing reports whether a listed tool accepts empty arguments.
-func requiresNothing(r spec.Revision, tool jsontext.Value) bool {
+func requiresNothing(s *rules.Session, tool jsontext.Value) bool {
 	input := wire.At(tool, "/inputSchema")
-	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && acceptsArguments(r, input, jsontext.Value("{}"))
+	return input.Kind() == '{' && len(wire.Elements(wire.At(input, "/required"))) == 0 && acceptsArguments(s, input, noArguments)
 }
 
-// acceptsArguments reports whether the arguments fit the tool's schema, as far as can be told.
-func acceptsArguments(r spec.Revision, input, arguments jsontext.Value) bool {
-	return len(schema.For(r).Structured(input, arguments)) == 0
+var noArguments = jsontext.Value("{}")
+
+// acceptsKey is the memo key of acceptsArguments: where the schema and the arguments are in memory.
+type acceptsKey struct{ input, arguments *byte }
+
+// acceptsArguments reports whether the arguments of a request fit the tool's schema, as far as can
+// be told.
+func acceptsArguments(s *rules.Session, input, arguments jsontext.Value) bool {
+	return rules.Memo(s, acceptsKey{&input[0], &arguments[0]}, func() bool { return fits(s, input, arguments) })
+}
+
+// fits reports whether arguments fit a schema, as far as can be told.
+func fits(s *rules.Session, input, arguments jsontext.Value) bool {
+	return len(schema.For(s.Revision()).Structured(input, arguments)) == 0
 }
 
 // optionalTrial compares the results of requests without arguments and with an empty arguments

@@ -71,7 +71,7 @@ func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Report
 }
 
 func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	tools := wire.Elements(wire.At(obs.Message.Params(), "/tools"))
+	tools := wire.Elements(obs.Message.ParamAt("/tools"))
 	if !since(s, obs, spec.V20251125) || len(tools) == 0 {
 		return
 	}
@@ -102,7 +102,7 @@ type form struct {
 }
 
 func judgeRequestedSchema(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	requested := wire.At(obs.Message.Params(), "/requestedSchema")
+	requested := obs.Message.ParamAt("/requestedSchema")
 	if !since(s, obs, spec.V20250618) || text(obs.Message.Params(), "/mode") == "url" || requested.Kind() != '{' {
 		return
 	}

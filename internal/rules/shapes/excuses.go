@@ -1,6 +1,7 @@
 package shapes
 
 import (
+	"maps"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -12,12 +13,20 @@ import (
 // requiredArguments are the required arguments of listed prompts, by prompt.
 type requiredArguments map[string][]string
 
+type requiredKey struct{}
+
 // note records a page of prompts/list.
-func (q requiredArguments) note(obs *rules.Observation) {
+func (q requiredArguments) note(s *rules.Session, obs *rules.Observation) {
 	if requestMethod(obs) != spec.MethodPromptsList {
 		return
 	}
-	for _, prompt := range wire.Elements(wire.At(obs.Message.Result(), "/prompts")) {
+	maps.Copy(q, rules.MemoResult(s, obs.Message, requiredKey{}, func() requiredArguments { return requiredIn(obs.Message) }))
+}
+
+// requiredIn returns the required arguments of the prompts in a result of prompts/list.
+func requiredIn(m *wire.Message) requiredArguments {
+	q := requiredArguments{}
+	for _, prompt := range wire.Elements(m.ResultAt("/prompts")) {
 		name := text(prompt, "/name")
 		q[name] = nil
 		for _, argument := range wire.Elements(wire.At(prompt, "/arguments")) {
@@ -26,6 +35,7 @@ func (q requiredArguments) note(obs *rules.Observation) {
 			}
 		}
 	}
+	return q
 }
 
 // explains reports whether an invalid URI results from the client's request: the URI or argument

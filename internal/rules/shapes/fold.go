@@ -50,32 +50,30 @@ func startShape() rules.Fold {
 			t = tables[s.Revision()]()
 			came = make([]int, len(t.rows))
 		}
-		q.note(obs)
-		topic := t.topics[topicOf(obs)]
-		if topic == nil {
+		q.note(s, obs)
+		x := t.examine(s, obs)
+		if x.topic == nil {
 			noteOtherError(obs, out)
 			return
 		}
-		met, violations := t.validator.Examine(obs.Message, requestMethod(obs))
-		topic.count(&met, came)
-		inputs := t.inputTopics(obs)
-		for _, input := range inputs {
-			input.count(&met, came)
+		x.topic.count(&x.met, came)
+		for _, input := range x.inputs {
+			input.count(&x.met, came)
 		}
 		switch {
-		case len(violations) == 0:
+		case len(x.violations) == 0:
 		case isFromLaterRevision(s, obs):
-			if topic.general != nil {
-				out.Elsewhere(topic.general.requirement)
+			if x.topic.general != nil {
+				out.Elsewhere(x.topic.general.requirement)
 			}
 		default:
-			violations = deduplicate(violations)
-			for key, input := range inputs {
+			violations := deduplicate(slices.Clone(x.violations)) // equal results share them
+			for key, input := range x.inputs {
 				var own []schema.Violation
 				own, violations = splitAt(violations, inputPointer(key))
 				input.report(own, q, obs, came, out)
 			}
-			topic.report(violations, q, obs, came, out)
+			x.topic.report(violations, q, obs, came, out)
 		}
 	}
 	return rules.Fold{
@@ -94,6 +92,34 @@ func startShape() rules.Fold {
 			}
 		},
 	}
+}
+
+// examined is a message as the table sees it.
+type examined struct {
+	topic      *topic            // nil if the table has none
+	inputs     map[string]*topic // of the entries of inputRequests, by key
+	met        schema.Met
+	violations []schema.Violation
+}
+
+// resultKey is the memo key of an examined result.
+type resultKey struct{ method string }
+
+// examine examines a message. The same result is examined only once for each method.
+func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *examined {
+	examine := func() *examined {
+		name := topicOf(obs)
+		x := &examined{topic: t.topics[name]}
+		if x.topic != nil {
+			x.inputs = t.inputTopics(name, obs)
+			x.met, x.violations = t.validator.Examine(obs.Message, requestMethod(obs))
+		}
+		return x
+	}
+	if obs.Request == nil || obs.Message.IsError() {
+		return examine()
+	}
+	return rules.MemoResult(s, obs.Message, resultKey{requestMethod(obs)}, examine)
 }
 
 // noteOtherError records an error with another code than the one that requires an elicitation: an
@@ -139,13 +165,14 @@ func topicOf(obs *rules.Observation) string {
 	}
 }
 
-// inputTopics returns the topics of the entries of inputRequests, by key.
-func (t *compiledTable) inputTopics(obs *rules.Observation) map[string]*topic {
-	if topicOf(obs) != anInput {
+// inputTopics returns the topics of the entries of inputRequests, by key, in a message of the named
+// topic.
+func (t *compiledTable) inputTopics(name string, obs *rules.Observation) map[string]*topic {
+	if name != anInput {
 		return nil
 	}
 	out := map[string]*topic{}
-	_, inputs := wire.Members(wire.At(obs.Message.Result(), "/inputRequests"))
+	_, inputs := wire.Members(obs.Message.ResultAt("/inputRequests"))
 	for key, input := range inputs {
 		if topic := t.topics[text(input, "/method")]; topic != nil {
 			out[key] = topic

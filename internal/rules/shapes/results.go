@@ -29,7 +29,7 @@ func promptResources() rules.Rule {
 				if !since(s, obs, spec.V20241105) {
 					return
 				}
-				for i, m := range wire.Elements(wire.At(obs.Message.Result(), "/messages")) {
+				for i, m := range wire.Elements(obs.Message.ResultAt("/messages")) {
 					resource := wire.At(m, "/content/resource")
 					switch {
 					case text(m, "/content/type") != "resource" || resource.Kind() != '{':
@@ -61,7 +61,7 @@ func completionCounts() rules.Rule {
 
 // judgeCounts skips values of the wrong type, which the message shape rule reports.
 func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	completion := wire.At(obs.Message.Result(), "/completion")
+	completion := obs.Message.ResultAt("/completion")
 	values := wire.At(completion, "/values")
 	total, ok := number(wire.At(completion, "/total"))
 	if !since(s, obs, spec.V20241105) || !ok || values.Kind() != '[' {

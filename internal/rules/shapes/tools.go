@@ -29,71 +29,121 @@ func toolDefinitions() rules.Rule {
 				if !since(s, obs, spec.V20250326) || !obs.Request.WellFormed {
 					return
 				}
-				for i, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
-					judgeDefinition(s, tool, verdict.Deviation{At: rules.At(obs.Request.Event, obs.Event)}, "/result/tools/"+strconv.Itoa(i), out)
+				found := rules.MemoResult(s, obs.Message, definitionsKey{}, func() *definitions { return judgeDefinitions(s, obs.Message) })
+				for _, id := range found.cameUp {
+					out.CameUp(id)
+				}
+				for _, d := range found.deviations {
+					d.At = rules.At(obs.Request.Event, obs.Event)
+					out.Deviates(d)
 				}
 			},
 		}}),
 	}
 }
 
-func judgeDefinition(s *rules.Session, tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
-	judgeHints(tool, d, where, out)
-	if !s.Revision().AtLeast(spec.V20251125) {
-		return
-	}
-	for _, name := range []string{"inputSchema", "outputSchema"} {
-		if v := wire.At(tool, "/"+name); v.Kind() == '{' {
-			judgeDialect(v, d, where+"/"+name, out)
+// tool is an entry of tools/list.
+type tool struct {
+	name    string
+	named   bool // the name is a string
+	members map[string]jsontext.Value
+}
+
+type toolsKey struct{}
+
+// toolsOf returns the tools in a result of tools/list.
+func toolsOf(s *rules.Session, m *wire.Message) []tool {
+	return rules.MemoResult(s, m, toolsKey{}, func() []tool {
+		var out []tool
+		for _, raw := range wire.Elements(m.ResultAt("/tools")) {
+			var t tool
+			_, t.members = wire.Members(raw)
+			t.name, t.named = wire.Text(t.members["name"])
+			out = append(out, t)
 		}
+		return out
+	})
+}
+
+type definitionsKey struct{}
+
+// definitions are the findings in one result of tools/list.
+type definitions struct {
+	cameUp     []string            // the requirements, once for each time
+	deviations []verdict.Deviation // without positions
+}
+
+func judgeDefinitions(s *rules.Session, m *wire.Message) *definitions {
+	found := &definitions{}
+	for i, t := range toolsOf(s, m) {
+		where := "/result/tools/" + strconv.Itoa(i)
+		found.judgeHints(t, where)
+		if !s.Revision().AtLeast(spec.V20251125) {
+			continue
+		}
+		for _, name := range []string{"inputSchema", "outputSchema"} {
+			if v := t.members[name]; v.Kind() == '{' {
+				found.judgeDialect(v, where+"/"+name)
+			}
+		}
+		found.judgeParameters(t.members["inputSchema"], where)
 	}
-	judgeParameters(wire.At(tool, "/inputSchema"), d, where, out)
+	return found
 }
 
 // judgeHints notes hints that contradict each other.
-func judgeHints(tool jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
-	if !isTrue(tool, "/annotations/readOnlyHint") {
-		return
+func (f *definitions) judgeHints(t tool, where string) {
+	hints := t.members["annotations"]
+	switch {
+	case !isTrue(hints, "/readOnlyHint"):
+	case !isTrue(hints, "/destructiveHint"):
+		f.cameUp = append(f.cameUp, dependentHints)
+	default:
+		f.deviations = append(f.deviations, verdict.Deviation{
+			Requirement: dependentHints,
+			Summary:     "The server's tool is declared both read-only and destructive.",
+			Permitted:   "destructiveHint where readOnlyHint is not true",
+			Seen:        rules.Excerpt(hints) + " at " + where,
+		})
 	}
-	if !isTrue(tool, "/annotations/destructiveHint") {
-		out.CameUp(dependentHints)
-		return
-	}
-	d.Requirement, d.Summary = dependentHints, "The server's tool is declared both read-only and destructive."
-	d.Permitted, d.Seen = "destructiveHint where readOnlyHint is not true", rules.Excerpt(wire.At(tool, "/annotations"))+" at "+where
-	out.Deviates(d)
 }
 
 // judgeDialect only notes, because another dialect may be declared.
-func judgeDialect(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
+func (f *definitions) judgeDialect(v jsontext.Value, where string) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {
-		out.CameUp(recommendedDialect)
+		f.cameUp = append(f.cameUp, recommendedDialect)
 		return
 	}
-	d.Requirement, d.Weight = recommendedDialect, verdict.OnlyNote
-	d.Summary = "The server's schema uses another dialect than the recommended one."
-	d.Permitted, d.Seen = "JSON Schema 2020-12", rules.Excerpt(wire.Quote(named))+" at "+where
-	out.Deviates(d)
+	f.deviations = append(f.deviations, verdict.Deviation{
+		Requirement: recommendedDialect,
+		Summary:     "The server's schema uses another dialect than the recommended one.",
+		Permitted:   "JSON Schema 2020-12",
+		Seen:        rules.Excerpt(wire.Quote(named)) + " at " + where,
+		Weight:      verdict.OnlyNote,
+	})
 }
 
 // judgeParameters notes the schema of a tool without parameters that permits any member.
-func judgeParameters(v jsontext.Value, d verdict.Deviation, where string, out *rules.Reporter) {
-	names, _ := wire.Members(v)
+func (f *definitions) judgeParameters(v jsontext.Value, where string) {
+	names, members := wire.Members(v)
 	for _, name := range names {
 		if !slices.Contains([]string{"$schema", "type", "properties", "required", "additionalProperties", "title", "description"}, name) {
 			return // the effect of other keywords is unknown
 		}
 	}
-	if properties, _ := wire.Members(wire.At(v, "/properties")); text(v, "/type") != "object" || len(properties) > 0 {
+	if properties, _ := wire.Members(members["properties"]); text(v, "/type") != "object" || len(properties) > 0 {
 		return
 	}
-	if wire.At(v, "/additionalProperties").Kind() == 'f' {
-		out.CameUp(noParametersForm)
+	if members["additionalProperties"].Kind() == 'f' {
+		f.cameUp = append(f.cameUp, noParametersForm)
 		return
 	}
-	d.Requirement, d.Weight = noParametersForm, verdict.OnlyNote
-	d.Summary = "The server's tool without parameters allows additional properties."
-	d.Permitted, d.Seen = "additionalProperties that are false; any object schema is valid, too", rules.Excerpt(v)+" at "+where+"/inputSchema"
-	out.Deviates(d)
+	f.deviations = append(f.deviations, verdict.Deviation{
+		Requirement: noParametersForm,
+		Summary:     "The server's tool without parameters allows additional properties.",
+		Permitted:   "additionalProperties that are false; any object schema is valid, too",
+		Seen:        rules.Excerpt(v) + " at " + where + "/inputSchema",
+		Weight:      verdict.OnlyNote,
+	})
 }

@@ -1,9 +1,11 @@
 package shapes
 
 import (
+	"bytes"
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -30,8 +32,12 @@ func supportedDialect() rules.Rule {
 	}
 }
 
-// differs finds keywords that draft-07 lacks or interprets differently than 2020-12.
-var differs = lazyregexp.New(`prefixItems|unevaluated|dependen|Contains|\$ref|\$dynamicRef|additionalItems`)
+// differing are in keywords that draft-07 lacks or interprets differently than 2020-12.
+var differing = []string{"prefixItems", "unevaluated", "dependen", "Contains", "$ref", "$dynamicRef", "additionalItems"}
+
+func differs(input jsontext.Value) bool {
+	return slices.ContainsFunc(differing, func(word string) bool { return bytes.Contains(input, []byte(word)) })
+}
 
 // called judges calls whose arguments are valid in only one of the dialects; only these show
 // which one the server uses. One call is no proof: accepted arguments may have been converted,
@@ -42,7 +48,7 @@ func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Re
 		return
 	}
 	input, arguments := l.schemas[text(params, "/name")], wire.At(params, "/arguments")
-	if input == nil || !differs.Match(input) || arguments.Kind() != '{' || has(params, "task") {
+	if input == nil || !differs(input) || arguments.Kind() != '{' || has(params, "task") {
 		return
 	}
 	v := schema.For(s.Revision())

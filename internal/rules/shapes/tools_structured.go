@@ -42,23 +42,22 @@ type listing struct {
 
 // learn records the schemas of a list. If a tool is listed again with another schema without an
 // announced change, its schema is unclear.
-func (l *listing) learn(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (l *listing) learn(sess *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if l.schemas == nil {
 		l.schemas = map[string]jsontext.Value{}
 	}
-	for _, tool := range wire.Elements(wire.At(obs.Message.Result(), "/tools")) {
-		name, ok := wire.Text(wire.At(tool, "/name"))
-		if !ok {
+	for _, tool := range toolsOf(sess, obs.Message) {
+		if !tool.named {
 			continue
 		}
-		s := wire.At(tool, "/"+l.member)
+		s := tool.members[l.member]
 		if s.Kind() != '{' {
 			s = nil
 		}
-		if before, again := l.schemas[name]; again && !bytes.Equal(before, s) {
+		if before, again := l.schemas[tool.name]; again && !bytes.Equal(before, s) {
 			s = nil
 		}
-		l.schemas[name] = s
+		l.schemas[tool.name] = s
 	}
 }
 

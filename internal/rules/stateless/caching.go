@@ -69,7 +69,7 @@ func judgeInterim(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 }
 
 func hasHints(obs *rules.Observation) bool {
-	return wire.At(obs.Message.Result(), "/ttlMs") != nil || wire.At(obs.Message.Result(), "/cacheScope") != nil
+	return obs.Message.ResultAt("/ttlMs") != nil || obs.Message.ResultAt("/cacheScope") != nil
 }
 
 // missingHints returns the names of the absent members.
@@ -95,7 +95,7 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	ttl, scope := wire.At(result, "/ttlMs"), wire.At(result, "/cacheScope")
-	later := wire.At(obs.Request.Message.Params(), "/cursor").Kind() == '"'
+	later := obs.Request.Message.ParamAt("/cursor").Kind() == '"'
 	d := shows(hintsRequired, obs)
 	d.Permitted = "ttlMs and cacheScope"
 	switch {
@@ -161,12 +161,12 @@ func (p *pageScopes) judge(s *rules.Session, obs *rules.Observation, out *rules.
 		return
 	}
 	method := obs.Request.Message.Method
-	if cursor, ok := wire.Text(wire.At(obs.Request.Message.Params(), "/cursor")); ok {
+	if cursor, ok := wire.Text(obs.Request.Message.ParamAt("/cursor")); ok {
 		if before := p.handed[method+" "+cursor]; before != nil && !p.several[method+" "+cursor] {
 			judgeScopes(before, obs, out)
 		}
 	}
-	if next, ok := wire.Text(wire.At(obs.Message.Result(), "/nextCursor")); ok {
+	if next, ok := wire.Text(obs.Message.ResultAt("/nextCursor")); ok {
 		key := method + " " + next
 		if other := p.handed[key]; other != nil && scopeOf(other) != scopeOf(obs) {
 			p.several[key] = true
@@ -176,7 +176,7 @@ func (p *pageScopes) judge(s *rules.Session, obs *rules.Observation, out *rules.
 }
 
 func scopeOf(obs *rules.Observation) string {
-	text, _ := wire.Text(wire.At(obs.Message.Result(), "/cacheScope"))
+	text, _ := wire.Text(obs.Message.ResultAt("/cacheScope"))
 	return text
 }
 

@@ -185,7 +185,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	var version string
 	switch {
 	case req.Message.Method == spec.MethodInitialize && req.Metadata.Version == "":
-		if version, _ = wire.Text(wire.At(req.Message.Params(), "/protocolVersion")); !isHandshake(version) || !req.SoundInitialize() {
+		if version, _ = wire.Text(req.Message.ParamAt("/protocolVersion")); !isHandshake(version) || !req.SoundInitialize() {
 			return
 		}
 	case req.Message.Method == spec.MethodDiscover && req.Metadata.IsComplete() && !s.Governs(req):

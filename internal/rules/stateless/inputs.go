@@ -78,7 +78,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 
 // hasRepeatedKey reports whether inputRequests repeat a key.
 func hasRepeatedKey(obs *rules.Observation) bool {
-	names, _ := wire.Members(wire.At(obs.Message.Result(), "/inputRequests"))
+	names, _ := wire.Members(obs.Message.ResultAt("/inputRequests"))
 	seen := map[string]bool{}
 	for _, name := range names {
 		if seen[name] {

@@ -48,7 +48,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
-	kind := wire.At(obs.Message.Result(), "/resultType")
+	kind := obs.Message.ResultAt("/resultType")
 	text, isText := wire.Text(kind)
 	d := shows(resultType, obs)
 	switch {

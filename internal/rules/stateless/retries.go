@@ -41,7 +41,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if round == nil || !isPlainRetry(round, req) {
 		return
 	}
-	responses := wire.At(req.Message.Params(), "/inputResponses")
+	responses := req.Message.ParamAt("/inputResponses")
 	names, values := wire.Members(responses)
 	var missing, extra, malformed, declined []string
 	for key, asked := range round.Inputs {
@@ -97,7 +97,7 @@ func isAnswerTo(s *rules.Session, asked *wire.Message, v jsontext.Value) bool {
 	switch asked.Method {
 	case spec.MethodElicit:
 		action, _ := wire.Text(wire.At(v, "/action"))
-		content, form := wire.At(v, "/content"), wire.At(asked.Params(), "/requestedSchema")
+		content, form := wire.At(v, "/content"), asked.ParamAt("/requestedSchema")
 		switch {
 		case action == "accept" && form.Kind() == '{':
 			return content.Kind() == '{' && len(schema.For(s.Revision()).Structured(form, content)) == 0
@@ -123,7 +123,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	if responses.Kind() != '{' {
 		d.Requirement, d.Permitted = malformedInput, "an error, such as -32602"
 	}
-	kind, _ := wire.Text(wire.At(obs.Message.Result(), "/resultType"))
+	kind, _ := wire.Text(obs.Message.ResultAt("/resultType"))
 	switch {
 	case refused:
 		out.CameUp(validatesInput)
@@ -133,7 +133,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	case kind == spec.ResultInputRequired: // it takes them for none at all
 		d.Summary = "The server asks again, though inputResponses are no object."
 		out.Deviates(d)
-	case string(wire.At(obs.Message.Result(), "/isError")) == "true":
+	case string(obs.Message.ResultAt("/isError")) == "true":
 	default:
 		d.Summary = "The server accepts input that is no answer to what it asked."
 		out.Deviates(d)
@@ -142,7 +142,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 
 // judgeMissingInput judges a retry that lacks responses. A server may proceed without them.
 func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
-	if kind, _ := wire.Text(wire.At(obs.Message.Result(), "/resultType")); kind == spec.ResultInputRequired {
+	if kind, _ := wire.Text(obs.Message.ResultAt("/resultType")); kind == spec.ResultInputRequired {
 		out.CameUp(askedAgain)
 		return
 	}
@@ -163,7 +163,7 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 	}
 	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		other := s.RoundOf(req)
-		names, _ := wire.Members(wire.At(req.Message.Params(), "/inputResponses"))
+		names, _ := wire.Members(req.Message.ParamAt("/inputResponses"))
 		return req != obs.Request && req.Succeeded() && other != nil && withoutMeta(other.Request) == withoutMeta(round.Request) && len(names) == len(other.Inputs)
 	})
 	if !plain {

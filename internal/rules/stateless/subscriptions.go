@@ -135,7 +135,7 @@ func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ 
 		return
 	}
 	sub := &subscription{asked: obs.Request, sent: roundTrips{behind: obs.Event.Seq}}
-	if filter := wire.At(obs.Message.Params(), "/notifications"); filter.Kind() == '{' {
+	if filter := obs.Message.ParamAt("/notifications"); filter.Kind() == '{' {
 		sub.filter = filter
 	}
 	f.all = append(f.all, sub)
@@ -204,7 +204,7 @@ func (sub *subscription) isActive() bool {
 
 // deliversAny reports whether the server has agreed to deliver any type of notification.
 func (sub *subscription) deliversAny() bool {
-	agreed := wire.At(sub.ack.Message.Params(), "/notifications")
+	agreed := sub.ack.Message.ParamAt("/notifications")
 	for _, change := range changes {
 		if asksFor(agreed, change.filter) {
 			return true
@@ -306,7 +306,7 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 	if obs.Message.Method != spec.MethodResourcesUpdated {
 		return
 	}
-	about, ok := wire.Text(wire.At(obs.Message.Params(), "/uri"))
+	about, ok := wire.Text(obs.Message.ParamAt("/uri"))
 	wanted, _ := texts(wire.At(sub.filter, "/resourceSubscriptions"))
 	switch {
 	case !ok: // the shape rules report it

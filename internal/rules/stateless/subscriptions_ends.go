@@ -140,7 +140,7 @@ func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
 // judgeFilter compares the acknowledged filter with the requested one and with the declared
 // capabilities.
 func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
-	agreed := wire.At(sub.ack.Message.Params(), "/notifications")
+	agreed := sub.ack.Message.ParamAt("/notifications")
 	if agreed.Kind() != '{' {
 		d := sub.describe(acknowledged, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server's acknowledgement does not say what it agrees to.", "params.notifications with the types that the server sends"

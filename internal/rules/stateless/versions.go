@@ -169,7 +169,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 	}
 	d := shows(requirement, obs)
 	if !obs.Message.IsError() {
-		chosen, _ := wire.Text(wire.At(obs.Message.Result(), "/protocolVersion"))
+		chosen, _ := wire.Text(obs.Message.ResultAt("/protocolVersion"))
 		switch {
 		case !isHandshake(chosen):
 			d.Summary, d.Permitted = "The server serves initialize, and chooses no handshake revision.", "an error, or a handshake revision"

@@ -259,9 +259,9 @@ func (v *view) lacksArgument(req *rules.Request) bool {
 	if req.Message.Method != spec.MethodToolsCall {
 		return false
 	}
-	name, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
+	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.ParamHeaders(name)
-	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.Of(wire.At(req.Message.Params(), "/arguments")) == nil })
+	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.Of(req.Message.ParamAt("/arguments")) == nil })
 }
 
 func (v *view) oddParams(x *exchange, req *rules.Request) []string {
@@ -269,11 +269,11 @@ func (v *view) oddParams(x *exchange, req *rules.Request) []string {
 		return nil
 	}
 	var out []string
-	name, _ := wire.Text(wire.At(req.Message.Params(), "/name"))
+	name, _ := wire.Text(req.Message.ParamAt("/name"))
 	params, _ := v.s.ParamHeaders(name)
 	for _, p := range params {
 		value := x.RequestHead().Get(headers.Param + p.Name)
-		argument := p.Of(wire.At(req.Message.Params(), "/arguments"))
+		argument := p.Of(req.Message.ParamAt("/arguments"))
 		switch {
 		case argument == nil:
 		case headers.IsEncoded(value):

@@ -205,7 +205,7 @@ func (v *view) isSubscribed(method string, at int) bool {
 		if req.Message.Method != spec.MethodListen || !req.InFlight(at) {
 			return false
 		}
-		wanted := wire.At(req.Message.Params(), "/notifications/"+listenFilters[method])
+		wanted := req.Message.ParamAt("/notifications/" + listenFilters[method])
 		return method == spec.MethodAcknowledged || listenFilters[method] != "" && (wanted.Kind() == 't' || wanted.Kind() == '[')
 	})
 }

@@ -78,7 +78,7 @@ func (v *view) beginsOtherRevision(x *exchange) bool {
 			continue
 		}
 		for _, m := range req.Responses {
-			version, named := wire.Text(wire.At(m.Result(), "/protocolVersion"))
+			version, named := wire.Text(m.ResultAt("/protocolVersion"))
 			if named && version != string(v.revision) {
 				return true
 			}
@@ -274,7 +274,7 @@ func (v *view) progressOf(p piece) (*rules.Request, string) {
 		return nil, ""
 	}
 	owners := v.s.RequestsWithToken(token)
-	if len(owners) != 1 || wire.At(owners[0].Message.Params(), "/task") != nil {
+	if len(owners) != 1 || owners[0].Message.ParamAt("/task") != nil {
 		return nil, ""
 	}
 	return owners[0], token.Raw()

@@ -73,7 +73,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		return false // tasks/cancel should have been refused
 	}
 	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
-	if status, _ := wire.Text(wire.At(q.reply.Result(), "/status")); isKnownStatus(status) && status != cancelled {
+	if status, _ := wire.Text(q.reply.ResultAt("/status")); isKnownStatus(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
 		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
 		out.Deviates(d)
@@ -163,7 +163,7 @@ func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
 	for _, n := range l.notes {
-		if n.Method == spec.MethodProgress && (namesTask(n.Message, t) || l.owner(wire.At(n.Params(), "/progressToken"), n.Event) == t) {
+		if n.Method == spec.MethodProgress && (namesTask(n.Message, t) || l.owner(n.ParamAt("/progressToken"), n.Event) == t) {
 			out = append(out, n.Event)
 		}
 	}
@@ -189,7 +189,7 @@ func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 
 // namesTask reports whether the metadata of a message name the task.
 func namesTask(m *wire.Message, t *task) bool {
-	id, ok := wire.Text(wire.At(m.Params(), relatedTask))
+	id, ok := wire.Text(m.ParamAt(relatedTask))
 	return ok && id == t.id
 }
 
@@ -234,7 +234,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 func (l *ledger) cancelRequests(t *task) []*rules.Request {
 	var out []*rules.Request
 	for _, req := range l.s.ClientRequests() {
-		if id, ok := wire.Text(wire.At(req.Message.Params(), "/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {
+		if id, ok := wire.Text(req.Message.ParamAt("/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {
 			out = append(out, req)
 		}
 	}

@@ -57,7 +57,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	if object == nil {
 		if c.succeeded() && runs {
 			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call as a task with something else.", "a result with the task"
-			if wire.At(c.reply.Result(), "/task").Kind() == '{' {
+			if c.reply.ResultAt("/task").Kind() == '{' {
 				d.Summary, d.Permitted, d.Weight = "The server sends a task together with the result of the call.", "the task alone", verdict.AtMostWarning
 			} else if isErrorResult(c.reply) && !l.runsAsTask(c) {
 				d.Weight = verdict.AtMostWarning // the task may not have been accepted
@@ -65,14 +65,14 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			out.Deviates(d)
 		}
 		code, _ := c.reply.ErrorCode()
-		if runs && string(wire.At(c.asked.Message.Params(), "/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
+		if runs && string(c.asked.Message.ParamAt("/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
 			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
 			out.Deviates(d)
 		}
 		return
 	}
 	out.CameUp(createResult)
-	if wire.At(c.asked.Message.Params(), "/task/ttl") == nil {
+	if c.asked.Message.ParamAt("/task/ttl") == nil {
 		out.CameUp(ttlOptional)
 	}
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
@@ -82,7 +82,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
 		out.Deviates(d)
 	}
-	if v := wire.At(c.reply.Result(), "/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
+	if v := c.reply.ResultAt("/_meta/io.modelcontextprotocol~1model-immediate-response"); v != nil && !isText(v) {
 		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
 		out.Deviates(d)
 	} else if v != nil {
@@ -100,7 +100,7 @@ func (c *call) isOvertaken() bool {
 // becomesTaskWithTTL reports whether the same call with a ttl becomes a task.
 func (l *ledger) becomesTaskWithTTL(c *call) bool {
 	for _, o := range l.calls {
-		if o.name == c.name && o.arguments == c.arguments && o.task != nil && wire.At(o.asked.Message.Params(), "/task/ttl") != nil {
+		if o.name == c.name && o.arguments == c.arguments && o.task != nil && o.asked.Message.ParamAt("/task/ttl") != nil {
 			return true
 		}
 	}
@@ -170,7 +170,7 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 			continue
 		}
 		d := verdict.Deviation{At: c.at(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
-		if mine, ok := wire.Text(wire.At(c.asked.Message.Params(), "/task/taskId")); ok && mine == c.task.id {
+		if mine, ok := wire.Text(c.asked.Message.ParamAt("/task/taskId")); ok && mine == c.task.id {
 			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
 			out.Deviates(d)
 		} else {

@@ -107,7 +107,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
 		switch q.method {
 		case spec.MethodTasksList:
-			l.judgeOperation(q, "tasks.list", listCapability, wire.At(q.asked.Message.Params(), "/cursor") == nil, out)
+			l.judgeOperation(q, "tasks.list", listCapability, q.asked.Message.ParamAt("/cursor") == nil, out)
 		case spec.MethodTasksCancel:
 			l.judgeOperation(q, "tasks.cancel", cancelCapability, false, out)
 		}
@@ -150,7 +150,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 func (l *ledger) runsPlainly(c *call) bool {
 	var before, behind bool
 	for _, o := range l.calls {
-		if o.name != c.name || o.arguments != c.arguments || wire.At(o.asked.Message.Params(), "/task") != nil {
+		if o.name != c.name || o.arguments != c.arguments || o.asked.Message.ParamAt("/task") != nil {
 			continue
 		}
 		if !o.succeeded() {

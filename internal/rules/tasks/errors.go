@@ -54,7 +54,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 		Seen:        rules.Excerpt(q.reply.Raw),
 		At:          q.at(),
 	}
-	answered, _ := wire.Text(wire.At(q.reply.Result(), "/taskId"))
+	answered, _ := wire.Text(q.reply.ResultAt("/taskId"))
 	switch {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
 		out.CameUp(unknownID)

@@ -40,7 +40,7 @@ func inputRules() []rules.Rule {
 
 // judgePosed judges a request of the server by the observations of its task until the response.
 func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
-	id, isText := wire.Text(wire.At(p.Message.Params(), relatedTask))
+	id, isText := wire.Text(p.Message.ParamAt(relatedTask))
 	if !isText {
 		l.judgeUnnamed(p, out)
 		return
@@ -136,7 +136,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event
 	for _, p := range l.s.ServerRequests() {
-		id, _ := wire.Text(wire.At(p.Message.Params(), relatedTask))
+		id, _ := wire.Text(p.Message.ParamAt(relatedTask))
 		switch m := p.Response(); {
 		case m == nil && (id == t.id || id == ""):
 			return // it may be the task's, and still open
@@ -147,7 +147,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	if last == nil {
 		return
 	}
-	if mode, _ := wire.Text(wire.At(last.Message.Params(), "/mode")); mode == "url" {
+	if mode, _ := wire.Text(last.Message.ParamAt("/mode")); mode == "url" {
 		return // the user may need longer on the page than the response
 	}
 	for _, v := range t.sights {

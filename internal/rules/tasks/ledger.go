@@ -111,8 +111,11 @@ func (l *ledger) handlers() rules.Handlers {
 	}
 }
 
-// read collects the messages about tasks.
-func (l *ledger) read(s *rules.Session) {
+// complete returns the ledger at the end of the conversation, with all messages about tasks.
+func (l *ledger) complete(s *rules.Session) *ledger {
+	if l.s != nil {
+		return l
+	}
 	l.s, l.byID = s, map[string]*task{}
 	for _, req := range s.ClientRequests() {
 		switch {
@@ -130,7 +133,7 @@ func (l *ledger) read(s *rules.Session) {
 	}
 	for _, n := range l.notes {
 		if n.Method == spec.MethodTasksStatus {
-			id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
+			id, ok := wire.Text(n.ParamAt("/taskId"))
 			l.noteObservation(id, ok, n.Event, nil, n.Params())
 		}
 	}
@@ -138,6 +141,7 @@ func (l *ledger) read(s *rules.Session) {
 		slices.SortStableFunc(t.sights, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
+	return l
 }
 
 func (l *ledger) readCall(req *rules.Request) {
@@ -166,10 +170,10 @@ func (l *ledger) readCall(req *rules.Request) {
 
 // createdTask returns the task of a CreateTaskResult, nil if m is not one.
 func createdTask(m *wire.Message) jsontext.Value {
-	if m.IsError() || wire.At(m.Result(), "/content") != nil {
+	if m.IsError() || m.ResultAt("/content") != nil {
 		return nil
 	}
-	if object := wire.At(m.Result(), "/task"); object.Kind() == '{' {
+	if object := m.ResultAt("/task"); object.Kind() == '{' {
 		return object
 	}
 	return nil
@@ -188,7 +192,7 @@ func (l *ledger) readQuery(req *rules.Request) {
 	default:
 		return
 	}
-	q.id, q.named = wire.Text(wire.At(req.Message.Params(), "/taskId"))
+	q.id, q.named = wire.Text(req.Message.ParamAt("/taskId"))
 	l.answered = append(l.answered, q)
 	if !q.succeeded() {
 		return

@@ -92,16 +92,16 @@ const endless = 50 * 365 * 24 * time.Hour
 // judgeTTL judges the response to a request to keep a task for decades. The schema defines null
 // as no limit, so a deviation is only noted.
 func judgeTTL(c *call, out *rules.Reporter) {
-	wanted, ok := wire.Integer(wire.At(c.asked.Message.Params(), "/task/ttl"))
+	wanted, ok := wire.Integer(c.asked.Message.ParamAt("/task/ttl"))
 	if !ok || wanted < endless.Milliseconds() {
 		return
 	}
-	ttl := wire.At(c.reply.Result(), "/task/ttl")
+	ttl := c.reply.ResultAt("/task/ttl")
 	given, isNumber := wire.Integer(ttl)
 	d := verdict.Deviation{
 		Requirement: maxTTL, Weight: verdict.OnlyNote,
 		Permitted: "a ttl that the server limits",
-		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(wire.At(c.asked.Message.Params(), "/task/ttl")) + " was asked for",
+		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(c.asked.Message.ParamAt("/task/ttl")) + " was asked for",
 		At:        c.at(),
 	}
 	switch {

@@ -29,7 +29,7 @@ func listRules() []rules.Rule {
 			for _, q := range l.answered {
 				if q.method == spec.MethodTasksList {
 					lists = append(lists, q)
-					next, _ := wire.Text(wire.At(q.reply.Result(), "/nextCursor"))
+					next, _ := wire.Text(q.reply.ResultAt("/nextCursor"))
 					given[next] = true
 				}
 			}
@@ -46,7 +46,7 @@ func listRules() []rules.Rule {
 // judgeCursor judges the response to a cursor that the server never returned in the conversation.
 // It skips an empty cursor, because some clients use it for the first page.
 func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
-	raw := wire.At(q.asked.Message.Params(), "/cursor")
+	raw := q.asked.Message.ParamAt("/cursor")
 	cursor, isText := wire.Text(raw)
 	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {
 		return
@@ -80,7 +80,7 @@ type walk struct {
 func (l *ledger) walks() []walk {
 	var out []walk
 	for i, q := range l.answered {
-		if q.method != spec.MethodTasksList || !q.succeeded() || wire.At(q.asked.Message.Params(), "/cursor") != nil {
+		if q.method != spec.MethodTasksList || !q.succeeded() || q.asked.Message.ParamAt("/cursor") != nil {
 			continue
 		}
 		w := walk{has: map[string]bool{}}
@@ -101,7 +101,7 @@ func (l *ledger) walks() []walk {
 
 func (w *walk) add(page *taskRequest) {
 	w.pages = append(w.pages, page)
-	for _, object := range wire.Elements(wire.At(page.reply.Result(), "/tasks")) {
+	for _, object := range wire.Elements(page.reply.ResultAt("/tasks")) {
 		if id, ok := wire.Text(wire.At(object, "/taskId")); ok {
 			w.has[id] = true
 		}
@@ -110,7 +110,7 @@ func (w *walk) add(page *taskRequest) {
 
 // cursorOf returns the cursor of the next page, nil if there is none.
 func cursorOf(page *taskRequest) jsontext.Value {
-	next := wire.At(page.reply.Result(), "/nextCursor")
+	next := page.reply.ResultAt("/nextCursor")
 	if next.Kind() == 'n' {
 		return nil
 	}
@@ -121,7 +121,7 @@ func cursorOf(page *taskRequest) jsontext.Value {
 func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *taskRequest {
 	for _, q := range all {
 		if q.method == spec.MethodTasksList && q.succeeded() && q.asked.Event.Seq > page.event.Seq &&
-			string(wire.At(q.asked.Message.Params(), "/cursor")) == string(cursor) {
+			string(q.asked.Message.ParamAt("/cursor")) == string(cursor) {
 			return q
 		}
 	}

@@ -90,7 +90,7 @@ func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
 		return nil
 	}
 	for _, req := range l.s.ClientRequests() {
-		if req != owner.call.asked && areEqual(wire.At(req.Message.Params(), "/_meta/progressToken"), token) {
+		if req != owner.call.asked && areEqual(req.Message.ParamAt("/_meta/progressToken"), token) {
 			return nil
 		}
 	}
@@ -108,7 +108,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 		if n.Method != spec.MethodProgress || n.Event.Seq < t.call.event.Seq {
 			continue
 		}
-		token := wire.At(n.Params(), "/progressToken")
+		token := n.ParamAt("/progressToken")
 		named := namesTask(n.Message, t)
 		switch {
 		case named && !areEqual(token, t.token):

@@ -49,7 +49,7 @@ func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Reporter) 
 	case spec.MethodElicit:
 		capability = "tasks.requests.elicitation.create"
 	}
-	creates := wire.At(p.Message.Params(), "/task").Kind() == '{'
+	creates := p.Message.ParamAt("/task").Kind() == '{'
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(s.Initialize.Event, p.Event), Permitted: "the request without the task member"}
 	switch {
 	case !s.ClientDeclared("tasks") && creates:
@@ -74,14 +74,14 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 		return
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(p.Message.Raw), At: rules.At(p.Event)}
-	if wire.At(p.Message.Params(), related) != nil {
+	if p.Message.ParamAt(related) != nil {
 		d.Requirement, d.Summary = requestorRelated, "The server's task request also has related-task."
 		d.Permitted = "no related-task in requests about tasks"
 		out.Deviates(d)
 	} else {
 		out.CameUp(requestorRelated)
 	}
-	cursor := wire.At(p.Message.Params(), "/cursor")
+	cursor := p.Message.ParamAt("/cursor")
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}

@@ -48,12 +48,12 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	if !q.succeeded() {
 		return
 	}
-	id, ok := wire.Text(wire.At(q.reply.Result(), relatedTask))
+	id, ok := wire.Text(q.reply.ResultAt(relatedTask))
 	if ok && id == t.id {
 		out.CameUp(relatedInResult)
 		return
 	}
-	other, mixed := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
+	other, mixed := wire.Text(q.asked.Message.ParamAt(relatedTask))
 	if ok && mixed && id == other && other != t.id {
 		out.Elsewhere(relatedInResult) // the server used the wrong task
 		return
@@ -107,7 +107,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
-	if content := wire.At(q.reply.Result(), "/content"); q.succeeded() && content.Kind() != '[' {
+	if content := q.reply.ResultAt("/content"); q.succeeded() && content.Kind() != '[' {
 		d.Summary, d.Permitted = "The server's tasks/result is not a tool result.", "the result of the call, with its content"
 		out.Deviates(d)
 		return
@@ -142,7 +142,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	var before, behind *call
 	for _, o := range l.calls {
-		if o.name != c.name || o.arguments != c.arguments || o.reply == nil || wire.At(o.asked.Message.Params(), "/task") != nil {
+		if o.name != c.name || o.arguments != c.arguments || o.reply == nil || o.asked.Message.ParamAt("/task") != nil {
 			continue
 		}
 		if o.event.Seq < c.asked.Event.Seq {
@@ -164,7 +164,7 @@ func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 }
 
 // isErrorResult reports whether a result has isError set.
-func isErrorResult(m *wire.Message) bool { return string(wire.At(m.Result(), "/isError")) == "true" }
+func isErrorResult(m *wire.Message) bool { return string(m.ResultAt("/isError")) == "true" }
 
 // withoutMeta returns a result in canonical form, without metadata and without isError if that is
 // false.
@@ -213,7 +213,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 		if !q.succeeded() && !t.isRetained(q) {
 			continue // the task may no longer exist
 		}
-		if q.asked.Event.Seq < first.event.Seq || wire.At(q.asked.Message.Params(), related) != nil {
+		if q.asked.Event.Seq < first.event.Seq || q.asked.Message.ParamAt(related) != nil {
 			continue
 		}
 		if q.succeeded() && withoutMeta(q.reply.Result()) == withoutMeta(first.reply.Result()) {

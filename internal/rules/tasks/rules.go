@@ -36,18 +36,18 @@ func Rules() []rules.Rule {
 // atEnd returns the start of a rule that judges the ledger at the end. It skips conversations
 // whose handshake was not seen.
 func atEnd(judge func(l *ledger, out *rules.Reporter)) func() rules.Fold {
-	return func() rules.Fold {
-		l := &ledger{}
-		return rules.Fold{
-			OnMessage: l.handlers(),
-			AtEnd: func(s *rules.Session, out *rules.Reporter) {
-				if s.Revision() == spec.V20251125 && s.Began() {
-					judge(rules.Memo(s, ledgerKey{}, func() *ledger { l.read(s); return l }), out)
-				}
-			},
-		}
-	}
+	return rules.Stateless(rules.Fold{
+		Shared: []rules.SharedState{ledgers},
+		AtEnd: func(s *rules.Session, out *rules.Reporter) {
+			if s.Revision() == spec.V20251125 && s.Began() {
+				judge(ledgers.Of(s).complete(s), out)
+			}
+		},
+	})
 }
 
-// ledgerKey is the memo key of the ledger, which all rules of the package share.
-type ledgerKey struct{}
+// ledgers keeps the ledger of each conversation, which all rules of the package share.
+var ledgers = &rules.Shared[*ledger]{Start: func() (l *ledger, before, after rules.Handlers) {
+	l = &ledger{}
+	return l, l.handlers(), nil
+}}

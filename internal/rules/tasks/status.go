@@ -203,7 +203,7 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 	if q.method == spec.MethodTasksResult || !q.succeeded() {
 		return
 	}
-	if wire.At(q.reply.Result(), related) == nil {
+	if q.reply.ResultAt(related) == nil {
 		out.CameUp(noRelatedTask)
 		return
 	}
@@ -218,13 +218,13 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 
 // judgeRelatedIgnored judges requests that name one task in params and another in the metadata.
 func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
-	other, ok := wire.Text(wire.At(q.asked.Message.Params(), relatedTask))
+	other, ok := wire.Text(q.asked.Message.ParamAt(relatedTask))
 	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
 		return
 	}
-	got, ok := wire.Text(wire.At(q.reply.Result(), "/taskId"))
+	got, ok := wire.Text(q.reply.ResultAt("/taskId"))
 	if q.method == spec.MethodTasksResult {
-		got, ok = wire.Text(wire.At(q.reply.Result(), relatedTask))
+		got, ok = wire.Text(q.reply.ResultAt(relatedTask))
 	}
 	switch {
 	case ok && got == q.id:
@@ -244,7 +244,7 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 // without times, no ttl counts as over.
 func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
-	if !q.named || t == nil || t.call == nil || t.twice || wire.At(q.asked.Message.Params(), related) != nil || q.asked.Event.Seq < t.call.event.Seq {
+	if !q.named || t == nil || t.call == nil || t.twice || q.asked.Message.ParamAt(related) != nil || q.asked.Event.Seq < t.call.event.Seq {
 		return
 	}
 	elapsed := q.event.At - t.call.asked.Event.At
@@ -293,11 +293,11 @@ func (l *ledger) wasCancelled(t *task) bool {
 }
 
 func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
-	status, _ := wire.Text(wire.At(q.reply.Result(), "/status"))
+	status, _ := wire.Text(q.reply.ResultAt("/status"))
 	if !q.succeeded() || status != failed {
 		return
 	}
-	if text, _ := wire.Text(wire.At(q.reply.Result(), "/statusMessage")); strings.TrimSpace(text) != "" {
+	if text, _ := wire.Text(q.reply.ResultAt("/statusMessage")); strings.TrimSpace(text) != "" {
 		out.CameUp(failedMessage)
 		return
 	}
@@ -312,7 +312,7 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 
 // judgeNotification judges a well-formed status notification.
 func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
-	if wire.At(n.Params(), related) != nil {
+	if n.ParamAt(related) != nil {
 		out.Deviates(verdict.Deviation{
 			Requirement: notificationRelated,
 			Summary:     "The server's task status notification has related-task.",
@@ -323,7 +323,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	} else {
 		out.CameUp(notificationRelated)
 	}
-	id, ok := wire.Text(wire.At(n.Params(), "/taskId"))
+	id, ok := wire.Text(n.ParamAt("/taskId"))
 	if !ok || !l.s.ServerDeclared("tasks") {
 		return
 	}

@@ -68,16 +68,26 @@ func (l *ledger) readTools() {
 		if req.Message.Method != spec.MethodToolsList || !req.Succeeded() {
 			continue
 		}
-		page := listing{req.Event.Seq, req.Responses[0].Event.Seq, map[string]taskSupport{}}
-		for _, tool := range wire.Elements(wire.At(req.Responses[0].Result(), "/tools")) {
-			if name, ok := wire.Text(wire.At(tool, "/name")); ok {
-				have := supportOf(wire.At(tool, "/execution/taskSupport"))
-				have.bare = len(wire.Elements(wire.At(tool, "/inputSchema/required"))) == 0
-				page.tools[name] = have
+		l.listings = append(l.listings, listing{req.Event.Seq, req.Responses[0].Event.Seq, supportIn(l.s, req.Responses[0].Message)})
+	}
+}
+
+type supportKey struct{}
+
+// supportIn returns the task support of the tools in a result of tools/list, by name.
+func supportIn(s *rules.Session, m *wire.Message) map[string]taskSupport {
+	return rules.MemoResult(s, m, supportKey{}, func() map[string]taskSupport {
+		tools := map[string]taskSupport{}
+		for _, tool := range wire.Elements(m.ResultAt("/tools")) {
+			_, members := wire.Members(tool)
+			if name, ok := wire.Text(members["name"]); ok {
+				have := supportOf(wire.At(members["execution"], "/taskSupport"))
+				have.bare = len(wire.Elements(wire.At(members["inputSchema"], "/required"))) == 0
+				tools[name] = have
 			}
 		}
-		l.listings = append(l.listings, page)
-	}
+		return tools
+	})
 }
 
 // supportFor returns the task support in the called tool's last listing before the call. It is
@@ -141,10 +151,10 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 // specification has another code for receivers that require tasks. fits is set if there is no
 // other reason to refuse the call.
 func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
-	if wire.At(c.asked.Message.Params(), "/task") != nil {
+	if c.asked.Message.ParamAt("/task") != nil {
 		return
 	}
-	if given := wire.At(c.asked.Message.Params(), "/arguments"); given != nil && given.Kind() != '{' {
+	if given := c.asked.Message.ParamAt("/arguments"); given != nil && given.Kind() != '{' {
 		return // other arguments may be refused first, whatever the tool
 	}
 	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
@@ -167,7 +177,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 		return // another problem came first, such as too many calls at once
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
-	case c.succeeded() && string(wire.At(c.reply.Result(), "/isError")) != "true":
+	case c.succeeded() && string(c.reply.ResultAt("/isError")) != "true":
 		d.Summary = "The server runs a tool without a task, though the tool requires one."
 		d.Weight = verdict.Full
 	case fits && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
@@ -199,7 +209,7 @@ func (l *ledger) runsAsTask(c *call) bool {
 // judgeOptional judges a call of a tool that permits both forms.
 func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
-	asked := wire.At(c.asked.Message.Params(), "/task") != nil
+	asked := c.asked.Message.ParamAt("/task") != nil
 	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
 	switch created := createdTask(c.reply) != nil; {
 	case asked && !c.asTask: // the client's mistake

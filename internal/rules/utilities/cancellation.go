@@ -140,7 +140,7 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 		return nil
 	}
 	req := all[0]
-	if len(req.Responses) > 0 || !req.IsRegular() || wire.At(req.Message.Params(), "/task") != nil {
+	if len(req.Responses) > 0 || !req.IsRegular() || req.Message.ParamAt("/task") != nil {
 		return nil
 	}
 	return req
@@ -250,9 +250,9 @@ func saysCancelled(m *wire.Message) bool {
 
 // othersSucceed reports whether other calls of the tool succeed.
 func (c *cancelledRequest) othersSucceed(s *rules.Session) bool {
-	tool, _ := wire.Text(wire.At(c.asked.Message.Params(), "/name"))
+	tool, _ := wire.Text(c.asked.Message.ParamAt("/name"))
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
-		name, ok := wire.Text(wire.At(req.Message.Params(), "/name"))
+		name, ok := wire.Text(req.Message.ParamAt("/name"))
 		return req.Message.Method == spec.MethodToolsCall && ok && name == tool && req.Succeeded() && !isFailure(req.Responses[0].Message)
 	})
 }
@@ -265,7 +265,7 @@ var cancelWords = lazyregexp.New(`(?i)cancel|abort`)
 
 // isFailure reports whether a response says that the request failed.
 func isFailure(m *wire.Message) bool {
-	return m.IsError() || string(wire.At(m.Result(), "/isError")) == "true"
+	return m.IsError() || string(m.ResultAt("/isError")) == "true"
 }
 
 // hasStopped reports whether the request was seen to run, and was then silent for at least as

@@ -100,7 +100,7 @@ func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 
 // noteAccepted judges a result of logging/setLevel.
 func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	level := wire.At(obs.Request.Message.Params(), "/level")
+	level := obs.Request.Message.ParamAt("/level")
 	if !isJudged(s, obs) {
 		return
 	}
@@ -126,12 +126,12 @@ func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, o
 
 // knownLevel is the control: a request that sets an existing level.
 var knownLevel = rules.Control{What: "a level that exists", Matches: func(req *rules.Request) bool {
-	return req.Message.Method == spec.MethodSetLevel && severity(wire.At(req.Message.Params(), "/level")) >= 0
+	return req.Message.Method == spec.MethodSetLevel && severity(req.Message.ParamAt("/level")) >= 0
 }}
 
 // noteRefused judges an error in response to logging/setLevel.
 func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	level := wire.At(obs.Request.Message.Params(), "/level")
+	level := obs.Request.Message.ParamAt("/level")
 	if !isJudged(s, obs) || obs.Request.MayBeCancelled() {
 		return
 	}
@@ -195,7 +195,7 @@ func setThreshold() rules.Fold {
 			}
 		},
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			least, got := t.level(), severity(wire.At(obs.Message.Params(), "/level"))
+			least, got := t.level(), severity(obs.Message.ParamAt("/level"))
 			switch {
 			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.before(s, obs):
 			case got >= least:

@@ -6,7 +6,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // severities are the levels of log messages, from least to most severe.
@@ -41,7 +40,7 @@ func (t *threshold) asked(req *rules.Request) {
 		t.lowest, t.set = t.level(), nil
 	}
 	t.since = nil
-	t.set = append(t.set, &levelRequest{asked: req, level: severity(wire.At(req.Message.Params(), "/level"))})
+	t.set = append(t.set, &levelRequest{asked: req, level: severity(req.Message.ParamAt("/level"))})
 }
 
 func (t *threshold) answered(obs *rules.Observation) {

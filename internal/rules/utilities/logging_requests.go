@@ -6,7 +6,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // In the stateless era, each request states whether it wants log messages, and from which level.
@@ -155,7 +154,7 @@ func newestRequest(s *rules.Session) *rules.Request {
 // judgeSeverity judges the level of a message that a request wants. Another rule judges unknown
 // levels.
 func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *rules.Reporter) {
-	got := severity(wire.At(obs.Message.Params(), "/level"))
+	got := severity(obs.Message.ParamAt("/level"))
 	switch {
 	case got < 0 || least < 0:
 	case got >= least:

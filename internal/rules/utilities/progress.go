@@ -159,7 +159,7 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 
 // isTaskResult reports whether a request became a task, which continues after the response.
 func isTaskResult(s *rules.Session, req *rules.Request) bool {
-	return s.Revision() == spec.V20251125 && wire.At(req.Responses[0].Result(), "/task") != nil
+	return s.Revision() == spec.V20251125 && req.Responses[0].ResultAt("/task") != nil
 }
 
 // lastProgress is the latest progress of a request.
@@ -177,12 +177,12 @@ func progressIncreases() rules.Fold {
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			token := namedToken(obs.Message)
-			value, ok := number(wire.At(obs.Message.Params(), "/progress"))
+			value, ok := number(obs.Message.ParamAt("/progress"))
 			req := g.onlyPossible(token)
 			if !token.Present() || !ok || req == nil {
 				return
 			}
-			now := lastProgress{req, obs.Event, string(wire.At(obs.Message.Params(), "/progress")), value}
+			now := lastProgress{req, obs.Event, string(obs.Message.ParamAt("/progress")), value}
 			before, repeated := last[token.Key()]
 			last[token.Key()] = now
 			switch {
