@@ -58,7 +58,7 @@ func isPlain(m *wire.Message) bool {
 	version, _ := wire.Text(m.Member("jsonrpc"))
 	params := m.Params()
 	return version == "2.0" && (m.ID.IsString() || m.ID.IsInteger()) && slices.Contains(plainMethods, m.Method) &&
-		(params == nil || params.Kind() == '{' && wire.At(params, "/cursor") == nil)
+		(params == nil || params.Kind() == '{' && m.ParamAt("/cursor") == nil)
 }
 
 func (r sameError) observeResponse(rev spec.Revision, method string, m *wire.Message) {

@@ -33,7 +33,7 @@ func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	all := s.Operations
 	s.Operations = slices.DeleteFunc(slices.Clone(all), func(o script.Operation) bool {
 		parsed := wire.Parse(o.Message).Messages
-		return o.On == on && len(parsed) == 1 && parsed[0].Method == spec.MethodCancelled && id.Same(wire.IDAt(parsed[0].Params(), "/requestId"))
+		return o.On == on && len(parsed) == 1 && parsed[0].Method == spec.MethodCancelled && id.Same(parsed[0].ParamIDAt("/requestId"))
 	})
 	if len(s.Operations) == len(all) {
 		return nil

@@ -41,7 +41,7 @@ func working(takes time.Duration, answer string) stdio.Serve {
 				case spec.MethodPing:
 					say(m.ID, `{}`)
 				case spec.MethodCancelled:
-					if stop := stops[wire.IDAt(m.Params(), "/requestId").Key()]; stop != nil {
+					if stop := stops[m.ParamIDAt("/requestId").Key()]; stop != nil {
 						stop()
 					}
 				case spec.MethodToolsCall:

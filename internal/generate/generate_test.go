@@ -286,7 +286,7 @@ func TestLawfulScripts(t *testing.T) {
 			case m.Kind == wire.Request:
 				asked[o.On][m.ID.Key()] = true
 			case m.Method == spec.MethodCancelled:
-				if id := wire.IDAt(m.Params(), "/requestId"); !asked[o.On][id.Key()] {
+				if id := m.ParamIDAt("/requestId"); !asked[o.On][id.Key()] {
 					t.Fatalf("%s cancels a request that was not sent", o.Message)
 				}
 			}

@@ -28,22 +28,21 @@ func refusedOutright(req *Request) bool {
 
 // SoundInitialize reports whether the request is a flawless initialize.
 func (req *Request) SoundInitialize() bool {
-	params := req.Message.Params()
 	if req.Message.Method != spec.MethodInitialize || !req.WellFormed || req.batched {
 		return false
 	}
-	version, _ := wire.Text(wire.At(params, "/protocolVersion"))
+	version, _ := wire.Text(req.Message.ParamAt("/protocolVersion"))
 	if r := spec.Revision(version); !r.Published() || r.Era() != spec.Handshake {
 		return false
 	}
 	for _, name := range []string{"name", "version"} {
-		if _, ok := wire.Text(wire.At(params, "/clientInfo/"+name)); !ok {
+		if _, ok := wire.Text(req.Message.ParamAt("/clientInfo/" + name)); !ok {
 			return false
 		}
 	}
-	names, _ := wire.Members(wire.At(params, "/capabilities"))
+	names, _ := wire.Members(req.Message.ParamAt("/capabilities"))
 	// Other rules judge the refusal of an unknown capability.
-	return wire.At(params, "/capabilities").Kind() == '{' && !slices.ContainsFunc(names, isUnknownCapability)
+	return req.Message.ParamAt("/capabilities").Kind() == '{' && !slices.ContainsFunc(names, isUnknownCapability)
 }
 
 func isUnknownCapability(name string) bool {

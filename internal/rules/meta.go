@@ -6,7 +6,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -27,11 +26,25 @@ func metaRules() []Rule {
 		Title:        "keys of _meta objects are well-formed",
 		Requirements: []string{metaPrefix, metaName, metaReverseDNS, metaReserved2506, metaReserved2511},
 		Start: Stateless(onMessage(func(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
-			for _, part := range []string{"params", "result"} {
-				walkMeta(m.Member(part), metaDepth, func(key string) { metaKey(s, e, key, out) })
+			keys := metaKeys(m.Params())
+			if m.Has("result") {
+				keys = append(keys, MemoResult(s, m, metaKeysKey{}, func() []string { return metaKeys(m.Result()) })...)
+			}
+			for _, key := range keys {
+				metaKey(s, e, key, out)
 			}
 		})),
 	}}
+}
+
+// metaKeysKey is the memo key of the keys in the _meta objects of a result.
+type metaKeysKey struct{}
+
+// metaKeys returns the keys of each _meta object in v.
+func metaKeys(v jsontext.Value) []string {
+	var keys []string
+	walkMeta(v, metaDepth, func(key string) { keys = append(keys, key) })
+	return keys
 }
 
 // opaque are members whose value is defined by the server, not by the protocol, so that a nested
@@ -71,52 +84,78 @@ func walkMeta(v jsontext.Value, depth int, see func(key string)) {
 	}
 }
 
-var (
-	metaLabel    = lazyregexp.New(`^[A-Za-z]([A-Za-z0-9-]*[A-Za-z0-9])?$`)
-	metaNamePart = lazyregexp.New(`^([A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)?$`)
-)
+// isMetaName reports whether the part of a key after the prefix is valid.
+func isMetaName(name string) bool { return name == "" || isWord(name, "._-") }
+
+// isMetaLabel reports whether a label of a prefix is valid.
+func isMetaLabel(label string) bool { return isWord(label, "-") && !isDigit(label[0]) }
+
+// isWord reports whether text begins and ends with a letter or digit of ASCII, and consists of these
+// and of the characters in between.
+func isWord(text, between string) bool {
+	for i := range len(text) {
+		c := text[i]
+		switch inner := 0 < i && i < len(text)-1; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', isDigit(c), inner && strings.IndexByte(between, c) >= 0:
+		default:
+			return false
+		}
+	}
+	return text != ""
+}
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
-	d := verdict.Deviation{At: at(e), Seen: "the key " + excerpt(wire.Quote(key))}
 	prefix, name, hasPrefix := strings.Cut(key, "/")
 	if !hasPrefix {
 		prefix, name = "", key
 	}
-	labels := strings.Split(prefix, ".")
+	deviates := func(d verdict.Deviation) {
+		d.Seen, d.At = "the key "+excerpt(wire.Quote(key)), at(e)
+		out.Deviates(d)
+	}
 	if hasPrefix {
+		labels := strings.Split(prefix, ".")
 		if strings.Contains(name, "/") || slices.ContainsFunc(labels, isNoLabel) {
-			d.Requirement, d.Summary, d.Permitted = metaPrefix, "The server's _meta key has a malformed prefix.", "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash"
-			out.Deviates(d)
+			deviates(verdict.Deviation{
+				Requirement: metaPrefix, Summary: "The server's _meta key has a malformed prefix.",
+				Permitted: "labels of letters, digits and hyphens that begin with a letter and end with no hyphen, separated by dots, and one slash",
+			})
 			return
 		}
 		out.CameUp(metaPrefix)
-		origin(s, d, labels, key, out)
+		origin(s, labels, key, deviates, out)
 	}
-	if metaNamePart.MatchString(name) {
+	if isMetaName(name) {
 		out.CameUp(metaName)
 		return
 	}
-	d.Requirement, d.Summary, d.Permitted = metaName, "The server's _meta key has a malformed name.", "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends"
-	out.Deviates(d)
+	deviates(verdict.Deviation{
+		Requirement: metaName, Summary: "The server's _meta key has a malformed name.",
+		Permitted: "letters, digits, hyphens, underscores and dots, with a letter or a digit at both ends",
+	})
 }
 
 // IsPrefixedKey reports whether a key is valid in _meta and has a prefix.
 func IsPrefixedKey(key string) bool {
 	prefix, name, hasPrefix := strings.Cut(key, "/")
-	return hasPrefix && metaNamePart.MatchString(name) && !slices.ContainsFunc(strings.Split(prefix, "."), isNoLabel)
+	return hasPrefix && isMetaName(name) && !slices.ContainsFunc(strings.Split(prefix, "."), isNoLabel)
 }
 
-func isNoLabel(label string) bool { return !metaLabel.MatchString(label) }
+func isNoLabel(label string) bool { return !isMetaLabel(label) }
 
 // origin judges who owns a well-formed prefix.
-func origin(s *Session, d verdict.Deviation, labels []string, key string, out *Reporter) {
+func origin(s *Session, labels []string, key string, deviates func(verdict.Deviation), out *Reporter) {
 	if reserved(labels, s.Revision()) && !definedKey(key) {
-		d.Summary, d.Permitted = "The server uses a _meta prefix that is reserved for MCP.", "a prefix of the server's maker, or a key that the specification defines"
-		d.Requirement = metaReserved2511
+		d := verdict.Deviation{
+			Requirement: metaReserved2511, Summary: "The server uses a _meta prefix that is reserved for MCP.",
+			Permitted: "a prefix of the server's maker, or a key that the specification defines",
+		}
 		if s.Revision() == spec.V20250618 {
 			d.Requirement = metaReserved2506
 		}
-		out.Deviates(d)
+		deviates(d)
 		return // reserved, so the order of its labels does not matter
 	}
 	out.CameUp(metaReserved2506)
@@ -125,9 +164,11 @@ func origin(s *Session, d verdict.Deviation, labels []string, key string, out *R
 		return
 	}
 	if topLevel(labels[len(labels)-1]) && !topLevel(labels[0]) {
-		d.Requirement, d.Weight = metaReverseDNS, verdict.OnlyNote // which label is a top-level domain is a guess
-		d.Summary, d.Permitted = "The server's _meta prefix is a domain that is not reversed.", "the domain in reverse order, such as com.example/"
-		out.Deviates(d)
+		deviates(verdict.Deviation{
+			Requirement: metaReverseDNS, Summary: "The server's _meta prefix is a domain that is not reversed.",
+			Permitted: "the domain in reverse order, such as com.example/",
+			Weight:    verdict.OnlyNote, // which label is a top-level domain is a guess
+		})
 		return
 	}
 	out.CameUp(metaReverseDNS)

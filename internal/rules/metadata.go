@@ -48,14 +48,6 @@ func LogSeverity(level jsontext.Value) int {
 	return slices.Index(Severities, text)
 }
 
-// MetaMember returns the value of a key of the _meta of params or of a result, or nil.
-func MetaMember(v jsontext.Value, key string) jsontext.Value {
-	if !wire.MayHaveMember(v, "_meta") {
-		return nil
-	}
-	return wire.At(v, spec.MetaPointer(key))
-}
-
 func metadataOf(m *wire.Message) *Metadata {
 	meta := m.ParamAt("/_meta")
 	if meta != nil && meta.Kind() != '{' {
@@ -231,6 +223,9 @@ func (s *Session) IsOlder(e *transcript.Event) bool {
 // IsAboutMetadata reports whether an error is about the headers, the version or the capabilities
 // of a request, so that it says nothing about the rest of it.
 func IsAboutMetadata(m *wire.Message) bool {
+	if !m.IsError() {
+		return false
+	}
 	code, _ := m.ErrorCode()
-	return m.IsError() && (code == int64(spec.CodeHeaderMismatch) || code == int64(spec.CodeMissingClientCap) || code == int64(spec.CodeUnsupported))
+	return code == int64(spec.CodeHeaderMismatch) || code == int64(spec.CodeMissingClientCap) || code == int64(spec.CodeUnsupported)
 }

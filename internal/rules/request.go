@@ -37,8 +37,9 @@ type Request struct {
 	// misidentified is the response that was meant for it but has another id.
 	misidentified *stray
 
-	// saysOverload and sawResponse cache reportsOverload.
+	// saysOverload and sawResponse cache reportsOverload, validMeta and sawMeta HasValidMeta.
 	saysOverload, sawResponse bool
+	validMeta, sawMeta        bool
 }
 
 // Succeeded reports whether its first response is a result.
@@ -81,6 +82,25 @@ func (req *Request) MayBeCancelled() bool {
 // complete metadata for the session's revision instead, and headers that match it. It may be part
 // of a batch.
 func (req *Request) IsRegular() bool { return req.WellFormed && !req.reused && req.whileOpen }
+
+// HasValidMeta reports whether the request has no _meta, or an object whose progress token, if
+// any, is a string or an integer of 64 bits.
+func (req *Request) HasValidMeta() bool {
+	if !req.sawMeta {
+		req.sawMeta, req.validMeta = true, hasValidMeta(req.Message)
+	}
+	return req.validMeta
+}
+
+func hasValidMeta(m *wire.Message) bool {
+	meta := m.ParamAt("/_meta")
+	if meta == nil {
+		return true
+	}
+	token := wire.At(meta, "/progressToken")
+	_, whole := wire.Integer(token)
+	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
+}
 
 // HasLegalID reports whether the id is of a type that a request may have.
 func (req *Request) HasLegalID() bool { return isLegalID(req.Message.ID) }

@@ -24,10 +24,9 @@ const maxRounds = 200
 // noteInputRequests records a result that requires input, and returns the requests in it, in the
 // order of their keys.
 func (s *Session) noteInputRequests(obs *Observation) []*Observation {
-	result := obs.Message.Result()
 	round := &Round{
 		Request: obs.Request, Result: transcript.Message{Message: obs.Message, Event: obs.Event},
-		State: wire.At(result, "/requestState"), Inputs: map[string]*transcript.Request{},
+		State: obs.Message.ResultAt("/requestState"), Inputs: map[string]*transcript.Request{},
 	}
 	if s.rounds = append(s.rounds, round); len(s.rounds) > maxRounds {
 		s.rounds = s.rounds[1:]
@@ -49,12 +48,11 @@ func (s *Session) noteInputRequests(obs *Observation) []*Observation {
 // and the name or URI, and has the same state or, without a state, a response under one of the
 // keys.
 func (s *Session) RoundOf(req *Request) *Round {
-	params := req.Message.Params()
 	if s.Era() == spec.Handshake || !isRetry(req.Message) {
 		return nil
 	}
-	_, responses := wire.Members(wire.At(params, "/inputResponses"))
-	state := wire.At(params, "/requestState")
+	_, responses := wire.Members(req.Message.ParamAt("/inputResponses"))
+	state := req.Message.ParamAt("/requestState")
 	for i := len(s.rounds) - 1; i >= 0; i-- {
 		r := s.rounds[i]
 		before := r.Request.Message

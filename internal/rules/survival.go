@@ -76,7 +76,7 @@ func (s *Session) tried(req *Request, e *transcript.Event) bool {
 
 // namedBy returns the id that a cancellation names.
 func namedBy(m *wire.Message) wire.ID {
-	return wire.IDAt(m.Params(), "/requestId")
+	return m.ParamIDAt("/requestId")
 }
 
 // Garbled reports whether text is in a frame of the client that can't be read with certainty, or

@@ -61,7 +61,7 @@ func own(d *transcript.Dialogue, m *wire.Message) (what, of string) {
 	case r == nil || m.Kind != wire.Response && m.Method != spec.MethodCancelled:
 		return "", ""
 	case m.Kind != wire.Response:
-		return "the client cancelled " + r.Message.Method, fmt.Sprintf(" with id %s, which was still open when it left", wire.IDAt(m.Params(), "/requestId").Raw())
+		return "the client cancelled " + r.Message.Method, fmt.Sprintf(" with id %s, which was still open when it left", m.ParamIDAt("/requestId").Raw())
 	case m.IsError():
 		return "the client refused the server's " + r.Message.Method, " with id " + m.ID.Raw()
 	default:

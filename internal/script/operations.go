@@ -36,7 +36,7 @@ func (r *runner) send(l *liveConversation, i int, o *Operation) {
 				odd: again || parsed.Batch || !m.ID.IsString() && !m.ID.IsInteger(), at: l.c.Record.Elapsed(),
 			})
 		case m.Method == spec.MethodCancelled:
-			l.cancelled(wire.IDAt(m.Params(), "/requestId"))
+			l.cancelled(m.ParamIDAt("/requestId"))
 		}
 	}
 	if len(l.pending) == 0 {

@@ -41,7 +41,7 @@ func (r *runner) recalled(l *liveConversation, a request) bool {
 			continue
 		}
 		for _, m := range wire.Parse(o.Message).Messages {
-			if m.Method == spec.MethodCancelled && a.id.Same(wire.IDAt(m.Params(), "/requestId")) {
+			if m.Method == spec.MethodCancelled && a.id.Same(m.ParamIDAt("/requestId")) {
 				return true
 			}
 		}

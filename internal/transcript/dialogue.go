@@ -107,7 +107,7 @@ func (d *Dialogue) NoteRequest(e *Event, m *wire.Message) *Request {
 	}
 	key := m.ID.Key()
 	by.all, by.byID[key] = append(by.all, r), append(by.byID[key], r)
-	if token := wire.IDAt(m.Params(), "/_meta/progressToken"); token.Present() {
+	if token := m.ParamIDAt("/_meta/progressToken"); token.Present() {
 		by.byToken[token.Key()] = append(by.byToken[token.Key()], r)
 	}
 	d.assign(m, r)
@@ -129,12 +129,12 @@ func (d *Dialogue) NoteResponse(e *Event, m *wire.Message) *Request {
 func (d *Dialogue) NoteNotification(e *Event, m *wire.Message) {
 	switch m.Method {
 	case "notifications/cancelled":
-		for _, r := range d.requestsFrom(e.Kind).byID[wire.IDAt(m.Params(), "/requestId").Key()] {
+		for _, r := range d.requestsFrom(e.Kind).byID[m.ParamIDAt("/requestId").Key()] {
 			r.Cancellations = append(r.Cancellations, Message{m, e})
 			d.assign(m, r)
 		}
 	case "notifications/progress":
-		if r := d.requestsTo(e.Kind).reportedBy(wire.IDAt(m.Params(), "/progressToken")); r != nil {
+		if r := d.requestsTo(e.Kind).reportedBy(m.ParamIDAt("/progressToken")); r != nil {
 			r.Progress = append(r.Progress, Message{m, e})
 			d.assign(m, r)
 		}

@@ -37,6 +37,9 @@ func (m *Message) ParamAt(pointer string) jsontext.Value { return m.params.at(m.
 // ResultAt is like At(m.Result(), pointer).
 func (m *Message) ResultAt(pointer string) jsontext.Value { return m.result.at(m.Result(), pointer) }
 
+// ParamIDAt is like IDAt(m.Params(), pointer).
+func (m *Message) ParamIDAt(pointer string) ID { return RawID(string(m.ParamAt(pointer))) }
+
 // errorAt is like At(m.Member("error"), pointer).
 func (m *Message) errorAt(pointer string) jsontext.Value {
 	return m.err.at(m.Members["error"], pointer)

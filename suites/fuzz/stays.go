@@ -98,7 +98,7 @@ func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.
 				case m.Kind == wire.Response:
 					one.own = !answered
 				case m.Method == spec.MethodCancelled:
-					one.own = o.Operation(t, wire.IDAt(m.Params(), "/requestId")) == nil
+					one.own = o.Operation(t, m.ParamIDAt("/requestId")) == nil
 				}
 				s.all = append(s.all, one)
 			}

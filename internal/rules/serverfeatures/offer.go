@@ -207,23 +207,13 @@ func (o *listState) remember(into map[string]jsontext.Value, p listPart) {
 // isRegular reports whether the message is the first response to a valid request, its metadata
 // included, with the usual capabilities, in a conversation whose beginning was seen.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && hasValidMetadata(obs.Request.Message)
+	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }
 
 // isAboutMetadata reports whether a response of the stateless era is an error about the headers,
 // the version or the capabilities of the request. Such errors have rules of their own.
 func isAboutMetadata(s *rules.Session, obs *rules.Observation) bool {
 	return s.Era() == spec.Stateless && rules.IsAboutMetadata(obs.Message)
-}
-
-func hasValidMetadata(m *wire.Message) bool {
-	meta := m.ParamAt("/_meta")
-	if meta == nil {
-		return true
-	}
-	token := wire.At(meta, "/progressToken")
-	_, whole := wire.Integer(token)
-	return meta.Kind() == '{' && (token == nil || token.Kind() == '"' || whole)
 }
 
 // declaresCapability reports whether the server declared the capability; spoiled is set if the

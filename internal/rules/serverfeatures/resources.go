@@ -118,7 +118,7 @@ type listRequest struct {
 
 func (l listResponses) answer(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	params := obs.Request.Message.Params()
-	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") || wire.At(params, "/cursor") != nil {
+	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") || obs.Request.Message.ParamAt("/cursor") != nil {
 		return
 	}
 	k := listRequest{obs.Request.Message.Method, params != nil, obs.Message.IsError()}

@@ -91,10 +91,9 @@ const maxValues = 100
 // completed records the values that the server itself returns for the only variable of a
 // template.
 func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	params := obs.Request.Message.Params()
-	kind, _ := wire.Text(wire.At(params, "/ref/type"))
-	text, _ := wire.Text(wire.At(params, "/ref/uri"))
-	name, _ := wire.Text(wire.At(params, "/argument/name"))
+	kind, _ := wire.Text(obs.Request.Message.ParamAt("/ref/type"))
+	text, _ := wire.Text(obs.Request.Message.ParamAt("/ref/uri"))
+	name, _ := wire.Text(obs.Request.Message.ParamAt("/argument/name"))
 	if !isFirstResponse(s, obs) || kind != "ref/resource" {
 		return
 	}

@@ -28,8 +28,7 @@ func (l *listens) handlers() rules.Handlers {
 		}
 		asked := s.StreamOf(obs.Event)
 		if s.Transport == spec.Stdio {
-			id := rules.MetaMember(obs.Message.Params(), spec.MetaSubscriptionID)
-			if all := s.RequestsWithID(wire.RawID(string(id))); len(all) == 1 {
+			if all := s.RequestsWithID(obs.Message.ParamIDAt(spec.MetaPointer(spec.MetaSubscriptionID))); len(all) == 1 {
 				asked = all[0]
 			}
 		}

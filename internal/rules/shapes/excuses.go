@@ -45,7 +45,7 @@ func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) 
 		return false
 	}
 	params := obs.Request.Message.Params()
-	_, given := wire.Members(wire.At(params, "/arguments"))
+	_, given := wire.Members(obs.Request.Message.ParamAt("/arguments"))
 	there := text(obs.Message.Raw, v.Pointer)
 	if requestMethod(obs) == spec.MethodResourcesRead && there == text(params, "/uri") {
 		return true

@@ -214,7 +214,7 @@ func isFromLaterRevision(s *rules.Session, obs *rules.Observation) bool {
 	}
 	result := obs.Message.Result()
 	return s.Era() == spec.Handshake && text(result, "/resultType") == spec.ResultInputRequired ||
-		!tasks && wire.At(result, "/task/taskId") != nil && !has(result, "content")
+		!tasks && obs.Message.ResultAt("/task/taskId") != nil && !has(result, "content")
 }
 
 // deduplicate keeps the first violation at each place. Of the violations in a JSON Schema it

@@ -10,7 +10,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/schema"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
-	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 const supports202012 = "base.json-schema-2020-12"
@@ -47,7 +46,7 @@ func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Re
 	if !since(s, obs, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
-	input, arguments := l.schemas[text(params, "/name")], wire.At(params, "/arguments")
+	input, arguments := l.schemas[text(params, "/name")], obs.Request.Message.ParamAt("/arguments")
 	if input == nil || !differs(input) || arguments.Kind() != '{' || has(params, "task") {
 		return
 	}

@@ -94,17 +94,17 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		out.Elsewhere(ttlPerPage)
 		return
 	}
-	ttl, scope := wire.At(result, "/ttlMs"), wire.At(result, "/cacheScope")
+	ttl, scope := obs.Message.ResultAt("/ttlMs"), obs.Message.ResultAt("/cacheScope")
 	later := obs.Request.Message.ParamAt("/cursor").Kind() == '"'
-	d := shows(hintsRequired, obs)
-	d.Permitted = "ttlMs and cacheScope"
 	switch {
 	case ttl == nil && scope != nil && later:
-		d.Requirement, d.Summary = ttlPerPage, "The server's later page has no ttlMs."
+		d := shows(ttlPerPage, obs)
+		d.Summary, d.Permitted = "The server's later page has no ttlMs.", "ttlMs and cacheScope"
 		out.Deviates(d)
 		out.Elsewhere(hintsRequired)
 	case ttl == nil || scope == nil:
-		d.Summary = "The server's result lacks ttlMs or cacheScope."
+		d := shows(hintsRequired, obs)
+		d.Summary, d.Permitted = "The server's result lacks ttlMs or cacheScope.", "ttlMs and cacheScope"
 		d.Seen = "no " + missingHints(ttl, scope) + ": " + d.Seen
 		out.Deviates(d)
 		out.Elsewhere(ttlPerPage)
@@ -123,20 +123,30 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 }
 
 func judgeTTL(ttl jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
-	d := shows(ttlInteger, obs)
-	d.Pointer, d.Seen = "/result/ttlMs", "ttlMs "+rules.Excerpt(ttl)
-	if !wire.RawID(string(ttl)).IsInteger() {
-		d.Summary, d.Permitted = "The server's ttlMs is not an integer.", "a whole number of milliseconds"
+	deviates := func(requirement, summary, permitted string) {
+		d := shows(requirement, obs)
+		d.Pointer, d.Summary, d.Permitted, d.Seen = "/result/ttlMs", summary, permitted, "ttlMs "+rules.Excerpt(ttl)
 		out.Deviates(d)
+	}
+	if !wire.RawID(string(ttl)).IsInteger() {
+		deviates(ttlInteger, "The server's ttlMs is not an integer.", "a whole number of milliseconds")
 		return
 	}
 	out.CameUp(ttlInteger)
-	if n, ok := new(big.Rat).SetString(string(ttl)); ok && n.Sign() < 0 {
-		d.Requirement, d.Summary, d.Permitted = ttlNotNegative, "The server's ttlMs is negative.", "0 or more"
-		out.Deviates(d)
+	if isNegative(ttl) {
+		deviates(ttlNotNegative, "The server's ttlMs is negative.", "0 or more")
 		return
 	}
 	out.CameUp(ttlNotNegative)
+}
+
+// isNegative reports whether a number is less than 0; -0 is not.
+func isNegative(v jsontext.Value) bool {
+	if v[0] != '-' {
+		return false
+	}
+	n, ok := new(big.Rat).SetString(string(v))
+	return ok && n.Sign() < 0
 }
 
 func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporter) {

@@ -78,8 +78,7 @@ func (n *needs) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 
 // withoutMeta returns the name, the URI and the arguments of a request.
 func withoutMeta(req *rules.Request) string {
-	params := req.Message.Params()
-	return string(wire.At(params, "/name")) + string(wire.At(params, "/uri")) + string(wire.At(params, "/arguments"))
+	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
 }
 
 // of returns a capability that an equal request needed before and that this one does not declare,

@@ -94,7 +94,7 @@ func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out 
 		return
 	}
 	result := obs.Message.Result()
-	if versions, ok := texts(wire.At(result, "/supportedVersions")); ok {
+	if versions, ok := texts(obs.Message.ResultAt("/supportedVersions")); ok {
 		judgeVersions(versions, obs, out)
 	}
 	judgeExtensions(result, obs, out)

@@ -157,21 +157,25 @@ var traceKeys = map[string]func(text string) bool{"traceparent": isTraceParent, 
 
 func judgeResultTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() == spec.Stateless {
-		judgeTrace(obs, obs.Message.Result(), obs.Request.Message.Params(), out)
+		judgeTrace(obs, obs.Message.ResultAt("/_meta"), obs.Request.Message.ParamAt("/_meta"), out)
 	}
 }
 
 func judgeNotificationTrace(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() == spec.Stateless && !s.IsOlder(obs.Event) {
-		judgeTrace(obs, obs.Message.Params(), nil, out)
+		judgeTrace(obs, obs.Message.ParamAt("/_meta"), nil, out)
 	}
 }
 
-// judgeTrace skips values that the client itself sent.
+// judgeTrace judges the trace context in a _meta of the server. It skips values that the client
+// itself sent.
 func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Reporter) {
+	if in == nil {
+		return
+	}
 	for _, key := range []string{"traceparent", "tracestate", "baggage"} {
-		value := rules.MetaMember(in, key)
-		if value == nil || string(value) == string(rules.MetaMember(sent, key)) {
+		value := wire.At(in, "/"+key)
+		if value == nil || string(value) == string(wire.At(sent, "/"+key)) {
 			continue
 		}
 		if text, ok := wire.Text(value); ok && traceKeys[key](text) {

@@ -41,14 +41,13 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if !isJudged(s, obs) {
 		return
 	}
-	result := obs.Message.Result()
 	d := shows(supportedRequests, obs)
 	if method := obs.Request.Message.Method; !headers.NeedsName(method) {
 		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required for tools/call, prompts/get and resources/read alone"
 		out.Deviates(d)
 		return
 	}
-	inputs, state := wire.At(result, "/inputRequests"), wire.At(result, "/requestState")
+	inputs, state := obs.Message.ResultAt("/inputRequests"), obs.Message.ResultAt("/requestState")
 	names, values := wire.Members(inputs)
 	d.Requirement, d.Permitted = inputsOrState, "inputRequests, requestState, or both"
 	switch {

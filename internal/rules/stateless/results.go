@@ -37,11 +37,13 @@ func resultRules() []rules.Rule {
 	}
 }
 
+// serverInfoAt is the pointer to the server's name and version in a result.
+var serverInfoAt = spec.MetaPointer(spec.MetaServerInfo)
+
 // hasOlderForm reports whether a result has nothing that 2026-07-28 adds to results. That is
 // one mistake, which the rule on resultType reports.
 func hasOlderForm(obs *rules.Observation) bool {
-	result := obs.Message.Result()
-	return wire.At(result, "/resultType") == nil && !hasHints(obs) && rules.MetaMember(result, spec.MetaServerInfo) == nil
+	return obs.Message.ResultAt("/resultType") == nil && !hasHints(obs) && obs.Message.ResultAt(serverInfoAt) == nil
 }
 
 func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -50,6 +52,15 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	}
 	kind := obs.Message.ResultAt("/resultType")
 	text, isText := wire.Text(kind)
+	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
+	if isText && (text == spec.ResultComplete || text == spec.ResultInputRequired) {
+		out.CameUp(resultType)
+		out.CameUp(resultTypeKnown)
+		if offered && !declared {
+			out.CameUp(extensionFallback)
+		}
+		return
+	}
 	d := shows(resultType, obs)
 	switch {
 	case kind == nil:
@@ -66,14 +77,6 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		return
 	}
 	out.CameUp(resultType)
-	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
-	if text == spec.ResultComplete || text == spec.ResultInputRequired {
-		out.CameUp(resultTypeKnown)
-		if offered && !declared {
-			out.CameUp(extensionFallback)
-		}
-		return
-	}
 	d.Pointer = "/result/resultType"
 	switch {
 	case offered && declared: // an extension may define it
@@ -108,7 +111,7 @@ func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if obs.Request.Message.Method == spec.MethodDiscover {
 		requirement = discoveredInfo
 	}
-	info := rules.MetaMember(obs.Message.Result(), spec.MetaServerInfo)
+	info := obs.Message.ResultAt(serverInfoAt)
 	_, name := wire.Text(wire.At(info, "/name"))
 	_, version := wire.Text(wire.At(info, "/version"))
 	switch {

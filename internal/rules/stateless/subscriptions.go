@@ -142,7 +142,7 @@ func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ 
 }
 
 func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	id := obs.Message.ParamIDAt("/requestId")
 	for _, sub := range f.all {
 		if sub.cancelled == nil && sub.asked.Message.ID.Same(id) {
 			sub.cancelled, sub.since = obs.Event, roundTrips{behind: obs.Event.Seq}
@@ -194,7 +194,7 @@ func (f *subscriptions) of(s *rules.Session, obs *rules.Observation) (sub *subsc
 
 // subscriptionID returns the subscription id in a notification, absent if it has none.
 func subscriptionID(m *wire.Message) wire.ID {
-	return wire.RawID(string(rules.MetaMember(m.Params(), spec.MetaSubscriptionID)))
+	return m.ParamIDAt(spec.MetaPointer(spec.MetaSubscriptionID))
 }
 
 // isActive reports whether the server may still send notifications for the subscription.

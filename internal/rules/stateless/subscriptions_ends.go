@@ -230,9 +230,9 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	result := sub.response.Message.Result()
 	d := sub.describe(gracefulID, sub.response.Event, rules.Excerpt(sub.response.Message.Raw))
 	d.Permitted, d.Weight = "resultType complete, and _meta with the id of the request", verdict.AtMostWarning
-	id := wire.RawID(string(rules.MetaMember(result, spec.MetaSubscriptionID)))
+	id := wire.RawID(string(sub.response.Message.ResultAt(spec.MetaPointer(spec.MetaSubscriptionID))))
 	names, _ := wire.Members(result)
-	kind, _ := wire.Text(wire.At(result, "/resultType"))
+	kind, _ := wire.Text(sub.response.Message.ResultAt("/resultType"))
 	switch {
 	case !id.Present(): // the shape rules report a missing id
 		return

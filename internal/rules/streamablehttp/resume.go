@@ -190,7 +190,7 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 func (v *view) isCancelled(req *rules.Request, before int) bool {
 	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
 		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
-			return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(req.Message.ID)
+			return m.Method == spec.MethodCancelled && m.ParamIDAt("/requestId").Same(req.Message.ID)
 		})
 	})
 }
@@ -339,7 +339,7 @@ func (v *view) isDistinguishable(m *wire.Message) bool {
 	case wire.Request, wire.Response:
 		return m.ID.Present() && !m.ID.IsNull()
 	case wire.Notification:
-		token := wire.IDAt(m.Params(), "/progressToken")
+		token := m.ParamIDAt("/progressToken")
 		return m.Method == spec.MethodProgress && len(v.s.RequestsWithToken(token)) == 1
 	default:
 		return false

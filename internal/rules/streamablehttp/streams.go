@@ -269,7 +269,7 @@ func (v *view) progressOf(p piece) (*rules.Request, string) {
 		return nil, ""
 	}
 	m := &p.Frame.Messages[0]
-	token := wire.IDAt(m.Params(), "/progressToken")
+	token := m.ParamIDAt("/progressToken")
 	if m.Kind != wire.Notification || m.Method != spec.MethodProgress || !token.Present() {
 		return nil, ""
 	}

@@ -152,11 +152,10 @@ func (x *exchange) hasInitialize() bool {
 // an incomplete one for a request before the handshake.
 func (x *exchange) isPlainInitialize() bool {
 	for _, req := range x.requests {
-		params := req.Message.Params()
-		_, version := wire.Text(wire.At(params, "/protocolVersion"))
-		_, name := wire.Text(wire.At(params, "/clientInfo/name"))
-		_, release := wire.Text(wire.At(params, "/clientInfo/version"))
-		if req.Message.Method == spec.MethodInitialize && version && name && release && wire.At(params, "/capabilities").Kind() == '{' {
+		_, version := wire.Text(req.Message.ParamAt("/protocolVersion"))
+		_, name := wire.Text(req.Message.ParamAt("/clientInfo/name"))
+		_, release := wire.Text(req.Message.ParamAt("/clientInfo/version"))
+		if req.Message.Method == spec.MethodInitialize && version && name && release && req.Message.ParamAt("/capabilities").Kind() == '{' {
 			return true
 		}
 	}

@@ -172,8 +172,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 	if !req.WellFormed || !isTaskCall(req.Message.Params()) || !req.Succeeded() {
 		return
 	}
-	result := req.Responses[0].Result()
-	if isText(wire.At(result, "/task/taskId")) && isText(wire.At(result, "/task/status")) {
+	if isText(req.Responses[0].ResultAt("/task/taskId")) && isText(req.Responses[0].ResultAt("/task/status")) {
 		out.Deviates(verdict.Deviation{
 			Requirement: requestsExhaustive,
 			Summary:     "The server creates a task for a request that cannot be one.",

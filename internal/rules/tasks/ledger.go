@@ -146,8 +146,8 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 
 func (l *ledger) readCall(req *rules.Request) {
 	params := req.Message.Params()
-	c := &call{asked: req, arguments: canonical(wire.At(params, "/arguments"))}
-	c.name, _ = wire.Text(wire.At(params, "/name"))
+	c := &call{asked: req, arguments: canonical(req.Message.ParamAt("/arguments"))}
+	c.name, _ = wire.Text(req.Message.ParamAt("/name"))
 	c.asTask = isTaskCall(params)
 	l.calls = append(l.calls, c)
 	if len(req.Responses) == 0 || req.IsOverloaded() || req.MayBeCancelled() {
@@ -165,7 +165,7 @@ func (l *ledger) readCall(req *rules.Request) {
 	}
 	l.noteObservation(id, true, c.event, nil, object)
 	c.task = l.byID[id]
-	c.task.call, c.task.token = c, wire.At(params, "/_meta/progressToken")
+	c.task.call, c.task.token = c, req.Message.ParamAt("/_meta/progressToken")
 }
 
 // createdTask returns the task of a CreateTaskResult, nil if m is not one.
@@ -200,10 +200,10 @@ func (l *ledger) readQuery(req *rules.Request) {
 	result := q.reply.Result()
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel:
-		id, ok := wire.Text(wire.At(result, "/taskId"))
+		id, ok := wire.Text(q.reply.ResultAt("/taskId"))
 		l.noteObservation(id, ok, q.event, q, result)
 	case spec.MethodTasksList:
-		for _, object := range wire.Elements(wire.At(result, "/tasks")) {
+		for _, object := range wire.Elements(q.reply.ResultAt("/tasks")) {
 			id, ok := wire.Text(wire.At(object, "/taskId"))
 			l.noteObservation(id, ok, q.event, q, object)
 		}

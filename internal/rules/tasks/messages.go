@@ -49,8 +49,7 @@ func messageRules() []rules.Rule {
 // judgeNaming judges a notification that belongs to a task by its metadata or its progress token.
 // Other notifications can't be attributed.
 func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
-	params := n.Params()
-	meta := wire.At(params, related)
+	meta := n.ParamAt(related)
 	id, isText := wire.Text(wire.At(meta, "/taskId"))
 	d := verdict.Deviation{
 		Requirement: relatedEverywhere,
@@ -58,7 +57,7 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 		Seen:        rules.Excerpt(n.Raw),
 		At:          rules.At(n.Event),
 	}
-	owner := l.owner(wire.At(params, "/progressToken"), n.Event)
+	owner := l.owner(n.ParamAt("/progressToken"), n.Event)
 	switch {
 	case meta != nil && !isText:
 		d.Summary = "The server's related-task is not an object with a taskId."

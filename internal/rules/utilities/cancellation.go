@@ -130,7 +130,7 @@ func cancelledRequests() rules.Fold {
 // cancelledBy returns the request that a cancellation stops, or nil. It excludes initialize,
 // which can't be cancelled, and task calls, which tasks/cancel stops.
 func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
-	all := s.RequestsWithID(wire.IDAt(obs.Message.Params(), "/requestId"))
+	all := s.RequestsWithID(obs.Message.ParamIDAt("/requestId"))
 	if len(all) != 1 || s.Era() == spec.Handshake && !s.Began() {
 		return nil
 	}
@@ -304,7 +304,7 @@ type clientReply struct {
 }
 
 func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[*transcript.Request]bool, out *rules.Reporter) {
-	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	id := obs.Message.ParamIDAt("/requestId")
 	d := verdict.Deviation{Requirement: ownRequests, Permitted: "the id of a request of the server that has no response yet", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if !id.Present() {
 		if s.Revision() != spec.V20251125 { // 2025-11-25 has a separate requirement for it
@@ -343,7 +343,7 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 	if s.Era() != spec.Stateless || s.IsOlder(obs.Event) {
 		return
 	}
-	id := wire.IDAt(obs.Message.Params(), "/requestId")
+	id := obs.Message.ParamIDAt("/requestId")
 	d := verdict.Deviation{
 		Requirement: onlyListen, Summary: "The server cancels what is not a subscription.",
 		Permitted: "the id of a subscriptions/listen request", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),

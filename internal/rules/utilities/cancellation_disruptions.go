@@ -121,7 +121,7 @@ func (o *disruptions) requirement(q *rules.Disruption) string {
 		}
 		return strayTolerated
 	}
-	id := wire.IDAt(m.Params(), "/requestId")
+	id := m.ParamIDAt("/requestId")
 	switch {
 	case !id.IsString() && !id.IsInteger():
 		return malformedIgnored

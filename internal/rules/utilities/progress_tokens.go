@@ -15,13 +15,13 @@ import (
 // tokenOf returns the progress token of a request as it is on the wire; absent if it requests no
 // progress.
 func tokenOf(m *wire.Message) wire.ID {
-	return wire.IDAt(m.Params(), "/_meta/progressToken")
+	return m.ParamIDAt("/_meta/progressToken")
 }
 
 // namedToken returns the token of a progress notification; absent if there is no valid one, which
 // another rule reports.
 func namedToken(m *wire.Message) wire.ID {
-	token := wire.IDAt(m.Params(), "/progressToken")
+	token := m.ParamIDAt("/progressToken")
 	if !token.IsString() && !token.IsInteger() {
 		return wire.ID{}
 	}
