@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
@@ -24,11 +25,11 @@ type spot struct {
 // These strings, numbers, ids and JSON values are tried in each position that
 // accepts them.
 var (
-	placedSoups   = soups()
-	placedTexts   = quotedAll(oddTexts())
-	placedNumbers = spelled(numbers)
-	placedIDs     = slices.Concat(quotedAll(oddTexts()), spelled(idNumbers))
-	placedValues  = slices.Concat(placedTexts, placedNumbers, deepAndWide())
+	placedSoups   = sync.OnceValue(soups)
+	placedTexts   = sync.OnceValue(func() []jsontext.Value { return quotedAll(oddTexts()) })
+	placedNumbers = sync.OnceValue(func() []jsontext.Value { return spelled(numbers) })
+	placedIDs     = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), spelled(idNumbers)) })
+	placedValues  = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), placedNumbers(), deepAndWide()) })
 )
 
 // idNumbers are integers at the limits of common integer types.
@@ -96,17 +97,17 @@ var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 25
 // placed returns all positions in the server's requests.
 func (o *Offer) placed() []spot {
 	out := []spot{
-		{placedIDs, (*maker).askByID},
-		{placedTexts, func(m *maker, on int, v jsontext.Value) { m.ask(on, "mcp-conform/"+unquoted(v), nil) }},
-		{placedValues, func(m *maker, on int, v jsontext.Value) {
+		{placedIDs(), (*maker).askByID},
+		{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.ask(on, "mcp-conform/"+unquoted(v), nil) }},
+		{placedValues(), func(m *maker, on int, v jsontext.Value) {
 			m.askPlain(on, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
 		}},
-		{placedTexts, func(m *maker, on int, v jsontext.Value) {
+		{placedTexts(), func(m *maker, on int, v jsontext.Value) {
 			m.askPlain(on, func(p *members) {
 				p.add("_meta", jsontext.Value(`{"example.com/`+someNames.Draw(m.t, "key")+`0":{`+string(v)+`:0}}`))
 			})
 		}},
-		{placedValues, func(m *maker, on int, v jsontext.Value) {
+		{placedValues(), func(m *maker, on int, v jsontext.Value) {
 			m.ask(on, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
 		}},
 	}
@@ -115,7 +116,7 @@ func (o *Offer) placed() []spot {
 	}
 	for _, p := range o.Prompts {
 		for _, argument := range p.Arguments {
-			out = append(out, spot{placedTexts, func(m *maker, on int, v jsontext.Value) { m.askPrompt(on, p, argument, v) }})
+			out = append(out, spot{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.askPrompt(on, p, argument, v) }})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/prompt","name":` + string(wire.Quote(p.Name)) + `}`)
 				out = append(out, completionPlace(ref, argument))
@@ -124,7 +125,7 @@ func (o *Offer) placed() []spot {
 	}
 	for _, template := range o.Templates {
 		for _, variable := range uri.Parse(template).Variables {
-			out = append(out, spot{placedTexts, func(m *maker, on int, v jsontext.Value) { m.askTemplate(on, template, variable, unquoted(v)) }})
+			out = append(out, spot{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.askTemplate(on, template, variable, unquoted(v)) }})
 			if slices.Contains(o.Requests(), spec.MethodComplete) {
 				ref := jsontext.Value(`{"type":"ref/resource","uri":` + string(wire.Quote(template)) + `}`)
 				out = append(out, completionPlace(ref, variable))
@@ -135,7 +136,7 @@ func (o *Offer) placed() []spot {
 }
 
 func completionPlace(ref jsontext.Value, name string) spot {
-	return spot{placedTexts, func(m *maker, on int, v jsontext.Value) {
+	return spot{placedTexts(), func(m *maker, on int, v jsontext.Value) {
 		m.ask(on, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
 	}}
 }
@@ -153,14 +154,14 @@ func (o *Offer) toolPlaces(tool *Tool) []spot {
 	var out []spot
 	for _, name := range slices.Sorted(maps.Keys(properties)) {
 		sub, _ := s.resolve(properties[name]).(map[string]any)
-		values := placedValues
+		values := placedValues()
 		switch kinds := typesOf(sub); {
 		case sub["enum"] != nil || sub["const"] != nil:
 			continue
 		case slices.Equal(kinds, []string{"string"}):
-			values = placedTexts
+			values = placedTexts()
 		case slices.Equal(kinds, []string{"number"}), slices.Equal(kinds, []string{"integer"}):
-			values = placedNumbers
+			values = placedNumbers()
 		case slices.Equal(kinds, []string{"boolean"}), slices.Equal(kinds, []string{"null"}):
 			continue
 		}
@@ -287,12 +288,12 @@ func (o *Offer) texts() []*spot {
 	return out
 }
 
-func (o *Offer) soupDrills() int { return len(o.texts()) * len(placedSoups) }
+func (o *Offer) soupDrills() int { return len(o.texts()) * len(placedSoups()) }
 
 // soupDrill sends a combined string in one position.
 func (m *maker) soupDrill(on, number int) {
 	texts := m.offer.texts()
-	texts[number%len(texts)].ask(m, on, placedSoups[number/len(texts)])
+	texts[number%len(texts)].ask(m, on, placedSoups()[number/len(texts)])
 }
 
 func (o *Offer) valueDrills() int {
