@@ -15,12 +15,15 @@ import (
 
 // ConsoleOptions set what a Console shows, and how.
 type ConsoleOptions struct {
-	Color   bool // escape sequences for colours; see ColorWanted
-	Live    bool // out is a terminal: a status line is rewritten while areas run
-	Width   int  // columns; 0 means 100, less than 40 is taken as 40
-	Quiet   bool // only findings and the last line
-	Terse   bool // findings are shown without their evidence
-	Verbose bool // notes are listed, not only counted, and so are areas without findings
+	Color bool // escape sequences for colours; see ColorWanted
+	Live  bool // out is a terminal: a status line is rewritten while areas run
+	Width int  // columns; 0 means 100, less than 40 is taken as 40
+	Quiet bool // only findings and the last line
+	Terse bool // findings are shown without their evidence
+	// StatusOnly shows a run's progress on the status line, and nothing else
+	// until its end.
+	StatusOnly bool
+	Verbose    bool // notes are listed, not only counted, and so are areas without findings
 }
 
 // Console shows a run to a person: what is judged and the progress, a line for
@@ -67,7 +70,7 @@ func (c *Console) Begin(target string, transport spec.Transport, revisions []spe
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cases, c.began = cases, c.now()
-	if c.o.Quiet {
+	if c.o.Quiet || c.o.StatusOnly {
 		return
 	}
 	in := joinRevisions(spec.NewestFirst(revisions))
@@ -127,6 +130,14 @@ func (c *Console) Waiting(what string) {
 		c.notice(what)
 	}
 	c.waiting = what != ""
+}
+
+// Clear removes the status line, and forgets the progress.
+func (c *Console) Clear() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.areas, c.found, c.doing = nil, 0, ""
+	c.showStatus()
 }
 
 func (c *Console) area(name string) *areaProgress {
@@ -217,7 +228,7 @@ func (c *Console) Notice(text string) {
 }
 
 func (c *Console) notice(text string) {
-	if c.o.Quiet || c.noticed[text] {
+	if c.o.Quiet || c.o.StatusOnly || c.noticed[text] {
 		return
 	}
 	c.noticed[text] = true

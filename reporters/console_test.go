@@ -314,6 +314,26 @@ func TestStatusSaysHowFarTheCasesAre(t *testing.T) {
 	}
 }
 
+// TestStatusOnly checks that progress is all that a console with StatusOnly shows,
+// and that Clear leaves nothing of it.
+func TestStatusOnly(t *testing.T) {
+	for _, live := range []bool{true, false} {
+		var b bytes.Buffer
+		c := NewConsole(&b, ConsoleOptions{Live: live, Width: 80, StatusOnly: true})
+		c.Begin("x", spec.Stdio, spec.HandshakeRevisions(), 40)
+		c.Notice("something")
+		c.Waiting("waiting for something")
+		c.Area("base", 5, 40)
+		if shown := strings.Contains(b.String(), "… 5/40 cases · "); shown != live {
+			t.Errorf("live %v: %q", live, b.String())
+		}
+		c.Clear()
+		if left := strings.TrimSpace(screen(b.String())); left != "" {
+			t.Errorf("live %v: %q is left", live, left)
+		}
+	}
+}
+
 func TestTerseShowsHeadlinesAlone(t *testing.T) {
 	for line := range strings.Lines(play(every(), ConsoleOptions{Quiet: true, Terse: true})) {
 		if !regexp.MustCompile(`^([✗~!?] [A-Z ]+  [a-z]|odd-server 1.2.3: |\n)`).MatchString(line) {

@@ -23,6 +23,7 @@ const (
 	never  = "tools.list.answered"
 	noted  = "prompts.list.answered"
 	gone   = "resources.list.answered"
+	left   = "completion.answered"
 )
 
 var today = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -192,9 +193,10 @@ func TestNothingIsKnown(t *testing.T) {
 
 func TestDiff(t *testing.T) {
 	older := report(said(once, verdict.Broken), said(echo, verdict.Warning), said(ping, verdict.Kept), said(cursor, verdict.Broken), said(batch, verdict.Broken),
-		said(seldom, verdict.Kept), said(never, verdict.NotObserved), said(noted, verdict.Note), said(gone, verdict.Kept))
+		said(seldom, verdict.Kept), said(never, verdict.NotObserved), said(noted, verdict.Note), said(gone, verdict.Kept), said(left, verdict.Broken))
 	newer := report(said(once, verdict.Kept), said(echo, verdict.Broken), said(ping, verdict.Flaky), said(cursor, verdict.Broken), said(batch, verdict.NotObserved),
 		said(seldom, verdict.NotObserved), said(never, verdict.NotObserved), said(noted, verdict.NotObserved), said(gone, verdict.NotApplicable))
+	newer.Verdicts = append(newer.Verdicts, verdict.Verdict{Requirement: left, Revision: spec.V20250618, Transport: spec.Stdio, Outcome: verdict.NotObserved, LeftOut: true})
 	for i := range newer.Verdicts {
 		if v := &newer.Verdicts[i]; v.Outcome == verdict.NotObserved {
 			v.Reason = "It was seen." // the same text as the summaries, for the check below

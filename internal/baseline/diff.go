@@ -34,7 +34,7 @@ type Difference struct {
 // Diff compares two reports on the same server. It returns the requirements that
 // deviate in either report, and those that were kept and are no longer observed,
 // in the order new, lost, fixed, unchanged, unseen, and within a kind in the
-// order of the reports.
+// order of the reports. What the newer report leaves out is no difference.
 func Diff(older, newer *verdict.Report) []Difference {
 	before, after := map[verdict.Place]*verdict.Verdict{}, map[verdict.Place]*verdict.Verdict{}
 	var order []verdict.Place
@@ -54,6 +54,9 @@ func Diff(older, newer *verdict.Report) []Difference {
 	var out []Difference
 	for _, p := range order {
 		o, n := before[p], after[p]
+		if n != nil && n.LeftOut {
+			continue
+		}
 		was, is := o != nil && deviates(o), n != nil && deviates(n)
 		unseen := !was && o != nil && n != nil && n.Outcome == verdict.NotObserved && (o.Outcome == verdict.Kept || o.Outcome == verdict.Note)
 		if !was && !is && !unseen {

@@ -76,21 +76,30 @@ func (a *app) println(line string) {
 	}
 }
 
-// changeLines returns one line for each difference, and then a line with their
-// counts. With changedOnly it omits what is unchanged.
-func changeLines(all []difference, changedOnly bool) []string {
-	counts := map[baseline.Kind]int{}
+// differenceLines returns one line for each difference.
+func differenceLines(all []difference) []string {
 	var out []string
-	for _, g := range all {
-		counts[g.Kind]++
-		switch {
-		case changedOnly && g.Kind == baseline.Unchanged:
-			continue
-		case g.Kind == baseline.Unseen && counts[g.Kind] == 1:
+	for i, g := range all {
+		if g.Kind == baseline.Unseen && (i == 0 || all[i-1].Kind != baseline.Unseen) {
 			out = append(out, "no longer observed, kept before:")
 		}
 		out = append(out, g.line())
 	}
+	return out
+}
+
+// changeLines returns one line for each difference, and then a line with their
+// counts. With changedOnly it omits what is unchanged.
+func changeLines(all []difference, changedOnly bool) []string {
+	counts := map[baseline.Kind]int{}
+	for _, g := range all {
+		counts[g.Kind]++
+	}
+	listed := slices.Clone(all)
+	if changedOnly {
+		listed = slices.DeleteFunc(listed, func(g difference) bool { return g.Kind == baseline.Unchanged })
+	}
+	out := differenceLines(listed)
 	sum := fmt.Sprintf("%d new, %d fixed, %d unchanged", counts[baseline.New], counts[baseline.Fixed], counts[baseline.Unchanged])
 	if n := counts[baseline.Lost]; n > 0 {
 		sum += fmt.Sprintf(", %d lost (no longer judged)", n)

@@ -29,6 +29,7 @@ type runFlags struct {
 	revisions      []string
 	labels         string
 	focus          []string
+	quick          bool
 	jobs           int
 	jobsGiven      bool // --jobs, its environment variable or its key in the file was given
 	max            time.Duration
@@ -80,6 +81,7 @@ finding could not be retried.`,
 	f.registerTarget(fs)
 	f.registerConfig(fs)
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18 (default: all that the server speaks)")
+	fs.BoolVar(&f.quick, "quick", false, "judge only the newest revision, by the cases that share a conversation; the last line says what this leaves out")
 	fs.StringVar(&f.labels, "label-filter", "", "judge only what these labels select: area, requirement, level, revision, transport, such as 'lifecycle && MUST'")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge only this requirement, case or rule: an id or a regular expression (repeatable)")
 	fs.IntVar(&f.jobs, "jobs", 0, "servers that work concurrently (default: the number of cores)")
@@ -188,7 +190,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 }
 
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
-	whole := len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
+	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
 	console = discreet{console, a}
 	f.remote.waiting = console.Waiting
 	o, notices, err := a.options(f)
@@ -221,6 +223,10 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	f.known.apply(report, f.sdk(), whole)
 	report.Redact(a.clear)
 	console.End(report)
+	if left := a.clear(f.leftOut(report, &o)); left != "" {
+		report.Notices = append(report.Notices, left)
+		a.println(reporters.Visible(left))
+	}
 	if report.Incomplete == engine.NeedsToken {
 		next := a.clear("next: " + a.next(&f.serverFlags))
 		report.Notices = append(report.Notices, next)
@@ -281,7 +287,7 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 		return o, nil, err
 	}
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
-	o.Jobs, o.Seed, o.Selection = f.jobs, f.seed, engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus)}
+	o.Quick, o.Jobs, o.Seed, o.Selection = f.quick, f.jobs, f.seed, engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus)}
 	if f.transcript != "" {
 		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
 			return o, nil, err

@@ -15,7 +15,6 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/baseline"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -104,6 +103,15 @@ func (w *watched) printf(format string, args ...any) {
 	fmt.Fprint(w.a.Out, w.a.visible(fmt.Sprintf(format, args...))+"\n")
 }
 
+// lines prints lines, wrapped at the width of the terminal.
+func (w *watched) lines(all []string) {
+	for _, line := range all {
+		for _, part := range reporters.Fold(line, min(w.a.Columns, widest), 4) {
+			w.printf("%s", part)
+		}
+	}
+}
+
 func (w *watched) wait() { w.printf("watching for changes; Ctrl-C ends it") }
 
 func (w *watched) forsake(path string) {
@@ -151,15 +159,11 @@ const buildLines = 40
 
 // judge judges the server once. Only the first run prints everything.
 func (w *watched) judge(_ context.Context, why string) {
-	var show screen = reporters.NewConsole(w.a.Out, w.f.looks(w.a))
-	if w.last != nil {
-		show = &changes{w: w}
-	}
 	if why != "" {
 		w.printf("%s changed: judging again", shorter(why))
 	}
 	code := w.a.code
-	report, err := w.a.judged(w.f, w.files, show)
+	report, err := w.judgeAll()
 	switch cut := report == nil || report.Incomplete != ""; {
 	case w.a.ctx.Err() != nil && cut && w.last != nil: // an interrupt keeps the last verdict
 		w.a.code = code
@@ -176,36 +180,43 @@ func (w *watched) judge(_ context.Context, why string) {
 	}
 }
 
+// judgeAll judges the findings of the last run, if there are any, and then
+// everything.
+func (w *watched) judgeAll() (*verdict.Report, error) {
+	if w.last == nil {
+		return w.a.judged(w.f, w.files, reporters.NewConsole(w.a.Out, w.f.looks(w.a)))
+	}
+	if err := w.judgeFirst(w.newChanges()); err != nil {
+		return nil, w.a.unjudged(w.files, w.f.about(), err)
+	}
+	return w.a.judged(w.f, w.files, w.newChanges())
+}
+
 // hopeless reports whether no change of the server can fix the error, because
 // the command line is wrong.
 func hopeless(err error) bool {
 	return errors.As(err, new(*target.UsageError)) || errors.As(err, new(*engine.SelectionError))
 }
 
-// changes is the screen of every run but the first. It shows only what has
-// changed.
-type changes struct{ w *watched }
+// changes is the screen of every run but the first. It shows the progress, and
+// only what has changed.
+type changes struct {
+	*reporters.Console
+	w *watched
+}
 
-// Begin implements engine.Progress.
-func (*changes) Begin(string, spec.Transport, []spec.Revision, int) {}
-
-// Area implements engine.Progress.
-func (*changes) Area(string, int, int) {}
-
-// Found implements engine.Progress.
-func (*changes) Found(int) {}
-
-// Notice implements engine.Progress.
-func (*changes) Notice(string) {}
-
-// Waiting implements engine.Progress.
-func (*changes) Waiting(string) {}
-
-// Doing implements screen.
-func (*changes) Doing(string) {}
+// newChanges returns the screen of a run that is not the first.
+func (w *watched) newChanges() changes {
+	o := w.f.looks(w.a)
+	o.StatusOnly = true
+	return changes{reporters.NewConsole(w.a.Out, o), w}
+}
 
 // End shows what has changed since the last run.
-func (c *changes) End(report *verdict.Report) { c.w.changed(report) }
+func (c changes) End(report *verdict.Report) {
+	c.Clear()
+	c.w.changed(report)
+}
 
 // changed shows what has changed since the last run: a line for each
 // difference, the new findings in full, and the conclusion.
@@ -215,11 +226,7 @@ func (w *watched) changed(report *verdict.Report) {
 		return
 	}
 	all := baseline.Diff(w.last, report)
-	for _, line := range changeLines(gather(all), true) {
-		for _, part := range reporters.Fold(line, min(w.a.Columns, widest), 4) {
-			w.printf("%s", part)
-		}
-	}
+	w.lines(changeLines(gather(all), true))
 	news := *report
 	news.Notices = nil
 	news.Findings = slices.DeleteFunc(slices.Clone(report.Findings), func(f verdict.Finding) bool {

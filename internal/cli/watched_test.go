@@ -81,13 +81,13 @@ func TestWatch(t *testing.T) {
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("a fault", "source changed: judging again\n", "\nNEW        base.jsonrpc-2-0  broken, was kept ", "\n1 new, 0 fixed, 0 unchanged\n", "\n✗ BROKEN  base.jsonrpc-2-0 ")
 	write("--fault base.jsonrpc-2-0/version-1.0 ") // a change of the source without a change of the findings
-	expect("the same fault", "\n0 new, 0 fixed, 1 unchanged\n", ": 1 requirement broken ")
+	expect("the same fault", "judging again\nUNCHANGED  base.jsonrpc-2-0  broken · 2025-11-25: ", "\n1 finding judged again after ", " s; the rest follows\n", "\n0 new, 0 fixed, 1 unchanged\n", ": 1 requirement broken ")
 	if err := os.Remove(source); err != nil {
 		t.Fatal(err)
 	}
 	expect("no source", "the build failed (exit status 1): cp ", "  | cp: ")
 	write("")
-	expect("the right server", "\nFIXED      base.jsonrpc-2-0  kept, was broken ", "\n0 new, 1 fixed, 0 unchanged\n")
+	expect("the right server", "judging again\nFIXED      base.jsonrpc-2-0  kept, was broken · 2025-11-25: ", "; the rest follows\nFIXED      base.jsonrpc-2-0  kept, was broken ", "\n0 new, 1 fixed, 0 unchanged\n")
 	write("--fault base.jsonrpc-2-0/version-1.0")
 	expect("the fault again", "\n1 new, 0 fixed, 0 unchanged\n")
 	signals <- os.Interrupt

@@ -35,6 +35,10 @@ type Options struct {
 	// that the server speaks.
 	Revisions []spec.Revision
 	Selection Selection
+	// Quick judges only the newest revision that the server speaks, unless
+	// Revisions names some, and runs only cheap cases. Its verdicts are those of
+	// a whole run, or leave the requirement out.
+	Quick bool
 	// Jobs is the number of servers that work at the same time; the default is
 	// the number of cores. Servers that the run only waits for do not count, up
 	// to four times as many; over HTTP eight times as many, up to 16, and twice that
@@ -165,6 +169,10 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if len(x.casePairs) == 0 && len(x.rulePairs) == 0 {
 		offer.closeShared()
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.transport())}
+	}
+	if x.leavesOutAll() {
+		offer.closeShared()
+		return nil, &SelectionError{"a quick run leaves out what is selected: its cases need servers of their own; leave --quick out"}
 	}
 	o.Progress.Begin(offer.displayName(), s.transport(), offer.revisions, x.tally.total())
 	var tree sync.WaitGroup

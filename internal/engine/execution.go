@@ -17,6 +17,7 @@ type execution struct {
 	units                []*unit
 	rulePairs, casePairs []pair
 	tally                tally
+	leftOut              int                       // cases that a quick run left out
 	wants                map[instance][]suite.Want // the missing configuration that cases reported
 	finished             map[instance]bool         // cases that ran to their end
 	idle                 chan struct{}             // see suite.Env; nil unless cases share a conversation
@@ -52,6 +53,10 @@ func newExecution(ctx context.Context, o *offer) *execution {
 		}
 		for _, c := range r.casesToRun(rev, wanted, ruled) {
 			if r.isBlocked(c, rev) != "" || r.missing(c, rev) != "" {
+				continue
+			}
+			if r.o.leavesOut(c) {
+				r.leftOut++
 				continue
 			}
 			r.tally.add(c.Area())

@@ -12,9 +12,10 @@ import (
 // run. If that run finds nothing, a notice says so.
 
 // narrowed returns a notice that a whole run may show more, or "" if nothing
-// was left out or there is a finding.
+// was left out or there is a finding. A quick run says by itself what it leaves
+// out.
 func (r *execution) narrowed(p *verdict.Report) string {
-	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || p.Incomplete != "" {
+	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || r.o.Quick || p.Incomplete != "" {
 		return ""
 	}
 	all := 0

@@ -90,11 +90,16 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
 	}
-	results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
+	if !r.o.wantsNewestAlone() || !first.isSpoken() || len(r.o.pairs(first.revision)) == 0 {
+		results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
+	}
 	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
 	results = r.alsoStateless(ctx, results)
+	if r.o.wantsNewestAlone() {
+		results = r.newestSpoken(results)
+	}
 	return r.settleProbe(ctx, pass, results)
 }
 

@@ -74,7 +74,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.discounts.FloodReason()
 	}
 	p.Verdicts = r.opinions().Verdicts()
-	p.Add(r.findings()...)
+	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
 	p.Group(r.groupSightings())
 	if r.handshakeFails != "" && !r.protected {
 		p.Block()
@@ -128,6 +128,7 @@ func (r *reporting) findings() []verdict.Finding {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
 		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
+		f.Case = c.caseID()
 		f.Evidence, f.Context = r.quoter.quoteCandidate(c)
 		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
 		out = append(out, f)

@@ -72,6 +72,7 @@ func TestVerdictsOverHTTP(t *testing.T) {
 			dialer.Close()
 			measured.note(s.name, p)
 			keeps(t, p)
+			s.judgeQuickly(t, dialer, p)
 			hold(t, s.name, p)
 		})
 	}

@@ -191,6 +191,7 @@ func TestVerdictsOnRealServers(t *testing.T) {
 			}
 			measured.note(s.name, p)
 			keeps(t, p)
+			s.judgeQuickly(t, stdio.NewDialer(s.command(t)), p)
 			hold(t, s.name, p)
 		})
 	}

@@ -34,6 +34,9 @@ type Case struct {
 	// SharesConversation reports whether the case leaves the conversation as it
 	// found it, so that it can share one with other cases.
 	SharesConversation bool
+	// Quick reports whether quick runs include the case although it does not
+	// share a conversation, because many requirements depend on its traffic.
+	Quick bool
 	// Unchecked reports whether the case itself judges whether the server still
 	// responds, so that the shared conversation is not checked first.
 	Unchecked bool

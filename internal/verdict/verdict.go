@@ -69,7 +69,8 @@ type Finding struct {
 	Basis       spec.Basis     `json:"basis"`
 	Revision    spec.Revision  `json:"revision"`
 	Transport   spec.Transport `json:"transport"`
-	Judge       string         `json:"judge"` // the id of the case or rule that reported it
+	Judge       string         `json:"judge"`          // the id of the case or rule that reported it
+	Case        string         `json:"case,omitempty"` // the id of the case in which it was seen; "" if there is none
 	Outcome     Outcome        `json:"outcome"`
 	Summary     string         `json:"summary"`   // one constant sentence: what went wrong
 	Permitted   string         `json:"permitted"` // everything that would have conformed
@@ -130,6 +131,7 @@ type Verdict struct {
 	Findings    []string       `json:"findings,omitempty"`  // ids
 	Judges      []string       `json:"judges"`              // the cases and rules that judged it
 	Lacks       string         `json:"lacks,omitempty"`     // the configuration that would make it observable, if it was not observed
+	LeftOut     bool           `json:"leftOut,omitempty"`   // a quick run did not judge it, although a whole run does; it is not observed then
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline; it then fails no run
 	// AcceptedSDK reports whether it is known because the run accepts known SDK
 	// findings, not because of the baseline.

@@ -81,6 +81,7 @@ func Cases() []suite.Case {
 				"progress.", "sampling.", "elicitation.", "roots.", "logging.",
 			},
 			Needs: []string{"tools"},
+			Quick: true,
 			Run:   knownCalls,
 		},
 		{

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// leftOut returns a line that says what a quick run left out, and which command
+// judges it, or "" if it left out nothing.
+func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
+	if !f.quick {
+		return ""
+	}
+	var requirements []string
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.LeftOut && !slices.Contains(requirements, v.Requirement) {
+			requirements = append(requirements, v.Requirement)
+		}
+	}
+	var what []string
+	if n := len(requirements); n > 0 {
+		what = append(what, amount(n, "requirement", "requirements"))
+	}
+	if len(o.Revisions) == 0 && slices.ContainsFunc(spec.Revisions(), func(rev spec.Revision) bool {
+		return r.Transport.DefinedIn(rev) && len(r.Revisions) > 0 && rev < r.Revisions[0]
+	}) {
+		what = append(what, "older revisions")
+	}
+	if len(what) == 0 {
+		return ""
+	}
+	argv := []string{"mcp-conform", "run"}
+	for _, rev := range f.revisions {
+		argv = append(argv, "--revision", rev)
+	}
+	if f.labels != "" {
+		argv = append(argv, "--label-filter", f.labels)
+	}
+	for _, focus := range f.focus {
+		argv = append(argv, "--focus", focus)
+	}
+	argv = append(argv, withoutRevision(o.Replay("")[2:])...)
+	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(argv))
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Whoever edits a server waits for the verdicts that were findings in the last
+// run. So each round of --watch but the first judges these before anything else,
+// in the newest revision that had them, without retries: a deviation that occurs
+// again was retried in the last run.
+
+// suspects are the verdicts of a report that a change of the server is most
+// likely about: findings above a note that are not known.
+func suspects(r *verdict.Report) []verdict.Verdict {
+	var out []verdict.Verdict
+	taken := map[string]bool{}
+	for _, v := range r.Verdicts { // the newest revision first
+		if v.Outcome >= verdict.Warning && v.Outcome != verdict.HarnessError && v.Known == "" && !taken[v.Requirement] {
+			taken[v.Requirement] = true
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// labelsOf returns a label filter that selects the verdicts, and the cases in
+// which their findings were seen. narrow is a filter that also applies; it may
+// be "".
+func labelsOf(r *verdict.Report, verdicts []verdict.Verdict, narrow string) string {
+	var terms []string
+	add := func(judged string, rev spec.Revision) {
+		if term := judged + " && " + string(rev); judged != "" && !slices.Contains(terms, term) {
+			terms = append(terms, term)
+		}
+	}
+	for _, v := range verdicts {
+		add(v.Requirement, v.Revision)
+		for i := range r.Findings {
+			if f := &r.Findings[i]; f.Place() == v.Place() {
+				add(f.Case, f.Revision)
+			}
+		}
+	}
+	filter := "(" + strings.Join(terms, ") || (") + ")"
+	if narrow != "" {
+		filter = "(" + narrow + ") && (" + filter + ")"
+	}
+	return filter
+}
+
+// judgeFirst judges the findings of the last run again, and prints a line for
+// each. It returns an error only if the server can't be reached: the run that
+// follows reports any other.
+func (w *watched) judgeFirst(show changes) error {
+	before := suspects(w.last)
+	if len(before) == 0 {
+		return nil
+	}
+	began := time.Now()
+	after, err := w.judgeAgain(before, show)
+	show.Clear()
+	if unreachable := new(*engine.UnreachableError); errors.As(err, unreachable) {
+		return err
+	}
+	if err != nil || after.Incomplete != "" {
+		return nil //nolint:nilerr // see above
+	}
+	only := *w.last
+	only.Verdicts = before
+	w.lines(differenceLines(gather(baseline.Diff(&only, after))))
+	w.printf("%s judged again after %.1f s; the rest follows", amount(len(before), "finding", "findings"), time.Since(began).Seconds())
+	return nil
+}
+
+// judgeAgain judges what the verdicts are about, and returns a report with
+// verdicts on nothing else. None of them is more severe than before: what comes
+// up now was not retried.
+func (w *watched) judgeAgain(before []verdict.Verdict, show changes) (*verdict.Report, error) {
+	f := *w.f
+	f.labels, f.revisions = labelsOf(w.last, before, f.labels), nil
+	for _, v := range before {
+		if rev := string(v.Revision); !slices.Contains(f.revisions, rev) {
+			f.revisions = append(f.revisions, rev)
+		}
+	}
+	f.quick, f.transcript, f.known = false, "", knownFlags{}
+	f.remote.waiting = show.Waiting
+	o, _, err := w.a.options(&f)
+	defer f.end()
+	if err != nil {
+		return nil, err
+	}
+	o.Unconfirmed, o.Progress = true, discreet{show, w.a}
+	ctx, cancel := context.WithTimeout(w.a.ctx, f.max)
+	defer cancel()
+	after, err := engine.Run(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	after.Redact(w.a.clear)
+	was := map[verdict.Place]verdict.Outcome{}
+	for _, v := range before {
+		was[v.Place()] = v.Outcome
+	}
+	after.Verdicts = slices.DeleteFunc(after.Verdicts, func(v verdict.Verdict) bool { return was[v.Place()] == verdict.NotApplicable })
+	for i := range after.Verdicts {
+		v := &after.Verdicts[i]
+		v.Outcome = min(v.Outcome, was[v.Place()])
+	}
+	return after, nil
+}

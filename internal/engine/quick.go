@@ -1,0 +1,91 @@
+package engine
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A quick run judges one revision and runs the cases that share a conversation.
+// What it finds, a whole run finds too, but what it sees kept may break in the
+// traffic of a case that it left out. So it reports a requirement as kept only if
+// there are cases that judge or provoke it, and all of them ran; and only if it
+// is about a feature, or no rule judges it: rules read the messages of every
+// case. It reports the others as left out, unless it found something.
+
+// wantsNewestAlone reports whether only the newest revision that the server
+// speaks is judged.
+func (o *Options) wantsNewestAlone() bool { return o.Quick && len(o.Revisions) == 0 }
+
+// newestSpoken ends the conversations of all revisions but the newest one that
+// the server speaks and in which something is selected, and returns the rest. It
+// returns all if there is no such revision.
+func (r *prober) newestSpoken(results []*probed) []*probed {
+	var newest spec.Revision
+	for _, p := range results {
+		if p.isSpoken() && len(r.o.pairs(p.revision)) > 0 {
+			newest = max(newest, p.revision)
+		}
+	}
+	isOther := func(p *probed) bool { return newest != "" && p.isSpoken() && p.revision != newest }
+	r.closeAll(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return !isOther(p) }))
+	return slices.DeleteFunc(results, isOther)
+}
+
+// leavesOut reports whether a quick run leaves the case out.
+func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !c.SharesConversation && !c.Quick }
+
+// leavesOutAll reports whether a quick run leaves out every selected case that
+// applies.
+func (r *execution) leavesOutAll() bool { return r.leftOut > 0 && r.tally.total() == 0 }
+
+// leaveOut marks the verdicts, which count no findings yet, on requirements that
+// a quick run can't call kept. It returns the findings without notes, because a
+// whole run may find something more severe.
+func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
+	if r.leftOut == 0 {
+		return findings
+	}
+	noted := map[verdict.Place]bool{}
+	for i := range findings {
+		noted[findings[i].Place()] = true
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if v.Outcome != verdict.NotObserved && v.Outcome != verdict.Kept {
+			continue
+		}
+		why := r.whyLeftOut(v.Place())
+		if why == "" && noted[v.Place()] {
+			why = "another case may find more than a note"
+		}
+		if why != "" {
+			v.Outcome, v.Reason, v.Gap, v.LeftOut = verdict.NotObserved, "left out by --quick: "+why, verdict.Explained, true
+		}
+	}
+	return slices.DeleteFunc(findings, func(f verdict.Finding) bool { return f.Outcome == verdict.Note })
+}
+
+// whyLeftOut returns why a case that was left out may break a requirement that
+// was seen kept, or "".
+func (r *execution) whyLeftOut(p verdict.Place) string {
+	isAsked := false
+	for i := range r.o.Cases {
+		c := &r.o.Cases[i]
+		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.missing(c, p.Revision) != "" {
+			continue
+		}
+		if r.o.leavesOut(c) {
+			return "the case " + c.ID + " judges or provokes it"
+		}
+		isAsked = true
+	}
+	isRuled := slices.ContainsFunc(r.o.Rules, func(rule rules.Rule) bool { return slices.Contains(rule.Requirements, p.Requirement) })
+	if !isAsked || isRuled && len(spec.Requirements().Lookup(p.Requirement).Needs) == 0 {
+		return "any message may break it"
+	}
+	return ""
+}
