@@ -187,6 +187,9 @@ func extent(r *verdict.Report) string {
 		in = count(len(r.Revisions), "revision")
 	}
 	n := requirementsWhere(r, func(v *verdict.Verdict) bool { return v.Outcome >= verdict.Kept && v.Outcome != verdict.Blocked })
+	if n == 1 {
+		return fmt.Sprintf("in %s, of 1 that was judged", in)
+	}
 	return fmt.Sprintf("in %s, of %d that were judged", in, n)
 }
 
