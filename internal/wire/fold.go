@@ -1,28 +1,34 @@
 package wire
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
 
-// ContainsFold reports whether text contains one of the words, which are in lower-case ASCII. It
-// ignores case as a regular expression with (?i) does, and is much faster.
+// ContainsFold reports whether text contains one of the words. It ignores case as a regular
+// expression with (?i) does, and is much faster.
 func ContainsFold(text string, words ...string) bool {
-	text = strings.Map(foldASCII, text)
+	text = strings.Map(foldRune, text)
 	for _, word := range words {
-		if strings.Contains(text, word) {
+		if strings.Contains(text, strings.Map(foldRune, word)) {
 			return true
 		}
 	}
 	return false
 }
 
-// foldASCII returns the lower-case ASCII letter that is equal to r when case is ignored, or r.
-func foldASCII(r rune) rune {
+// foldRune returns the smallest rune that is equal to r when case is ignored.
+func foldRune(r rune) rune {
 	switch {
-	case 'A' <= r && r <= 'Z':
-		return r + 'a' - 'A'
-	case r == '\u017F': // long s
-		return 's'
-	case r == '\u212A': // the Kelvin sign
-		return 'k'
+	case 'a' <= r && r <= 'z':
+		return r - 'a' + 'A'
+	case r < utf8.RuneSelf:
+		return r
 	}
-	return r
+	least := r
+	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+		least = min(least, next)
+	}
+	return least
 }

@@ -3,7 +3,6 @@ package serverfeatures
 import (
 	"regexp"
 	"strings"
-	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -152,7 +151,7 @@ func deniesExistence(thing, name, text string) bool {
 		return false
 	case nameless[thing] != nil && nameless[thing].MatchString(text):
 		return true
-	case !containsFold(text, name):
+	case !wire.ContainsFold(text, name):
 		return false
 	}
 	quoted := "[\"'`<]?" + regexp.QuoteMeta(name) + "[\"'`>]?"
@@ -180,17 +179,3 @@ var nameless = map[string]*lazyregexp.Regexp{
 
 // denials are in every text that denies that something exists. They are a cheap first test.
 var denials = []string{"not found", "unknown", "unrecognized", "does not exist", "doesn't exist", "not recognized", "no such"}
-
-// containsFold reports whether text contains part, ignoring case.
-func containsFold(text, part string) bool {
-	return strings.Contains(strings.Map(foldRune, text), strings.Map(foldRune, part))
-}
-
-// foldRune returns the smallest rune that is equal to r when case is ignored.
-func foldRune(r rune) rune {
-	least := r
-	for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-		least = min(least, next)
-	}
-	return least
-}
