@@ -399,51 +399,6 @@ func (p *probed) reason() string {
 	}
 }
 
-// DiscoverTimeout returns how long a server may take to respond to server/discover, its
-// start included, if its slowest start so far took the given time. The wait is short,
-// because a few servers of older revisions never respond.
-func DiscoverTimeout(slowest time.Duration) time.Duration { return max(time.Second, 3*slowest) }
-
-// isStateless reports whether the server responds to server/discover, and lists no
-// revision that initialize opens. It is called only if initialize failed: a server
-// that lists such a revision should have accepted it.
-func (r *prober) isStateless(ctx context.Context) bool {
-	p := r.discover(ctx)
-	defer r.leaveOut(p)
-	return p.isSpoken() && !slices.ContainsFunc(spec.HandshakeRevisions(), p.conv.Server().Lists)
-}
-
-// discover sends server/discover to a server of its own.
-func (r *prober) discover(ctx context.Context) *probed {
-	return r.askOne(ctx, spec.V20260728, DiscoverTimeout(r.slowestStart), nil)
-}
-
-// leaveOut ends the conversation of a revision that is not judged. Nothing in it counts
-// as a failure of the server.
-func (r *prober) leaveOut(p *probed) {
-	if p.conv != nil {
-		p.conv.Shutdown(impatient)
-		r.record(p.conv, probing)
-	}
-}
-
-// alsoStateless adds the stateless revision to the results if the user names no
-// revision, the server speaks a handshake revision, and it lists the stateless one.
-func (r *prober) alsoStateless(ctx context.Context, results []*probed) []*probed {
-	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
-		return p.isSpoken() && p.revision.Era() == spec.Handshake
-	})
-	if !speaksHandshake || !r.o.mayAddStateless() {
-		return results
-	}
-	p := r.discover(ctx)
-	if p.conv == nil || !p.conv.Server().Lists(p.revision) {
-		r.leaveOut(p)
-		return results
-	}
-	return append(results, p)
-}
-
 func (r *prober) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
