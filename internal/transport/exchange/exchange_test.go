@@ -33,6 +33,17 @@ func serve(t *testing.T, answer string) *url.URL {
 // hang is like serve, but closes connections only when until is closed.
 func hang(t *testing.T, answer string, until <-chan struct{}) *url.URL {
 	t.Helper()
+	return serveEach(t, func(conn net.Conn) {
+		if readRequest(bufio.NewReader(conn)) {
+			_, _ = io.WriteString(conn, answer)
+			<-until
+		}
+	})
+}
+
+// serveEach returns the URL of a server that calls each for every connection, and then closes it.
+func serveEach(t *testing.T, each func(conn net.Conn)) *url.URL {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -46,17 +57,20 @@ func hang(t *testing.T, answer string, until <-chan struct{}) *url.URL {
 			}
 			go func() {
 				defer conn.Close()
-				r, err := http.ReadRequest(bufio.NewReader(conn))
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, r.Body)
-				_, _ = io.WriteString(conn, answer)
-				<-until
+				each(conn)
 			}()
 		}
 	}()
 	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}
+}
+
+// readRequest reads a request to its end, and reports whether there was one.
+func readRequest(in *bufio.Reader) bool {
+	r, err := http.ReadRequest(in)
+	if err == nil {
+		_, _ = io.Copy(io.Discard, r.Body)
+	}
+	return err == nil
 }
 
 // describe formats one event.

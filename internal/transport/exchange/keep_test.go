@@ -23,36 +23,16 @@ import (
 // most responses, unless most is 0.
 func serveOn(t *testing.T, answer string, most int) (u *url.URL, connections *atomic.Int64) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = l.Close() })
 	connections = new(atomic.Int64)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
+	return serveEach(t, func(conn net.Conn) {
+		connections.Add(1)
+		in := bufio.NewReader(conn)
+		for n := 1; (most == 0 || n <= most) && readRequest(in); n++ {
+			if _, err := io.WriteString(conn, answer); err != nil || !strings.Contains(answer, "Length") && !strings.Contains(answer, "chunked") {
 				return
 			}
-			connections.Add(1)
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for n := 1; most == 0 || n <= most; n++ {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					_, _ = io.Copy(io.Discard, r.Body)
-					if _, err := io.WriteString(conn, answer); err != nil || !strings.Contains(answer, "Length") && !strings.Contains(answer, "chunked") {
-						return
-					}
-				}
-			}()
 		}
-	}()
-	return &url.URL{Scheme: "http", Host: l.Addr().String(), Path: "/mcp"}, connections
+	}), connections
 }
 
 // TestKeep checks that, with Keep, exchanges share one connection if HTTP allows it, and
@@ -132,38 +112,18 @@ func TestUnaskedBytesAreNotAResponse(t *testing.T) {
 		t.Skip("what has arrived on an idle connection is not known on Windows")
 	}
 	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
 	unasked := make(chan bool)
-	go func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			go func() {
-				defer conn.Close()
-				in := bufio.NewReader(conn)
-				for {
-					r, err := http.ReadRequest(in)
-					if err != nil {
-						return
-					}
-					_, _ = io.Copy(io.Discard, r.Body)
-					_, _ = io.WriteString(conn, answer)
-					<-unasked
-					_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
-					unasked <- true
-				}
-			}()
+	u := serveEach(t, func(conn net.Conn) {
+		for in := bufio.NewReader(conn); readRequest(in); {
+			_, _ = io.WriteString(conn, answer)
+			<-unasked
+			_, _ = io.WriteString(conn, "HTTP/1.1 408 Request Timeout\r\nContent-Length: 0\r\n\r\n")
+			unasked <- true
 		}
-	}()
+	})
 	x := &exchange.Client{Record: transcript.New()}
 	for i := range 2 {
-		p := x.Begin(t.Context(), exchange.Request{URL: &url.URL{Scheme: "http", Host: l.Addr().String()}, Request: transport.Request{Method: "POST", Body: []byte("{}"), Keep: true}})
+		p := x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "POST", Body: []byte("{}"), Keep: true}})
 		<-p.Over()
 		if status := p.Head().Status(); status != http.StatusOK {
 			t.Errorf("request %d: status %d", i+1, status)
