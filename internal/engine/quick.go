@@ -10,11 +10,11 @@ import (
 )
 
 // A quick run judges one revision and runs the cases that share a conversation.
-// What it finds, a whole run finds too, but what it sees kept may break in the
-// traffic of a case that it left out. So it reports a requirement as kept only if
-// there are cases that judge or provoke it, and all of them ran; and only if it
-// is about a feature, or no rule judges it: rules read the messages of every
-// case. It reports the others as left out, unless it found something.
+// What it finds, a whole run finds too. But what it sees kept may break in the
+// traffic of a case that it left out, so it reports a requirement as kept only if
+// all cases that judge or provoke it ran. It leaves out what rules judge in every
+// message, such as the ids of responses, because any case may break that. What it
+// finds about such a requirement it reports all the same.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.
