@@ -5,6 +5,7 @@ package pagination
 
 import (
 	"context"
+	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -202,9 +203,12 @@ func mutateCursor(cursor string) string { return cursor + "\u2301mcp-conform" }
 
 // sendForeignCursors sends each list a cursor of another one.
 func sendForeignCursors(ctx context.Context, t *suite.T) {
+	var mu sync.Mutex
 	cursors := map[string]string{}
 	forEachList(func(ctx context.Context, l *listing) {
 		if cursor, more := l.page(ctx, nil); more && cursor != "" {
+			mu.Lock()
+			defer mu.Unlock()
 			cursors[l.method] = cursor
 		}
 	})(ctx, t)
