@@ -106,38 +106,3 @@ func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversa
 	}
 	return &sharedConversation{conv: conv}
 }
-
-// reusing holds the cases that go on with each other's servers: those that wait, which do
-// little else, have a unit of their own. Those that end servers come last.
-type reusing struct{ waiting, other, ending []*suite.Case }
-
-// reusesServers reports whether one server serves many cases. In the stateless era there is
-// no session to spoil; over HTTP a connection is cheap.
-func (r *offer) reusesServers(rev spec.Revision) bool {
-	return rev.Era() == spec.Stateless && r.transport() == spec.Stdio
-}
-
-func (r *reusing) add(c *suite.Case) {
-	cases := &r.other
-	switch {
-	case c.EndsServer:
-		cases = &r.ending
-	case c.Waits:
-		cases = &r.waiting
-	}
-	*cases = append(*cases, c)
-}
-
-// divide appends to the unit that shares a conversation the cases that go on with its
-// server, and returns the unit of those that wait; nil if there are none.
-func (r *reusing) divide(shared *unit) (waiting *unit) {
-	shared.cases, shared.reusesServers = slices.Concat(shared.cases, r.other, r.ending), true
-	switch len(r.waiting) {
-	case 0:
-		return nil
-	case 1: // it needs no other server than its own
-		return &unit{revision: shared.revision, cases: r.waiting}
-	default:
-		return &unit{revision: shared.revision, cases: r.waiting, sharesConversation: true, takesInventory: true, reusesServers: true, conversation: &sharedConversation{}}
-	}
-}
