@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -16,7 +15,7 @@ import (
 // Over HTTP a session costs little, and cases that share one mostly wait. So
 // there are up to maxLanes shared sessions, twice as many if the server is slow,
 // each with at least leastLane cases. Over stdio a session is a process, so only a
-// slow server gets up to maxLanes of them.
+// slow server gets several.
 const (
 	maxLanes  = 4
 	leastLane = 8
@@ -32,21 +31,16 @@ func (r *offer) mostLanes() int {
 	case r.transport() != spec.Stdio:
 		return maxLanes
 	case slow:
-		return min(maxLanes, r.gate.most/len(r.revisions))
+		return min(maxLanes*whenSlow, r.gate.most/len(r.revisions))
 	default:
 		return 1
 	}
 }
 
-// slowResponse is the response time from which a server counts as slow, or far away. It is more
-// than the fastest response takes on a busy machine, which further servers would only slow down.
-const slowResponse = 50 * time.Millisecond
-
-// isSlow reports whether the run mostly waits for the server: even its fastest response to the
-// probe took long.
+// isSlow reports whether the run mostly waits for the server, as the probe has shown.
 func (r *offer) isSlow() bool {
 	for _, s := range r.shared {
-		if s.conv != nil && s.conv.FastestResponse() >= slowResponse {
+		if s.conv != nil && s.conv.IsSlow() {
 			return true
 		}
 	}
