@@ -81,16 +81,25 @@ type reusable struct {
 	taken []*client.Conversation // those of the case that runs, or of the unit itself
 }
 
-// collect moves what the last case leaves to what the next can take: servers that run. The
-// last case is nil before the first.
+// collect moves what the last case leaves to what the next can take. The last case is nil
+// before the first.
 func (r *reusable) collect(last *suite.Case) {
 	for _, conv := range r.taken {
-		if conv.Alive() && (last == nil || !last.SpoilsServer) {
+		if conv.Alive() && !isSpoiled(conv, last) {
 			conv.Record.Remark("left to later cases")
 			r.left = append(r.left, conv)
 		}
 	}
 	r.taken = nil
+}
+
+// isSpoiled reports whether the case has left the conversation in an unusual state. In the
+// stateless era there is none, once a request was responded to.
+func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
+	if conv.Revision().Era() == spec.Stateless {
+		return conv.Server().ProtocolVersion == ""
+	}
+	return by != nil && by.SpoilsServer
 }
 
 // options adds to the options of a case what the run says about all conversations.
@@ -133,6 +142,9 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 
 // keep adds a conversation to those of the unit.
 func (o *opener) keep(conv *client.Conversation) {
+	if conv.Revision().Era() == spec.Stateless {
+		o.Leave(conv)
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.convs = append(o.convs, conv)
@@ -140,7 +152,7 @@ func (o *opener) keep(conv *client.Conversation) {
 
 // Leave implements suite.Opener.
 func (o *opener) Leave(conv *client.Conversation) {
-	if o.reusable != nil {
+	if o.reusable != nil && !slices.Contains(o.reusable.taken, conv) {
 		o.reusable.taken = append(o.reusable.taken, conv)
 	}
 }
