@@ -101,6 +101,8 @@ var layers = []struct {
 	{"suites/fuzz", []string{
 		"internal/fuzz", "internal/generate", "internal/script", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
 	}},
+	// The suites within a Go test of a server's author.
+	{"suites/mcptest", []string{anything}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
 		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/suite",
