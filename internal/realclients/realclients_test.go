@@ -112,7 +112,7 @@ func checkSession(t *testing.T, file string) {
 	if last := events[len(events)-1]; last.Kind != transcript.Exited {
 		t.Errorf("the last event is %s", last.Kind)
 	}
-	if out, err := said(t, nil, built(t), "judge", "--fail-on", "should", file); err != nil {
+	if out, err := said(t, nil, built(t), "judge", file); err != nil {
 		t.Errorf("judging it: %v\n%s", err, out)
 	}
 	for _, m := range record.Mistakes(events) {
