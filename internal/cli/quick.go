@@ -42,6 +42,9 @@ func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
 	if f.labels != "" {
 		argv = append(argv, "--label-filter", f.labels)
 	}
+	for _, name := range f.profiles {
+		argv = append(argv, "--profile", name)
+	}
 	for _, focus := range f.focus {
 		argv = append(argv, "--focus", focus)
 	}

@@ -83,6 +83,9 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	if err := r.revisions(get(root, "revisions")); err != nil {
 		return nil, err
 	}
+	if err := r.profiles(get(root, "profiles")); err != nil {
+		return nil, err
+	}
 	if err := r.placeholders(root); err != nil {
 		return nil, err
 	}

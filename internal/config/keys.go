@@ -51,6 +51,10 @@ func Keys() Key {
 			Name: "revisions", Kind: Texts, Flag: "revision", Variable: "MCP_CONFORM_REVISIONS", Example: "[2025-06-18, 2025-11-25]",
 			About: "The revisions of the protocol to judge; all that the server speaks where it is not there.",
 		},
+		{
+			Name: "profiles", Kind: Texts, Flag: "profile", Variable: "MCP_CONFORM_PROFILES", Example: "[core@1, tools@1]",
+			About: "The profiles whose requirements are judged; all requirements where it is not there.",
+		},
 		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long the answer to a request is waited for."},
 		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long the first response of a fresh server is waited for, its start included."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
