@@ -144,7 +144,16 @@ func (a *app) run(f *runFlags) error {
 
 // about returns a report that has only what the flags say.
 func (f *runFlags) about() verdict.Report {
-	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Stats: verdict.Stats{Started: time.Now()}}
+	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Implementation: f.implementation(), Stats: verdict.Stats{Started: time.Now()}}
+}
+
+// implementation returns what the configuration file says about the server, if it is the
+// server of the file.
+func (f *runFlags) implementation() verdict.Implementation {
+	if f.configured.file == nil {
+		return verdict.Implementation{}
+	}
+	return f.configured.file.Implementation
 }
 
 // looks returns the options of the console reporter.
@@ -219,7 +228,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	}
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
-	report.FailOn = f.failOn
+	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(&o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
 	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
 	f.known.apply(report, f.sdk(), whole)

@@ -57,15 +57,15 @@ func (p *ProfileResult) All() ProfileCount {
 }
 
 // Conclude returns the result that follows from the counts of a run, which was complete
-// or not. A profile is passed only if the run was complete and some requirement was judged,
-// none was broken, and none was skipped, blocked or seen to deviate without a retry.
+// or not. A profile is passed only if the run was complete, some requirement was judged (a
+// core one, if any applies), none was broken, and none was skipped, blocked or seen to deviate without a retry.
 func (p *ProfileResult) Conclude(complete bool) string {
 	switch all := p.All(); {
 	case all.Broken > 0:
 		return ProfileFailed
 	case all.Apply() == 0 && complete:
 		return ProfileNotApplicable
-	case !complete || all.CameUp() == 0 || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
+	case !complete || all.CameUp() == 0 || p.Core.CameUp() == 0 && p.Core.Apply() > 0 || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
 		return ProfileIncomplete
 	default:
 		return ProfilePassed

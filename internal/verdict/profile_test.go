@@ -38,6 +38,14 @@ func TestProfileOf(t *testing.T) {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved},
 			want:  ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{NotApplicable: 1}},
 		},
+		"only an extended requirement came up": {
+			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved, "ping.removed": Kept},
+			want:  ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{Kept: 1}},
+		},
+		"only an extended requirement applies": {
+			newer: says{"ping.responds": NotApplicable, "ping.empty-result": NotApplicable, "ping.removed": Warning},
+			want:  ProfileResult{Result: ProfilePassed, Core: ProfileCount{NotApplicable: 2}, Extended: ProfileCount{Warned: 1}},
+		},
 		"broken in one revision": {
 			newer: says{"ping.responds": Kept, "ping.empty-result": Kept}, older: says{"ping.responds": Broken, "ping.empty-result": Kept},
 			want: ProfileResult{Result: ProfileFailed, Core: ProfileCount{Kept: 1, Broken: 1}, Extended: ProfileCount{NotApplicable: 1}},
