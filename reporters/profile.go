@@ -39,14 +39,25 @@ func profileFigures(c *verdict.ProfileCount) []string {
 	return out
 }
 
+// ProfileText returns the result of a profile, and how many of its requirements came up, as
+// one line.
+func ProfileText(p *verdict.ProfileResult) string {
+	result, figures := profileText(p)
+	return result + " " + figures
+}
+
+func profileText(p *verdict.ProfileResult) (result, figures string) {
+	all := p.All()
+	return "profile " + clip(p.Name, 80) + " " + p.Result, "· " + strings.Join(profileFigures(&all), " · ")
+}
+
 // profileLines returns a line for each profile that the run was limited to.
 func (c *Console) profileLines(r *verdict.Report) []string {
 	var out []string
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
-		all := p.All()
-		name := "profile " + clip(p.Name, 80)
-		out = append(out, c.twoTone(profileColors[p.Result], name+" "+p.Result, "· "+strings.Join(profileFigures(&all), " · "))...)
+		result, figures := profileText(p)
+		out = append(out, c.twoTone(profileColors[p.Result], result, figures)...)
 	}
 	return out
 }

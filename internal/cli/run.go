@@ -147,13 +147,14 @@ func (f *runFlags) about() verdict.Report {
 	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Implementation: f.implementation(), Stats: verdict.Stats{Started: time.Now()}}
 }
 
-// implementation returns what the configuration file says about the server, if it is the
-// server of the file.
+// implementation returns what the configuration file says about the server, unless the file
+// names another server than the command line.
 func (f *runFlags) implementation() verdict.Implementation {
-	if f.configured.file == nil {
+	k := &f.configured
+	if k.file == nil || k.file.Named() && !k.server {
 		return verdict.Implementation{}
 	}
-	return f.configured.file.Implementation
+	return k.file.Implementation
 }
 
 // looks returns the options of the console reporter.

@@ -31,9 +31,13 @@ func (r *reader) profiles(n *yaml.Node) error {
 }
 
 func unknownProfile(where, name string) error {
-	advice := "mcp-conform list --profiles shows all"
-	if near := nearestProfiles(name); len(near) > 0 {
-		advice = "did you mean " + strings.Join(near, " or ") + "? " + advice
+	advice := "did you mean " + strings.Join(nearestProfiles(name), " or ") + "? mcp-conform list --profiles shows all"
+	if len(nearestProfiles(name)) == 0 {
+		var all []string
+		for _, p := range spec.Profiles() {
+			all = append(all, p.Name)
+		}
+		advice = "the profiles are " + strings.Join(all, ", ")
 	}
 	return usage(where, fmt.Sprintf("there is no profile %s", quote(name)), advice)
 }
