@@ -58,6 +58,8 @@ func profileBadge(p *verdict.ProfileResult) badge {
 		b.name, b.color = "brightgreen", "#2b7a2b"
 	case verdict.ProfileFailed:
 		b.text, b.name, b.color = fmt.Sprintf("%d of %d broken", all.Broken, all.CameUp()), "red", "#b3261e"
+	case verdict.ProfileNotObserved:
+		b.name, b.color = "lightgrey", "#6a6a6a"
 	case verdict.ProfileNotApplicable:
 		b.text, b.name, b.color = p.Result, "lightgrey", "#6a6a6a"
 	}

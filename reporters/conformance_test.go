@@ -86,6 +86,7 @@ func TestProfileBadges(t *testing.T) {
 	}{
 		{verdict.ProfileResult{Result: verdict.ProfilePassed, Core: verdict.ProfileCount{Kept: 3, NotObserved: 4, NotApplicable: 9}}, "passed, 3 of 7", "brightgreen"},
 		{verdict.ProfileResult{Result: verdict.ProfileFailed, Core: verdict.ProfileCount{Kept: 3, Broken: 2}}, "2 of 5 broken", "red"},
+		{verdict.ProfileResult{Result: verdict.ProfileNotObserved, Core: verdict.ProfileCount{Kept: 1, NotObserved: 2}}, "not observed, 1 of 3", "lightgrey"},
 		{verdict.ProfileResult{Result: verdict.ProfileIncomplete, Core: verdict.ProfileCount{Skipped: 3}}, "incomplete, 0 of 3", "yellow"},
 		{verdict.ProfileResult{Result: verdict.ProfileNotApplicable, Core: verdict.ProfileCount{NotApplicable: 3}}, "not applicable", "lightgrey"},
 	} {
@@ -96,7 +97,7 @@ func TestProfileBadges(t *testing.T) {
 	}
 	r := every()
 	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("stdio@1"))}
-	if got := string(write(t, Badge, r)); !strings.Contains(got, "<title>MCP stdio@1: incomplete, 1 of ") {
+	if got := string(write(t, Badge, r)); !strings.Contains(got, "<title>MCP stdio@1: not observed, 1 of ") {
 		t.Errorf("the badge of a run that was limited to a profile:\n%s", got)
 	}
 }

@@ -122,7 +122,7 @@ func MatrixMarkdown(w io.Writer, reports []*conformance.Report) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "\n%s\n\n", matrixLegend)
-	for _, result := range []string{verdict.ProfilePassed, verdict.ProfileFailed, verdict.ProfileIncomplete, verdict.ProfileNotApplicable} {
+	for _, result := range verdict.ProfileResults() {
 		fmt.Fprintf(&b, "* %s %s\n", profileMarks[result], result)
 	}
 	_, err := io.WriteString(w, b.String())

@@ -9,12 +9,12 @@ import (
 
 // profileMarks are the marks of a profile's results, in documents.
 var profileMarks = map[string]string{
-	verdict.ProfilePassed: "✅", verdict.ProfileFailed: "❌", verdict.ProfileIncomplete: "❔", verdict.ProfileNotApplicable: "➖",
+	verdict.ProfilePassed: "✅", verdict.ProfileFailed: "❌", verdict.ProfileIncomplete: "⚠️", verdict.ProfileNotObserved: "❔", verdict.ProfileNotApplicable: "➖",
 }
 
 // profileColors are the colours of a profile's results, on the console.
 var profileColors = map[string]color{
-	verdict.ProfilePassed: green, verdict.ProfileFailed: red, verdict.ProfileIncomplete: yellow, verdict.ProfileNotApplicable: dim,
+	verdict.ProfilePassed: green, verdict.ProfileFailed: red, verdict.ProfileIncomplete: yellow, verdict.ProfileNotObserved: yellow, verdict.ProfileNotApplicable: dim,
 }
 
 // cameUp says how many of the requirements that apply were judged.

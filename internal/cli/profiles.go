@@ -47,7 +47,7 @@ func (a *app) explainProfile(p *spec.Profile) {
 	for _, of := range []struct {
 		what string
 		ids  []string
-	}{{"core: can be broken", p.Core}, {"extended: can be warned about", p.Extended}} {
+	}{{"core", p.Core}, {"extended", p.Extended}} {
 		fmt.Fprintf(a.Out, "\n%s, %s\n", of.what, amount(len(of.ids), "requirement", "requirements"))
 		for _, id := range of.ids {
 			fmt.Fprintf(a.Out, "  %s\n", id)

@@ -94,7 +94,7 @@ func (a *app) checkReport(path string) error {
 // profileSum counts the profiles of a report by their results.
 func profileSum(r *conformance.Report) string {
 	parts := []string{amount(len(r.Profiles), "profile", "profiles")}
-	for _, result := range []string{verdict.ProfilePassed, verdict.ProfileFailed, verdict.ProfileNotApplicable} {
+	for _, result := range verdict.ProfileResults() {
 		n := 0
 		for i := range r.Profiles {
 			if r.Profiles[i].Result == result {

@@ -164,10 +164,6 @@ func TestMissing(t *testing.T) {
 		"skipped requirements": {func(r *Report) {
 			r.Profiles[0].Core.Skipped, r.Profiles[0].Result = 3, verdict.ProfileIncomplete
 		}, "3 requirements were skipped"},
-		"nothing came up": {func(r *Report) {
-			r.Profiles[0].Core, r.Profiles[0].Extended = verdict.ProfileCount{NotObserved: 2}, verdict.ProfileCount{}
-			r.Profiles[0].Result = verdict.ProfileIncomplete
-		}, "none of its requirements came up"},
 		"blocked requirements": {func(r *Report) {
 			r.Profiles[0].Core.NotJudged, r.Profiles[0].Result = 3, verdict.ProfileIncomplete
 		}, "not all of its requirements could be judged"},

