@@ -82,7 +82,7 @@ func (o *Options) allTools() []*tool {
 	if o.Fixtures {
 		out = slices.Concat(fixtureTools(), out)
 	}
-	return out
+	return slices.Concat(out, o.moreTools)
 }
 
 func (c *Call) toolsList() (any, *Error) {
