@@ -118,7 +118,7 @@ func numberedTools(n int) []*tool {
 	for i := range out {
 		number := strconv.Itoa(i + 1)
 		out[i] = &tool{
-			name: "numbered-" + number, title: "Tool number " + number, description: "Returns the number of the tool, and the text it is given.",
+			name: "numbered-" + number, title: "Tool number " + number, bare: true, description: "Returns the number of the tool, and the text it is given.",
 			input: []argument{{name: "text", kind: "string", description: "The text", defaultValue: "none"}},
 			run:   func(_ *Call, a values) object { return textResult(number + ": " + a["text"].(string)) },
 		}

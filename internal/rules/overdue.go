@@ -94,6 +94,23 @@ func (s *Session) buried(req *Request) bool {
 	return false
 }
 
+// longResponse is the number of bytes from which on the beginning of a response shows that the
+// server was sending it, rather than that it stopped.
+const longResponse = 256 << 10
+
+// isUnread reports whether the client did not read a long HTTP response to the request to its end.
+func (s *Session) isUnread(req *Request) bool {
+	x := s.Exchanges().Of(req.Event)
+	return x != nil && (s.flooded[x.Number] || slices.ContainsFunc(x.Body, isUnfinished))
+}
+
+// isUnfinished reports whether the event is the beginning of a long body, or of a long event in a
+// stream.
+func isUnfinished(e *transcript.Event) bool {
+	ev := e.StreamEvent()
+	return e.Size > longResponse && (e.Unterminated || ev != nil && !ev.Complete())
+}
+
 // mentions reports whether text has an id member with this value.
 func mentions(text []byte, id wire.ID) bool {
 	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
