@@ -162,8 +162,8 @@ func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 // progress returns the progress notifications of the task.
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
-	for _, n := range l.notes {
-		if n.Method == spec.MethodProgress && (namesTask(n.Message, t) || l.owner(n.ParamAt("/progressToken"), n.Event) == t) {
+	for _, n := range l.index.notes[t] {
+		if n.Method == spec.MethodProgress {
 			out = append(out, n.Event)
 		}
 	}
@@ -174,12 +174,12 @@ func (l *ledger) progress(t *task) []*transcript.Event {
 // name the task.
 func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 	var out []*transcript.Event
-	for _, n := range l.notes {
-		if n.Method == spec.MethodMessage && namesTask(n.Message, t) {
+	for _, n := range l.index.notes[t] {
+		if n.Method == spec.MethodMessage && n.named {
 			out = append(out, n.Event)
 		}
 	}
-	for _, p := range l.s.ServerRequests() {
+	for _, p := range l.index.posed[t.id] {
 		if namesTask(p.Message, t) {
 			out = append(out, p.Event)
 		}
@@ -210,7 +210,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.asked.Event.Seq < n.Event.Seq {
 				continue
 			}
-			if all := l.cancelRequests(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
+			if all := l.index.cancels[t.id]; len(all) > 0 && all[0].Event.Seq < v.event.Seq {
 				return
 			}
 			if v.status != cancelled {
@@ -228,15 +228,4 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 			return
 		}
 	}
-}
-
-// cancelRequests returns the requests to cancel the task, answered or not.
-func (l *ledger) cancelRequests(t *task) []*rules.Request {
-	var out []*rules.Request
-	for _, req := range l.s.ClientRequests() {
-		if id, ok := wire.Text(req.Message.ParamAt("/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {
-			out = append(out, req)
-		}
-	}
-	return out
 }
