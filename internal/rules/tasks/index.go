@@ -16,11 +16,14 @@ type index struct {
 	callOf  map[*rules.Request]*call
 	queryOf map[*rules.Request]*taskRequest
 	equal   map[callKey][]*call              // calls with the same name and arguments
+	plain   map[callKey][]*call              // those of them without a task member
 	created map[*rules.Request]*task         // the task that the request created
 	queries map[string][]*taskRequest        // answered requests by taskId
 	cancels map[string][]*rules.Request      // tasks/cancel by taskId, answered or not
 	notes   map[*task][]note                 // notifications about the task
 	posed   map[string][]*transcript.Request // the server's requests by the task that they name; "" for none
+	// toolChanges are the notifications that the list of tools has changed.
+	toolChanges []*transcript.Message
 }
 
 type callKey struct{ name, arguments string }
@@ -33,7 +36,7 @@ type note struct {
 
 func (l *ledger) readIndex() {
 	x := index{
-		callOf: map[*rules.Request]*call{}, queryOf: map[*rules.Request]*taskRequest{}, equal: map[callKey][]*call{},
+		callOf: map[*rules.Request]*call{}, queryOf: map[*rules.Request]*taskRequest{}, equal: map[callKey][]*call{}, plain: map[callKey][]*call{},
 		created: map[*rules.Request]*task{}, queries: map[string][]*taskRequest{}, cancels: map[string][]*rules.Request{},
 		notes: map[*task][]note{}, posed: map[string][]*transcript.Request{},
 	}
@@ -41,6 +44,9 @@ func (l *ledger) readIndex() {
 		x.callOf[c.asked] = c
 		key := callKey{c.name, c.arguments}
 		x.equal[key] = append(x.equal[key], c)
+		if c.asked.Message.ParamAt("/task") == nil {
+			x.plain[key] = append(x.plain[key], c)
+		}
 	}
 	for _, t := range l.tasks {
 		if t.call != nil {
@@ -67,6 +73,9 @@ func (l *ledger) readIndex() {
 	}
 	l.index = x
 	for _, n := range l.notes {
+		if n.Method == spec.MethodToolsChanged {
+			l.index.toolChanges = append(l.index.toolChanges, n)
+		}
 		l.readNote(n)
 	}
 }
@@ -90,6 +99,9 @@ func (l *ledger) readNote(n *transcript.Message) {
 
 // equalCalls returns the calls with the same name and arguments, including c.
 func (l *ledger) equalCalls(c *call) []*call { return l.index.equal[callKey{c.name, c.arguments}] }
+
+// plainCalls returns the calls with the same name and arguments that have no task member.
+func (l *ledger) plainCalls(c *call) []*call { return l.index.plain[callKey{c.name, c.arguments}] }
 
 // sentAfter returns the client's requests after the event.
 func (l *ledger) sentAfter(e *transcript.Event) []*rules.Request {

@@ -99,8 +99,8 @@ func (l *ledger) supportFor(c *call) taskSupport {
 		if !listed || page.came > c.asked.Event.Seq {
 			continue
 		}
-		if slices.ContainsFunc(l.notes, func(n *transcript.Message) bool {
-			return n.Method == spec.MethodToolsChanged && n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
+		if slices.ContainsFunc(l.index.toolChanges, func(n *transcript.Message) bool {
+			return n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
 		}) {
 			return taskSupport{}
 		}
