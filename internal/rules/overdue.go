@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -18,8 +19,12 @@ func (s *Session) noteGaveUp(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
-	for _, req := range s.requests {
-		if req.Event.Seq == e.Of && !s.over(req) {
+	first, _ := slices.BinarySearchFunc(s.requests, e.Of, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
+	for _, req := range s.requests[first:] {
+		if req.Event.Seq != e.Of { // a batch has several requests
+			break
+		}
+		if !s.over(req) {
 			s.overdue(req, e)
 		}
 	}

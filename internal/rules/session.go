@@ -75,6 +75,9 @@ type Session struct {
 	host              string
 	rounds            []*Round
 
+	// settled is the number of the first requests that are not pending any more, see busy.
+	settled int
+
 	// abandoned are the positions of the messages whose responses the client stopped waiting for.
 	abandoned map[int]bool
 	// flooded has the numbers of the HTTP exchanges whose response is longer than the client reads.

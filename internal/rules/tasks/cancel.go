@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -145,8 +146,11 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 			return
 		}
 	}
-	for _, req := range l.s.ClientRequests() {
-		waited = waited || len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
+	for _, req := range slices.Backward(l.s.ClientRequests()) {
+		if waited {
+			break
+		}
+		waited = len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
 		out.CameUp(cancelStops)

@@ -78,7 +78,7 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 // owner returns the task with this progress token, if it was created before the event and no
 // other request has the token.
 func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
-	if token == nil {
+	if token == nil || len(l.tasks) == 0 {
 		return nil
 	}
 	all := l.s.RequestsWithToken(wire.RawID(string(token)))
