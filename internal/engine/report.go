@@ -43,7 +43,8 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
-			Servers: int(r.starts.Load()), Cases: r.tally.ran, Messages: int(r.messages.Load()),
+			Servers: int(r.starts.Load()), Sessions: int(r.sessions.Load()), Requests: int(r.requests.Load()),
+			Cases: r.tally.ran, Messages: int(r.messages.Load()),
 		},
 	}
 	for _, rev := range r.revisions {

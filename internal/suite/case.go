@@ -50,6 +50,9 @@ type Case struct {
 	// Waits reports whether the case waits for a second, or for seconds on a
 	// server that deviates, so that it is started first.
 	Waits bool
+	// Rounds is how many responses the case waits for, one after the other, with a server
+	// that offers everything; 0 if that is unknown. The time of a case depends on it.
+	Rounds int
 	// EndsServer reports whether the case ends the servers that it uses, so that in
 	// the stateless era it runs after the cases that go on with each other's.
 	EndsServer bool
