@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
 //go:embed rounds.txt
@@ -12,12 +14,12 @@ var roundsText string
 
 // rounds returns how many rounds each case takes with the reference server: how often
 // the client receives something after it has sent something. Tests write rounds.txt.
-var rounds = sync.OnceValue(func() map[string]int {
-	out := map[string]int{}
+var rounds = sync.OnceValue(func() map[string]suite.Rounds {
+	out := map[string]suite.Rounds{}
 	for line := range strings.Lines(roundsText) {
 		var id string
-		var n int
-		if _, err := fmt.Sscan(line, &id, &n); err != nil {
+		var n suite.Rounds
+		if _, err := fmt.Sscan(line, &id, &n.Stdio, &n.HTTP); err != nil {
 			panic(fmt.Sprintf("suites/rounds.txt: %q: %v", line, err))
 		}
 		out[id] = n

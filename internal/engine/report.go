@@ -47,6 +47,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 			Cases: r.tally.ran, Messages: int(r.messages.Load()),
 		},
 	}
+	p.Stats.Slow = r.slowness(p.Stats.Took)
 	for _, rev := range r.revisions {
 		s := r.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}

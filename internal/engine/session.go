@@ -35,6 +35,8 @@ type session struct {
 	largeJudging       sync.Mutex   // held while a conversation that takes much memory is judged
 	isLingering        atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
 
+	waits waits // of the ended conversations
+
 	mu      sync.Mutex
 	notices []string
 	// slowestStart is the longest time that a server took to respond to
@@ -99,6 +101,7 @@ func (r *session) count(c *client.Conversation) bool {
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
 	r.countRequests(d)
+	r.waits.note(r.transport(), c.Record.Began(), events, d)
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
 	r.fixtures.Observe(c.Revision(), events, d)
 	closed := false

@@ -190,6 +190,8 @@ type Stats struct {
 	Requests int           `json:"requests"`     // of the client
 	Cases    int           `json:"casesRun"`     // cases that ran to completion
 	Messages int           `json:"messages"`     // frames in both directions
+	// Slow says where the time of a slow run went, and what would make it faster.
+	Slow string `json:"slow,omitempty"`
 }
 
 // Count returns how many verdicts of revision r have outcome o.

@@ -1,0 +1,271 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// An outlook estimates how long a run still takes. A case is expected to take its rounds, at the
+// rates of the server; how much longer or shorter cases really take is learned from those that
+// have ended.
+type outlook struct {
+	mu      sync.Mutex
+	began   map[instance]time.Time     // when each case began
+	took    map[instance]time.Duration // by the cases that have ended
+	retries []retry                    // that are still to do
+	known   map[verdict.Key]bool       // the deviations that retries are about
+}
+
+// A retry is an attempt that is expected to run.
+type retry struct {
+	*attempt
+	alone bool // with no other server running
+}
+
+func newOutlook() *outlook {
+	return &outlook{began: map[instance]time.Time{}, took: map[instance]time.Duration{}, known: map[verdict.Key]bool{}}
+}
+
+// begin notes that a case begins; the function that it returns notes that the case has ended.
+func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
+	key, now := instance{c.ID, rev}, time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.began[key]; known {
+		return func() {} // a retry
+	}
+	o.began[key] = now
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.took[key] = time.Since(now)
+	}
+}
+
+// expectRetry notes that the attempt will run, unless all its deviations are known already.
+func (o *outlook) expectRetry(a *attempt, alone bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	isNew := false
+	for _, c := range a.candidates {
+		isNew = isNew || !o.known[c.key]
+		o.known[c.key] = true
+	}
+	if isNew {
+		o.retries = append(o.retries, retry{a, alone})
+	}
+}
+
+// replaceRetries notes which attempts are left once all cases have ended.
+func (o *outlook) replaceRetries(all []*attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retries = nil
+	for _, a := range all {
+		o.retries = append(o.retries, retry{a, true})
+	}
+}
+
+// endRetry notes that an attempt has ended.
+func (o *outlook) endRetry(a *attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retries = slices.DeleteFunc(o.retries, func(r retry) bool { return r.attempt == a })
+}
+
+const (
+	// enoughEvidence is the part of the expected work that must be done before there is an estimate.
+	enoughEvidence = 0.1
+	// priorWork is the part of the expected work that counts as if it had taken as long as
+	// expected, so that the first cases alone do not decide.
+	priorWork = 0.05
+	// mostFactor bounds how much a single case changes the expectation of the others.
+	mostFactor = 4
+	// emptyFactor is the part of the expected time below which a case had nothing to do.
+	emptyFactor = 0.1
+	// retryRounds are the rounds of a retry in addition to those of its case: the handshake and the
+	// lists.
+	retryRounds = 8
+)
+
+// An experience is what the cases so far have shown. Cases that had nothing to do are counted
+// apart, because they end early: together with the others they would make the rest look short.
+type experience struct {
+	took, expected time.Duration // of the cases that had something to do
+	empty          time.Duration // expected of those that had not
+	all            time.Duration // expected of all cases
+}
+
+// experience returns what the cases so far have shown. It requires o.mu.
+func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) experience {
+	var e experience
+	for _, u := range units {
+		for _, c := range u.cases {
+			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(c)
+			e.all += cost
+			d, ended := o.took[key]
+			began, runs := o.began[key]
+			switch {
+			case ended && d < time.Duration(emptyFactor*float64(cost)):
+				e.empty += cost
+			case ended:
+				e.expected += cost
+				e.took += min(d, mostFactor*cost)
+			case runs:
+				d = time.Since(began)
+				e.expected += min(d, cost)
+				e.took += min(d, mostFactor*cost)
+			}
+		}
+	}
+	return e
+}
+
+// factor returns by which factor cases that have something to do take longer than expected.
+func (e experience) factor() float64 {
+	prior := priorWork * float64(e.all)
+	return (float64(e.took) + prior) / (float64(e.expected) + prior)
+}
+
+// busy returns the probability that a case has something to do.
+func (e experience) busy() float64 {
+	prior := priorWork * float64(e.all)
+	return (float64(e.expected) + prior) / (float64(e.expected+e.empty) + prior)
+}
+
+// isEnough reports whether there is enough evidence for an estimate.
+func (e experience) isEnough() bool {
+	return float64(e.expected+e.empty) >= enoughEvidence*float64(e.all)
+}
+
+// remaining returns how long the run still takes, or 0 if there is too little evidence.
+func (r *execution) remaining() time.Duration {
+	o := r.outlook
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rates := map[spec.Revision]rates{}
+	for _, rev := range r.revisions {
+		rates[rev] = r.rates(rev)
+	}
+	e := o.experience(r.units, rates)
+	if !e.isEnough() {
+		return 0
+	}
+	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.factor()) }
+	var loads []load
+	var alone time.Duration
+	for _, u := range r.units {
+		l := load{}
+		for _, c := range u.cases {
+			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(c))
+			_, ended := o.took[key]
+			began, runs := o.began[key]
+			l.runs = l.runs || runs
+			switch {
+			case ended:
+			case runs: // one that takes longer than expected may take still longer
+				l.left += max(d-time.Since(began), d/4)
+			default:
+				l.left += time.Duration(float64(d) * e.busy())
+			}
+		}
+		switch {
+		case u.exclusive:
+			alone += l.left
+		case l.left > 0:
+			loads = append(loads, l)
+		}
+	}
+	for _, a := range o.retries {
+		d := rates[a.revision].start + retryRounds*rates[a.revision].response
+		if a.during != nil {
+			d += rates[a.revision].cost(a.during)
+		}
+		if d = expect(d); a.alone {
+			alone += d
+		} else {
+			loads = append(loads, load{left: d})
+		}
+	}
+	slots := r.gate.most
+	if r.gate.one {
+		slots = 1
+	}
+	return max(makespan(slots, loads)+alone, time.Millisecond)
+}
+
+const (
+	// longRun is how long a run must be expected to take before it says anything about its time.
+	longRun = 10 * time.Second
+	// firstOutlook is when it does so at the earliest.
+	firstOutlook = 3 * time.Second
+)
+
+// showOutlook reports every second how long the run still takes, until stop is called.
+func (r *execution) showOutlook(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			left, passed := r.remaining(), time.Since(r.started)
+			if passed < firstOutlook || passed+left < longRun {
+				continue
+			}
+			r.tally.remaining(r.o.Progress, left, r.whySlow(), strings.Join(r.remedies(), ", "))
+		}
+	})
+	return func() { cancel(); showing.Wait() }
+}
+
+// slowStart is the start from which a server counts as slow to start.
+const slowStart = 500 * time.Millisecond
+
+// whySlow returns what makes the run slow, as far as it is known, or "".
+func (r *offer) whySlow() string {
+	newest := r.newest()
+	rates := r.rates(newest)
+	var takes []string
+	if rates.start >= slowStart {
+		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))
+	}
+	if rates.response >= slowResponse {
+		takes = append(takes, roundTime(rates.response)+" a response")
+	}
+	var out []string
+	if len(takes) > 0 {
+		out = append(out, "the server takes "+strings.Join(takes, " and "))
+	}
+	missed := 0
+	for _, rev := range r.revisions {
+		missed += r.paces[rev].Missed()
+	}
+	if missed > 1 {
+		out = append(out, fmt.Sprintf("%d requests got no response", missed))
+	}
+	return strings.Join(out, "; ")
+}
+
+// roundTime returns a response time in words.
+func roundTime(d time.Duration) string {
+	if d >= time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d ms", d.Round(10*time.Millisecond).Milliseconds())
+}
+
+func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }
