@@ -69,6 +69,15 @@ func (p *Pace) noteDuration(d time.Duration) {
 	}
 }
 
+// PaceOf returns the pace of a server that took the given times to respond.
+func PaceOf(responses ...time.Duration) *Pace {
+	p := &Pace{}
+	for _, d := range responses {
+		p.noteDuration(d)
+	}
+	return p
+}
+
 // Typical returns the median of the last response times to single requests, 0 if there was none.
 func (p *Pace) Typical() time.Duration {
 	p.mu.Lock()

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -96,6 +97,27 @@ const (
 	retryRounds = 8
 )
 
+// slots returns how many units run at once: so many as cases ran at once so far, because those that
+// work wait for each other. It requires o.mu.
+func (o *outlook) slots(most int) int {
+	var first time.Time
+	var all time.Duration
+	for key, began := range o.began {
+		if first.IsZero() || began.Before(first) {
+			first = began
+		}
+		if took, ended := o.took[key]; ended {
+			all += took
+		} else {
+			all += time.Since(began)
+		}
+	}
+	if passed := time.Since(first); passed >= firstOutlook {
+		return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
+	}
+	return most
+}
+
 // An experience is what the cases so far have shown. Cases that had nothing to do are counted
 // apart, because they end early: together with the others they would make the rest look short.
 type experience struct {
@@ -151,19 +173,27 @@ func (r *execution) remaining() time.Duration {
 	o := r.outlook
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rates := map[spec.Revision]rates{}
-	for _, rev := range r.revisions {
-		rates[rev] = r.rates(rev)
-	}
+	rates := r.allRates()
 	e := o.experience(r.units, rates)
 	if !e.isEnough() {
 		return 0
 	}
 	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.factor()) }
-	var loads []load
+	var retries []load
 	var alone time.Duration
-	for _, u := range r.units {
-		l := load{}
+	for _, a := range o.retries {
+		d := rates[a.revision].start + retryRounds*rates[a.revision].response
+		if a.during != nil {
+			d += rates[a.revision].cost(a.during)
+		}
+		if d = expect(d); a.alone {
+			alone += d
+		} else {
+			retries = append(retries, load{left: d})
+		}
+	}
+	left := r.makespan(o.slots(r.gate.most), func(u *unit) load {
+		var l load
 		for _, c := range u.cases {
 			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(c))
 			_, ended := o.took[key]
@@ -177,29 +207,9 @@ func (r *execution) remaining() time.Duration {
 				l.left += time.Duration(float64(d) * e.busy())
 			}
 		}
-		switch {
-		case u.exclusive:
-			alone += l.left
-		case l.left > 0:
-			loads = append(loads, l)
-		}
-	}
-	for _, a := range o.retries {
-		d := rates[a.revision].start + retryRounds*rates[a.revision].response
-		if a.during != nil {
-			d += rates[a.revision].cost(a.during)
-		}
-		if d = expect(d); a.alone {
-			alone += d
-		} else {
-			loads = append(loads, load{left: d})
-		}
-	}
-	slots := r.gate.most
-	if r.gate.one {
-		slots = 1
-	}
-	return max(makespan(slots, loads)+alone, time.Millisecond)
+		return l
+	}, retries...)
+	return max(left+alone, time.Millisecond)
 }
 
 const (

@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -16,8 +17,10 @@ import (
 const (
 	// slowRun is the duration from which a run says where its time went.
 	slowRun = 20 * time.Second
-	// worthwhile is the part of the time that more jobs must save to be named.
+	// worthwhile is the part of the time that a setting must save to be named.
 	worthwhile = 0.2
+	// shortTimeout is long enough for most servers.
+	shortTimeout = 2 * time.Second
 	// muchMissed is the part of the time that waits without a response must take for --timeout to
 	// be named.
 	muchMissed = 0.25
@@ -54,25 +57,67 @@ func (r *execution) slowness(took time.Duration) string {
 
 // remedies returns the settings that would make such a run faster.
 func (r *execution) remedies() []string {
-	var out []string
 	newest := r.newest()
-	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 {
-		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.revisions)))
+	all := func(*unit, *suite.Case) bool { return true }
+	isNewest := func(u *unit, _ *suite.Case) bool { return u.revision == newest }
+	now := r.timeOf(1, all)
+	var out []string
+	if d := r.timeOf(1, isNewest); !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 && isWorthwhile(d, now) {
+		out = append(out, fmt.Sprintf("--revision %s takes %s for one of %d revisions", newest, roundedTime(d), len(r.revisions)))
 	}
-	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all {
-		out = append(out, fmt.Sprintf("--quick judges %d of %d requirements", quick, all))
-	}
-	if r.rates(newest).response >= slowResponse && !r.gate.one {
-		jobs := 2 * r.o.Jobs
-		now, then := r.wholeTime(r.gate.most), r.wholeTime(mostAlive(jobs, r.transport(), true))
-		if float64(now-then) >= worthwhile*float64(now) {
-			out = append(out, fmt.Sprintf("--jobs %d runs more at once", jobs))
+	if d := r.timeOf(1, func(u *unit, c *suite.Case) bool { return isNewest(u, c) && !isSlow(c) }); !r.o.Quick && isWorthwhile(d, now) {
+		if quick, all := r.quickRequirements(newest); 0 < quick && quick < all {
+			out = append(out, fmt.Sprintf("--quick takes %s for %d of %d requirements", roundedTime(d), quick, all))
 		}
 	}
-	if spent := r.waits.spent(); spent[forNothing].Seconds() >= muchMissed*time.Since(r.started).Seconds() && r.timeout() > 2*time.Second {
-		out = append(out, "a shorter --timeout ends the waits for responses that don't come")
+	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= slowResponse && !r.gate.one {
+		if d := r.timeOf(2, all); isWorthwhile(d, now) {
+			out = append(out, fmt.Sprintf("--jobs %d takes %s", jobs, roundedTime(d)))
+		}
+	}
+	if spent := r.waits.spent(); spent[forNothing].Seconds() >= muchMissed*time.Since(r.started).Seconds() && r.timeout() > shortTimeout {
+		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
+}
+
+// isWorthwhile reports whether a run that takes d is much faster than one that takes now.
+func isWorthwhile(d, now time.Duration) bool { return d.Seconds() <= (1-worthwhile)*now.Seconds() }
+
+// roundedTime returns an expected time in words.
+func roundedTime(d time.Duration) string {
+	switch {
+	case d >= 90*time.Second:
+		return fmt.Sprintf("about %.0f minutes", d.Minutes())
+	case d >= 10*time.Second:
+		return fmt.Sprintf("about %.0f s", d.Round(5*time.Second).Seconds())
+	default:
+		return fmt.Sprintf("about %.0f s", max(d.Seconds(), 1))
+	}
+}
+
+// timeOf returns how long the cases that are chosen take if so many times as many units as in this
+// run run at once. Cases that ended take as long as they took, the others as long as expected.
+func (r *execution) timeOf(times int, chosen func(*unit, *suite.Case) bool) time.Duration {
+	o := r.outlook
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rates := r.allRates()
+	e := o.experience(r.units, rates)
+	return r.makespan(times*o.slots(r.gate.most), func(u *unit) load {
+		var l load
+		for _, c := range u.cases {
+			if !chosen(u, c) {
+				continue
+			}
+			d, ended := o.took[instance{c.ID, u.revision}]
+			if !ended {
+				d = time.Duration(float64(rates[u.revision].cost(c)) * e.factor() * e.busy())
+			}
+			l.left += d
+		}
+		return l
+	})
 }
 
 // timeout returns how long the run waits for a response.

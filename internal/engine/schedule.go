@@ -22,6 +22,8 @@ type rates struct {
 const (
 	// leastResponse is the time of a round with a server that responds at once: the client works, too.
 	leastResponse = time.Millisecond
+	// unknownRounds are the rounds of a case of which they are not known.
+	unknownRounds = 3
 	// waitTime is how long a case that waits does so.
 	waitTime = time.Second
 )
@@ -45,9 +47,18 @@ func (r *session) typicalStart() time.Duration {
 	return r.slowestStart
 }
 
+// allRates returns the rates in each revision.
+func (r *offer) allRates() map[spec.Revision]rates {
+	out := map[spec.Revision]rates{}
+	for _, rev := range r.revisions {
+		out[rev] = r.rates(rev)
+	}
+	return out
+}
+
 // cost returns about how long the case takes.
 func (r rates) cost(c *suite.Case) time.Duration {
-	d := time.Duration(max(1, c.Rounds.Over(r.over))) * r.response
+	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
 	if !c.SharesConversation {
 		d += r.start
 	}
@@ -170,18 +181,20 @@ const spare = 0.7
 // isShortOfTime reports whether the run is likely to reach its limit.
 func (r *execution) isShortOfTime(ctx context.Context) bool {
 	end, limited := ctx.Deadline()
-	return limited && r.wholeTime(r.gate.most).Seconds() > spare*time.Until(end).Seconds()
+	expected := r.makespan(r.gate.most, func(u *unit) load { return load{left: r.unitCost(u)} })
+	return limited && expected.Seconds() > spare*time.Until(end).Seconds()
 }
 
-// wholeTime returns about how long all units take if so many run at once.
-func (r *execution) wholeTime(slots int) time.Duration {
-	var loads []load
-	var alone time.Duration
+// makespan returns when the last of the units ends if so many run at once, and then the exclusive
+// ones, one after the other. Other loads may be added.
+func (r *execution) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
+	loads, alone := more, time.Duration(0)
 	for _, u := range r.units {
-		if u.exclusive {
-			alone += r.unitCost(u)
-		} else {
-			loads = append(loads, load{left: r.unitCost(u)})
+		switch l := of(u); {
+		case u.exclusive:
+			alone += l.left
+		case l.left > 0:
+			loads = append(loads, l)
 		}
 	}
 	if r.gate.one {
