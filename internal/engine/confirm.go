@@ -156,7 +156,7 @@ func (a *attempt) mostSevere() verdict.Outcome {
 // retry runs the attempt until each candidate has recurred or was retried often
 // enough.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
-	defer r.outlook.endRetry(a)
+	defer r.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
 		r.checkRecurrence(c)
 	}

@@ -28,7 +28,8 @@ type outlook struct {
 // A retry is an attempt that is expected to run.
 type retry struct {
 	*attempt
-	alone bool // with no other server running
+	alone bool      // with no other server running
+	began time.Time // zero before it began
 }
 
 func newOutlook() *outlook {
@@ -61,7 +62,7 @@ func (o *outlook) expectRetry(a *attempt, alone bool) {
 		o.known[c.key] = true
 	}
 	if isNew {
-		o.retries = append(o.retries, retry{a, alone})
+		o.retries = append(o.retries, retry{attempt: a, alone: alone})
 	}
 }
 
@@ -71,11 +72,22 @@ func (o *outlook) replaceRetries(all []*attempt) {
 	defer o.mu.Unlock()
 	o.retries = nil
 	for _, a := range all {
-		o.retries = append(o.retries, retry{a, true})
+		o.retries = append(o.retries, retry{attempt: a, alone: true})
 	}
 }
 
-// endRetry notes that an attempt has ended.
+// beginRetry notes that an attempt begins; the function that it returns notes that it has ended.
+func (o *outlook) beginRetry(a *attempt) (ended func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.retries {
+		if o.retries[i].attempt == a {
+			o.retries[i].began = time.Now()
+		}
+	}
+	return func() { o.endRetry(a) }
+}
+
 func (o *outlook) endRetry(a *attempt) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -97,25 +109,37 @@ const (
 	retryRounds = 8
 )
 
-// slots returns how many units run at once: so many as cases ran at once so far, because those that
-// work wait for each other. It requires o.mu.
-func (o *outlook) slots(most int) int {
-	var first time.Time
-	var all time.Duration
-	for key, began := range o.began {
-		if first.IsZero() || began.Before(first) {
+// slots returns how many units run at once: so many as cases ran at once while there were units that
+// had not begun, because those that work wait for each other. It requires o.mu.
+func (o *outlook) slots(units []*unit, most int) int {
+	var first, last time.Time
+	for _, u := range units {
+		if u.exclusive || len(u.cases) == 0 {
+			continue
+		}
+		began, ok := o.began[instance{u.cases[0].ID, u.revision}]
+		if !ok {
+			began = time.Now()
+		} else if first.IsZero() || began.Before(first) {
 			first = began
 		}
-		if took, ended := o.took[key]; ended {
-			all += took
-		} else {
-			all += time.Since(began)
+		if began.After(last) {
+			last = began
 		}
 	}
-	if passed := time.Since(first); passed >= firstOutlook {
-		return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
+	passed := last.Sub(first)
+	if first.IsZero() || passed < firstOutlook {
+		return most
 	}
-	return most
+	var all time.Duration
+	for key, began := range o.began {
+		until := last
+		if took, ended := o.took[key]; ended && began.Add(took).Before(last) {
+			until = began.Add(took)
+		}
+		all += max(0, until.Sub(began))
+	}
+	return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
 }
 
 // An experience is what the cases so far have shown. Cases that had nothing to do are counted
@@ -182,17 +206,17 @@ func (r *execution) remaining() time.Duration {
 	var retries []load
 	var alone time.Duration
 	for _, a := range o.retries {
-		d := rates[a.revision].start + retryRounds*rates[a.revision].response
-		if a.during != nil {
-			d += rates[a.revision].cost(a.during)
+		d := expect(a.cost(rates[a.revision]))
+		if !a.began.IsZero() {
+			d = max(d-time.Since(a.began), d/4)
 		}
-		if d = expect(d); a.alone {
+		if a.alone {
 			alone += d
 		} else {
 			retries = append(retries, load{left: d})
 		}
 	}
-	left := r.makespan(o.slots(r.gate.most), func(u *unit) load {
+	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(c))
@@ -210,6 +234,38 @@ func (r *execution) remaining() time.Duration {
 		return l
 	}, retries...)
 	return max(left+alone, time.Millisecond)
+}
+
+// cost returns about how long a retry takes that reproduces its deviations at once: the handshake,
+// the lists and the case, or all cases that shared the conversation if it was in none of them.
+func (a *attempt) cost(r rates) time.Duration {
+	d := r.start + retryRounds*r.response
+	if a.during != nil {
+		return d + r.cost(a.during)
+	}
+	for _, c := range a.candidates[0].unit.cases {
+		d += r.cost(c)
+	}
+	return d
+}
+
+// casesSpan returns when the first case began and the last one ended; those that run end now.
+func (o *outlook) casesSpan() (first, last time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, began := range o.began {
+		if first.IsZero() || began.Before(first) {
+			first = began
+		}
+		ended := time.Now()
+		if took, over := o.took[key]; over {
+			ended = began.Add(took)
+		}
+		if ended.After(last) {
+			last = ended
+		}
+	}
+	return first, last
 }
 
 const (
@@ -233,10 +289,13 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 			case <-ticker.C:
 			}
 			left, passed := r.remaining(), time.Since(r.started)
-			if passed < firstOutlook || passed+left < longRun {
+			took := passed + left
+			first, _ := r.outlook.casesSpan()
+			if passed < firstOutlook || took < longRun || first.IsZero() {
 				continue
 			}
-			r.tally.remaining(r.o.Progress, left, r.whySlow(), strings.Join(r.remedies(), ", "))
+			faster := r.remedies(took, took-first.Sub(r.started))
+			r.tally.remaining(r.o.Progress, left, r.whySlow(), strings.Join(faster, ", "))
 		}
 	})
 	return func() { cancel(); showing.Wait() }

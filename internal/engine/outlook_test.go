@@ -148,10 +148,10 @@ func TestSlowness(t *testing.T) {
 		want   string
 	}{
 		{name: "fast", took: 19 * time.Second},
-		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 takes about 3 s for one of 2 revisions"},
-		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 takes about 3 s for one of 2 revisions"},
+		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
+		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
 		{name: "quick", took: 30 * time.Second, quick: true, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
-		{name: "silent", took: 30 * time.Second, silent: 20 * time.Second, want: "30 s, of which the run waited 18 s for responses (typically 150 ms each), 10 s for responses that did not come; faster: --revision 2025-11-25 takes about 3 s for one of 2 revisions, --timeout 2s ends the waits for responses that don't come"},
+		{name: "silent", took: 30 * time.Second, silent: 20 * time.Second, want: "30 s, of which the run waited 18 s for responses (typically 150 ms each), 10 s for responses that did not come; faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions, --timeout 2s ends the waits for responses that don't come"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -170,10 +170,13 @@ func TestSlowness(t *testing.T) {
 				if c.silent > 0 {
 					x.waits.all = append(x.waits.all, wait{forNothing, began, began.Add(c.silent)})
 				}
-				<-time.After(c.took)
+				// The cases run one after the other, and retries follow.
 				for _, u := range x.units {
-					x.outlook.took[instance{u.cases[0].ID, u.revision}] = x.rates(u.revision).response * time.Duration(u.cases[0].Rounds.Stdio)
+					ended := x.outlook.begin(u.cases[0], u.revision)
+					<-time.After(response * time.Duration(u.cases[0].Rounds.Stdio))
+					ended()
 				}
+				<-time.After(c.took - time.Since(began))
 				if diff := cmp.Diff(c.want, x.slowness(c.took)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}

@@ -49,40 +49,42 @@ func (r *execution) slowness(took time.Duration) string {
 	if len(parts) > 0 {
 		out += ", of which the run waited " + strings.Join(parts, ", ")
 	}
-	if all := r.remedies(); len(all) > 0 {
+	first, last := r.outlook.casesSpan()
+	if all := r.remedies(took, last.Sub(first)); len(all) > 0 {
 		out += "; faster: " + strings.Join(all, ", ")
 	}
 	return out
 }
 
-// remedies returns the settings that would make such a run faster.
-func (r *execution) remedies() []string {
+// remedies returns the settings that would make a run that takes the given time, and its cases a
+// part of it, faster. The probe and the retries are expected to take as long as in this run.
+func (r *execution) remedies(took, cases time.Duration) []string {
 	newest := r.newest()
 	all := func(*unit, *suite.Case) bool { return true }
 	isNewest := func(u *unit, _ *suite.Case) bool { return u.revision == newest }
+	isQuick := func(u *unit, c *suite.Case) bool { return isNewest(u, c) && !isSlow(c) }
 	now := r.timeOf(1, all)
 	var out []string
-	if d := r.timeOf(1, isNewest); !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 && isWorthwhile(d, now) {
-		out = append(out, fmt.Sprintf("--revision %s takes %s for one of %d revisions", newest, roundedTime(d), len(r.revisions)))
-	}
-	if d := r.timeOf(1, func(u *unit, c *suite.Case) bool { return isNewest(u, c) && !isSlow(c) }); !r.o.Quick && isWorthwhile(d, now) {
-		if quick, all := r.quickRequirements(newest); 0 < quick && quick < all {
-			out = append(out, fmt.Sprintf("--quick takes %s for %d of %d requirements", roundedTime(d), quick, all))
+	name := func(setting string, then time.Duration, what string) {
+		share := then.Seconds() / max(now, leastResponse).Seconds()
+		if d := took - cases + time.Duration(share*float64(cases)); d.Seconds() <= (1-worthwhile)*took.Seconds() {
+			out = append(out, fmt.Sprintf("%s takes %s%s", setting, roundedTime(d), what))
 		}
+	}
+	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 {
+		name("--revision "+string(newest), r.timeOf(1, isNewest), fmt.Sprintf(" for one of %d revisions", len(r.revisions)))
+	}
+	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all {
+		name("--quick", r.timeOf(1, isQuick), fmt.Sprintf(" for %d of %d requirements", quick, all))
 	}
 	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= slowResponse && !r.gate.one {
-		if d := r.timeOf(2, all); isWorthwhile(d, now) {
-			out = append(out, fmt.Sprintf("--jobs %d takes %s", jobs, roundedTime(d)))
-		}
+		name(fmt.Sprintf("--jobs %d", jobs), r.timeOf(2, all), "")
 	}
-	if spent := r.waits.spent(); spent[forNothing].Seconds() >= muchMissed*time.Since(r.started).Seconds() && r.timeout() > shortTimeout {
+	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && r.timeout() > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
 }
-
-// isWorthwhile reports whether a run that takes d is much faster than one that takes now.
-func isWorthwhile(d, now time.Duration) bool { return d.Seconds() <= (1-worthwhile)*now.Seconds() }
 
 // roundedTime returns an expected time in words.
 func roundedTime(d time.Duration) string {
@@ -104,7 +106,7 @@ func (r *execution) timeOf(times int, chosen func(*unit, *suite.Case) bool) time
 	defer o.mu.Unlock()
 	rates := r.allRates()
 	e := o.experience(r.units, rates)
-	return r.makespan(times*o.slots(r.gate.most), func(u *unit) load {
+	return r.makespan(times*o.slots(r.units, r.gate.most), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			if !chosen(u, c) {
