@@ -21,6 +21,7 @@ type unit struct {
 	cases              []*suite.Case
 	sharesConversation bool                // starts with the shared conversation, even without cases
 	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
+	isChain            bool                // its cases share servers, but no conversation, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
