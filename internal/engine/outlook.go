@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -312,7 +313,7 @@ func (r *offer) whySlow() string {
 	if rates.start >= slowStart {
 		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))
 	}
-	if rates.response >= slowResponse {
+	if rates.response >= client.SlowResponse {
 		takes = append(takes, roundTime(rates.response)+" a response")
 	}
 	var out []string

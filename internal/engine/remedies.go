@@ -77,7 +77,7 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all {
 		name("--quick", r.timeOf(1, isQuick), fmt.Sprintf(" for %d of %d requirements", quick, all))
 	}
-	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= slowResponse && !r.gate.one {
+	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= client.SlowResponse && !r.gate.one {
 		name(fmt.Sprintf("--jobs %d", jobs), r.timeOf(2, all), "")
 	}
 	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && r.timeout() > shortTimeout {
