@@ -157,6 +157,7 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 	for _, u := range units {
 		for _, c := range u.cases {
 			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(u, c)
+			most := mostFactor * (cost + rates[u.revision].start)
 			e.all += cost
 			d, ended := o.took[key]
 			began, runs := o.began[key]
@@ -165,11 +166,11 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 				e.empty += cost
 			case ended:
 				e.expected += cost
-				e.took += min(d, mostFactor*cost)
+				e.took += min(d, most)
 			case runs:
 				d = time.Since(began)
 				e.expected += min(d, cost)
-				e.took += min(d, mostFactor*cost)
+				e.took += min(d, most)
 			}
 		}
 	}

@@ -56,9 +56,10 @@ func (r *offer) allRates() map[spec.Revision]rates {
 	return out
 }
 
-// cost returns about how long the case takes in the unit.
+// cost returns about how long the case takes in the unit. In a chain, those that spoil servers
+// follow each other, so that each starts one.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
-	if c.SharesConversation || u.reusesServers {
+	if c.SharesConversation || u.reusesServers && !c.SpoilsServer {
 		return r.work(c)
 	}
 	return r.start + r.work(c)
