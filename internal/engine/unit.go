@@ -116,7 +116,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		defer pass.leave()
 		again := o.needsEnd(u.observations)
 		for _, conv := range o.conversations() {
-			r.end(conv, u.occasion(), again)
+			r.end(conv, u.occasion(conv), again)
 		}
 		stop()
 		u.isDisturbed = o.isDisturbed()
