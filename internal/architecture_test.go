@@ -54,6 +54,8 @@ var layers = []struct {
 
 	{"internal/control", []string{"internal/wire"}},
 	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
+	// What stands between a real client and a real server.
+	{"internal/record", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
@@ -101,6 +103,8 @@ var layers = []struct {
 	{"suites/fuzz", []string{
 		"internal/fuzz", "internal/generate", "internal/script", "internal/spec", "internal/transcript", "internal/verdict", "internal/wire",
 	}},
+	// The suites within a Go test of a server's author.
+	{"suites/mcptest", []string{anything}},
 	{"suites", []string{"internal/suite", "suites/*"}},
 	{"suites/*", []string{
 		"internal/client", "internal/generate", "internal/headers", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/suite",

@@ -162,12 +162,7 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 		Classname: Visible("mcp." + string(v.Revision) + "." + v.Area),
 		Time:      noTime,
 	}
-	var fs []*verdict.Finding
-	for _, id := range v.Findings {
-		if f := findings[id]; f != nil {
-			fs = append(fs, f)
-		}
-	}
+	fs := findingsOf(v, findings)
 	outcome := &junitOutcome{Type: v.Outcome.String(), Message: junitReason(v, fs)}
 	switch {
 	case v.Known != "":
@@ -190,6 +185,27 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 		c.Output = junitBody(v, fs)
 	}
 	return c
+}
+
+// findingsOf returns the findings that a verdict names.
+func findingsOf(v *verdict.Verdict, all map[string]*verdict.Finding) []*verdict.Finding {
+	var out []*verdict.Finding
+	for _, id := range v.Findings {
+		if f := all[id]; f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// VerdictText returns a verdict of the report with its findings as plain text of several
+// lines, safe to print.
+func VerdictText(r *verdict.Report, v *verdict.Verdict) string {
+	all := map[string]*verdict.Finding{}
+	for i := range r.Findings {
+		all[r.Findings[i].ID] = &r.Findings[i]
+	}
+	return junitBody(v, findingsOf(v, all))
 }
 
 // junitReason returns one line that says why a verdict is not kept.

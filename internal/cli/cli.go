@@ -102,8 +102,9 @@ func Main(args []string, w World) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	secrets := &redact.Secrets{}
+	a := &app{wire: w.Out, wireErr: w.Err, secrets: secrets, ctx: ctx, cancel: cancel}
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
-	a := &app{World: w, secrets: secrets, ctx: ctx, cancel: cancel}
+	a.World = w
 	defer a.endServers()
 	root := a.root()
 	root.SetArgs(args)
@@ -126,6 +127,8 @@ func (a *app) endServers() {
 // app is one invocation of the program.
 type app struct {
 	World
+	// wire and wireErr are Out and Err for the bytes of a server that are passed on unchanged.
+	wire, wireErr io.Writer
 	// secrets must not leave the process. Out, Err and writeFile replace them.
 	// Text from the server must pass through clear before it is truncated or
 	// wrapped, because part of a secret is not recognised.
@@ -232,7 +235,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 

@@ -52,9 +52,18 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 	return nil
 }
 
-// told returns the revision that the client's first message with a protocol
-// version names, or "" if no message names one.
+// told returns the revision that the server agreed to in the handshake, else the one that the
+// client's first message with a protocol version names, or "" if no message names one: a client
+// may try server/discover first.
 func (r *recorded) told() spec.Revision {
+	for _, q := range transcript.DialogueOf(r.Events).Requests() {
+		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {
+			text, _ := wire.Text(wire.At(q.Responses[0].Message.Result(), "/protocolVersion"))
+			if spec.Revision(text).Published() {
+				return spec.Revision(text)
+			}
+		}
+	}
 	for _, e := range r.Events {
 		if e.Kind != transcript.Sent {
 			continue

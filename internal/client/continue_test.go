@@ -2,6 +2,7 @@ package client
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,4 +37,53 @@ func TestContinue(t *testing.T) {
 			t.Errorf("the server runs: %v, after %d shutdowns", c.Alive(), s.shutdowns)
 		}
 	})
+}
+
+// TestContinueTakesOverRequests checks that a request of the server is answered once: by the
+// conversation that continues, if the first one had not answered it yet.
+func TestContinueTakesOverRequests(t *testing.T) {
+	answer := func(by string) func(*wire.Message) []byte {
+		return func(m *wire.Message) []byte { return wire.NewResult(m.ID, map[string]any{"by": by}) }
+	}
+	inBubble(t, Options{Revision: spec.V20251125, Answer: answer("first")}, behave, func(t *testing.T, c *Conversation, s *scripted) {
+		request := func(id string) { s.say(wire.NewRequest(wire.StringID(id), spec.MethodRootsList, nil)) }
+		request("before")
+		synctest.Wait()
+		next := c.Continue(Options{Revision: spec.V20251125, Answer: answer("second")})
+		request("after")
+		synctest.Wait()
+		got := map[string][]string{}
+		for _, m := range transcript.Messages(next.Record.From(0), transcript.Sent) {
+			by, _ := wire.Text(wire.At(m.Result(), "/by"))
+			got[m.ID.String()] = append(got[m.ID.String()], by)
+		}
+		if diff := cmp.Diff(map[string][]string{`"before"`: {"first"}, `"after"`: {"second"}}, got); diff != "" {
+			t.Errorf("answers (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestCanContinue checks which conversations may continue another.
+func TestCanContinue(t *testing.T) {
+	handshake, stateless := Options{Revision: spec.V20251125}, Options{Revision: spec.V20260728}
+	nothing := map[string]any{}
+	for _, c := range []struct {
+		name      string
+		left, new Options
+		want      bool
+	}{
+		{"the same", handshake, handshake, true},
+		{"the same capabilities, given", handshake, Options{Revision: spec.V20251125, Capabilities: AllCapabilities(spec.V20251125)}, true},
+		{"other answers", handshake, Options{Revision: spec.V20251125, Answer: func(*wire.Message) []byte { return nil }}, true},
+		{"other capabilities", handshake, Options{Revision: spec.V20251125, Capabilities: nothing}, false},
+		{"another revision", handshake, Options{Revision: spec.V20250618}, false},
+		{"another version", handshake, Options{Revision: spec.V20251125, Version: "1999-01-01"}, false},
+		{"other ids", handshake, Options{Revision: spec.V20251125, FirstID: 7}, false},
+		{"other capabilities without a handshake", stateless, Options{Revision: spec.V20260728, Capabilities: nothing}, true},
+		{"another era", stateless, handshake, false},
+	} {
+		if got := (&Conversation{opts: c.left.withDefaults()}).CanContinue(c.new); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
 }

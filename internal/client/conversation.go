@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -47,7 +48,11 @@ type Conversation struct {
 
 	ctx       context.Context // ends with Close
 	cancel    context.CancelCauseFunc
-	answering chan struct{} // closed when the pump has returned
+	answering chan struct{} // closed when answerRequests has returned
+	answered  int           // the position up to which it has answered; read it after that
+	// whileAnswering ends when answerRequests has to return.
+	whileAnswering context.Context
+	stopAnswering  context.CancelFunc
 	// hearing ends when all of the server's output is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
@@ -99,14 +104,26 @@ func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversa
 	c.lastID.Store(max(c.opts.FirstID, 1) - 1)
 	c.ctx, c.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	c.hearing, c.endHearing = context.WithCancelCause(c.ctx)
-	go c.answerRequests()
+	c.whileAnswering, c.stopAnswering = context.WithCancel(c.ctx)
+	go c.answerRequests(0)
 	return c, nil
 }
 
+// CanContinue reports whether a conversation with the options can continue c: in the
+// stateless era with the same revision, because each request carries what the client
+// declares (2026-07-28, basic/index#meta); in the handshake era only if it declares the same.
+func (c *Conversation) CanContinue(opts Options) bool {
+	opts = opts.withDefaults()
+	if opts.Revision.Era() == spec.Stateless {
+		return c.opts.Revision == opts.Revision
+	}
+	return c.opts.Revision == opts.Revision && c.opts.Version == opts.Version && c.opts.FirstID == opts.FirstID &&
+		reflect.DeepEqual(c.opts.Capabilities, opts.Capabilities)
+}
+
 // Continue returns a conversation with other options that continues c: with the same
-// server, in the same record, with further ids. It serves the stateless era, where each
-// request carries what the client declares (2026-07-28, basic/index#meta). Closing c
-// ends both.
+// server, in the same record, with further ids. From now on c answers no requests of the
+// server. Closing c ends both.
 func (c *Conversation) Continue(opts Options) *Conversation {
 	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{})}
 	next.releaseSlot = next.opts.Idle
@@ -117,8 +134,13 @@ func (c *Conversation) Continue(opts Options) *Conversation {
 	next.lastID, next.slowest, next.server = c.lastID, c.slowest, c.server
 	c.mu.Unlock()
 	next.ctx, next.cancel = context.WithCancelCause(c.ctx)
-	next.hearing, next.endHearing = context.WithCancelCause(next.ctx)
-	go next.answerRequests()
+	next.hearing, next.endHearing = c.hearing, c.endHearing
+	next.whileAnswering, next.stopAnswering = context.WithCancel(next.ctx)
+	c.stopAnswering()
+	go func() {
+		<-c.answering
+		next.answerRequests(c.answered)
+	}()
 	return next
 }
 
@@ -158,17 +180,18 @@ func (c *Conversation) Server() Server {
 	return c.server
 }
 
-// answerRequests responds to the server's requests until the conversation is
-// closed.
-func (c *Conversation) answerRequests() {
+// answerRequests responds to the server's requests from position from on, until the
+// conversation is closed or continued by another.
+func (c *Conversation) answerRequests(from int) {
 	defer close(c.answering)
-	for pos := 0; ; {
-		events, err := c.Record.Wait(c.ctx, pos)
-		if err != nil {
+	c.answered = from
+	for {
+		events, err := c.Record.Wait(c.whileAnswering, c.answered)
+		if err != nil || c.whileAnswering.Err() != nil {
 			return
 		}
 		for _, e := range events {
-			pos = e.Seq + 1
+			c.answered = e.Seq + 1
 			if endsOutput(e) {
 				c.endHearing(ErrEnded)
 			}

@@ -18,7 +18,7 @@ import (
 func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(*transcript.Event) bool) (*transcript.Event, error) {
 	next := from // the first event that match has not seen
 	var found *transcript.Event
-	fence := c.fenceUnless(ctx, from, func(e *transcript.Event) bool {
+	fence := c.fenceUnless(ctx, c.boundFence, from, func(e *transcript.Event) bool {
 		next = e.Seq + 1
 		if match(e) {
 			found = e
@@ -47,11 +47,11 @@ const maxFences = 5
 // fenceUnless is Fence that ends as soon as stop is true for an event at
 // position from or later. If the server's rate limit refused a request meanwhile,
 // which is sent again, the fence may have overtaken it, and is repeated.
-func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
+func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {
 		retracted := c.Record.Retracted()
-		err := c.fenceOnce(ctx, from, func(e *transcript.Event) bool {
+		err := c.fenceOnce(ctx, bound, from, func(e *transcript.Event) bool {
 			from, stopped = e.Seq+1, stop(e)
 			return stopped
 		})
@@ -61,10 +61,17 @@ func (c *Conversation) fenceUnless(ctx context.Context, from int, stop func(*tra
 	}
 }
 
+// boundFunc bounds the wait for the response to a fence.
+type boundFunc func(context.Context) (context.Context, context.CancelFunc)
+
+func (c *Conversation) boundFence(ctx context.Context) (context.Context, context.CancelFunc) {
+	return c.boundWait(ctx, c.fenceTime(), false)
+}
+
 // fenceOnce is fenceUnless without repetitions.
-func (c *Conversation) fenceOnce(ctx context.Context, from int, stop func(*transcript.Event) bool) error {
+func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	started := c.HasStarted()
-	ctx, cancel := c.boundWait(ctx, c.fenceTime(), false)
+	ctx, cancel := bound(ctx)
 	defer cancel()
 	defer c.countWaiting()()
 	id := c.NewID()
@@ -110,7 +117,23 @@ func (c *Conversation) graceAfter(fence error) time.Duration {
 // request and waits for any response. After an error, missing messages show
 // nothing.
 func (c *Conversation) Fence(ctx context.Context) error {
-	return c.fenceUnless(ctx, c.Record.Len(), func(*transcript.Event) bool { return false })
+	return c.fence(ctx, c.boundFence)
+}
+
+// FenceIdle is Fence for a server that has nothing else to do, so that only a busy machine
+// may make it slow. Even with Options.Thorough it waits no longer than usual if another
+// server, started when that time is over, responds.
+func (c *Conversation) FenceIdle(ctx context.Context) error {
+	if !c.opts.Thorough || c.opts.Starts == nil || !c.HasStarted() {
+		return c.Fence(ctx)
+	}
+	return c.fence(ctx, func(ctx context.Context) (context.Context, context.CancelFunc) {
+		return c.boundByControl(ctx, c.usualFenceTime())
+	})
+}
+
+func (c *Conversation) fence(ctx context.Context, bound boundFunc) error {
+	return c.fenceUnless(ctx, bound, c.Record.Len(), func(*transcript.Event) bool { return false })
 }
 
 // fenceTime bounds the wait for a fence: twenty times the slowest answer of
@@ -122,6 +145,11 @@ func (c *Conversation) fenceTime() time.Duration {
 	if c.opts.Thorough {
 		return c.opts.Pace.limit(c.opts.Timeout)
 	}
+	return c.usualFenceTime()
+}
+
+// usualFenceTime is fenceTime without Options.Thorough.
+func (c *Conversation) usualFenceTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.opts.Pace.fence(min(max(3*time.Second, 20*c.slowest), c.opts.Timeout), c.opts.Timeout)

@@ -144,3 +144,37 @@ func TestBurst(t *testing.T) {
 		}
 	})
 }
+
+// TestFenceIdle checks for how long an idle server is waited for in a retry: until another
+// server, started meanwhile, has shown that the machine is not busy.
+func TestFenceIdle(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		thorough bool
+		others   *others
+		err      error
+		took     time.Duration
+		responds time.Duration // when the server responds
+	}{
+		{"others respond at once", true, &others{}, ErrUnanswered, 3*time.Second + 100*time.Millisecond, never},
+		{"others respond later", true, &others{takes: 2 * time.Second}, ErrUnanswered, 6 * time.Second, never},
+		{"others don't respond", true, &others{takes: never}, ErrUnanswered, 3*time.Second + DefaultTimeout, never},
+		{"no second copy", true, &others{refused: true}, ErrUnanswered, DefaultTimeout, never},
+		{"as late as the others", true, &others{takes: 2 * time.Second}, nil, 5 * time.Second, 5 * time.Second},
+		{"a first run", false, &others{}, ErrUnanswered, 3 * time.Second, never},
+	} {
+		o := Options{Thorough: c.thorough, Starts: c.others}
+		on := func(s *scripted, m *wire.Message) {
+			s.later(c.responds, func() { s.say(wire.NewResult(m.ID, nil)) })
+		}
+		inBubble(t, o, on, func(t *testing.T, conv *Conversation, _ *scripted) {
+			began := time.Now()
+			if err := conv.FenceIdle(t.Context()); !errors.Is(err, c.err) {
+				t.Errorf("%s: the fence returns %v, not %v", c.name, err, c.err)
+			}
+			if took := time.Since(began); took != c.took {
+				t.Errorf("%s: it took %v, not %v", c.name, took, c.took)
+			}
+		})
+	}
+}

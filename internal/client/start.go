@@ -86,15 +86,30 @@ func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, openi
 	if !opening && c.HasStarted() {
 		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	}
-	ctx, giveUp := context.WithCancelCause(ctx)
-	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout), began: c.Record.Moment()}
-	over := func() {}
-	if c.opts.Starts != nil {
-		over = c.opts.Starts.BeginWait()
-	}
-	var waiting sync.WaitGroup
+	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout)}
 	if !opening { // for else one response says nothing of the other
 		w.responded = make(chan struct{})
+	}
+	return w.begin(ctx)
+}
+
+// boundByControl bounds a wait by limit, or by the timeout unless a server that is started
+// when limit is over responds.
+func (c *Conversation) boundByControl(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return (&startWait{c: c, hasStarted: true, limit: limit, longest: max(limit, c.opts.Timeout)}).begin(ctx)
+}
+
+// begin returns a context that ends with the wait. The caller calls the function that it
+// returns when the wait is over.
+func (w *startWait) begin(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, giveUp := context.WithCancelCause(ctx)
+	w.began = w.c.Record.Moment()
+	over := func() {}
+	if w.c.opts.Starts != nil {
+		over = w.c.opts.Starts.BeginWait()
+	}
+	var waiting sync.WaitGroup
+	if w.responded != nil {
 		waiting.Go(func() { w.watchResponse(ctx) })
 	}
 	waiting.Go(func() {
@@ -109,9 +124,11 @@ func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, openi
 	}
 }
 
-// startWait is the wait for a server that may still be starting.
+// startWait is the wait for a server that may still be starting, or may be slow because the
+// machine is busy.
 type startWait struct {
 	c              *Conversation
+	hasStarted     bool // the server is known to have started
 	limit, longest time.Duration
 	began          transcript.Moment
 	responded      chan struct{} // closed with the first response; nil where it says nothing
@@ -158,6 +175,8 @@ func (w *startWait) wait(ctx context.Context) error {
 		return nil
 	case how == serverResponded:
 		return w.afterStart(ctx)
+	case err != nil && w.hasStarted:
+		return ErrUnanswered
 	case err != nil:
 		w.c.isStartUnclear.Store(true)
 		return ErrStarting

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -12,27 +14,48 @@ import (
 // nil unless rules alone judge the candidates: cases judge at their end. A rule
 // about something missing reports only at the end, so its waits stay complete.
 func (o *opener) whenReproduced() func() bool {
-	var judges []rules.Rule
-	for _, c := range o.retrying {
-		i := slices.IndexFunc(o.r.o.Rules, func(rule rules.Rule) bool { return rule.ID == c.key.Judge })
-		if i < 0 {
-			return nil
-		}
-		if !slices.ContainsFunc(judges, func(rule rules.Rule) bool { return rule.ID == c.key.Judge }) {
-			judges = append(judges, o.r.o.Rules[i])
-		}
-	}
-	if len(judges) == 0 || o.r.mixesResponses {
+	judges := o.retriedRules()
+	if len(judges) == 0 || o.r.mixesResponses || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
 		return nil
 	}
-	return func() bool { return o.isReproduced(judges) }
+	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
 }
 
-// isReproduced reports whether all candidates of the retry were seen again.
-func (o *opener) isReproduced(judges []rules.Rule) bool {
+// needsEnd reports whether the end of the conversations of a retry may still show a candidate;
+// said is what its cases observed.
+func (o *opener) needsEnd(said []caseObservation) bool {
+	return len(o.retrying) > 0 && (o.r.mixesResponses || !o.isReproduced(rules.Judge, o.retriedRules(), said))
+}
+
+// retriedRules returns the rules that judge the candidates of the retry.
+func (o *opener) retriedRules() []rules.Rule {
+	var out []rules.Rule
+	for _, rule := range o.r.o.Rules {
+		if slices.ContainsFunc(o.retrying, func(c *candidate) bool { return c.key.Judge == rule.ID }) {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+func isRule(judges []rules.Rule, id string) bool {
+	return slices.ContainsFunc(judges, func(rule rules.Rule) bool { return rule.ID == id })
+}
+
+// judgeFunc is rules.SoFar or rules.Judge.
+type judgeFunc func(all []rules.Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) []rules.Result
+
+// isReproduced reports whether all candidates of the retry were seen again: by the rules in the
+// conversations so far, or in what cases observed.
+func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseObservation) bool {
 	seen := map[verdict.Key]bool{}
+	for _, s := range said {
+		if s.Deviation != nil {
+			seen[s.Deviation.Key(s.by.ID, o.revision, o.r.transport())] = true
+		}
+	}
 	for _, conv := range o.conversations() {
-		for _, result := range rules.SoFar(judges, conv.Record.From(0), conv.Revision(), o.r.transport()) {
+		for _, result := range judge(judges, conv.Record.From(0), conv.Revision(), o.r.transport()) {
 			for _, d := range result.Deviations {
 				seen[d.Key(result.Rule, result.Revision, o.r.transport())] = true
 			}

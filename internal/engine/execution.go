@@ -40,7 +40,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
 		shared := &unit{revision: rev, sharesConversation: true}
-		reusing := &reusing{}
+		var chained chained
 		ruled := false
 		wanted := map[int]bool{}
 		for _, p := range pairs {
@@ -66,25 +66,24 @@ func newExecution(ctx context.Context, o *offer) *execution {
 				shared.cases = append(shared.cases, c)
 			case c.Exclusive:
 				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
-			case r.reusesServers(rev) && !c.OwnServer:
-				reusing.add(c)
+			case r.formsChain(c, rev):
+				chained.add(c)
 			case c.Waits:
 				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
 			default:
 				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !r.hasSingleProcess()})
 			}
 		}
-		if r.reusesServers(rev) {
-			if u := reusing.divide(shared); u != nil {
-				waiting = append(waiting, u)
-			}
-		}
+		waiting = append(waiting, chained.units(shared)...)
 		if ruled || len(shared.cases) > 0 {
 			r.units = append(r.units, r.lanes(ctx, shared)...)
 		}
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
 	r.arrange(ctx)
+	for i, u := range r.units {
+		u.rank = i
+	}
 	return r
 }
 
@@ -204,7 +203,7 @@ func (u *unit) isBusy() bool {
 func (r *execution) unused(sharing []*unit) []*sharedConversation {
 	var out []*sharedConversation
 	for rev, s := range r.shared {
-		if !slices.ContainsFunc(sharing, func(u *unit) bool { return u.revision == rev }) {
+		if !slices.ContainsFunc(sharing, func(u *unit) bool { return u.revision == rev && u.conversation == nil }) {
 			out = append(out, s)
 		}
 	}

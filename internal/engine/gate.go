@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -9,30 +10,23 @@ import (
 
 // waitersPerWorker limits how many servers, or sessions with one server, exist
 // for each one that works: most of them wait for a response, for silence, or
-// for an exit.
-const waitersPerWorker = 4
-
-// Sessions with one server at a URL need neither a process nor a start, so with
-// few workers there are twice as many, up to the number for four workers; if the
-// server is far away or slow, four times as many, up to the number for eight.
+// for an exit. With few workers there are up to twice as many, no more than for
+// four workers. Sessions with a server at a URL that is far away or slow need
+// neither a process nor work, so whenSlow times as many exist.
 const (
-	sessionsPerWorker = 2 * waitersPerWorker
-	manySessions      = 4 * waitersPerWorker
-	whenSlow          = 2
+	waitersPerWorker = 4
+	fewWorkers       = 4
+	whenSlow         = 2
 )
 
 // mostAlive limits how many servers, or sessions with one server, exist at
 // once.
 func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
-	most := jobs * waitersPerWorker
-	if over == spec.Stdio {
-		return most
+	few := min(2*jobs, fewWorkers)
+	if isSlow && over != spec.Stdio {
+		few *= whenSlow
 	}
-	factor := 1
-	if isSlow {
-		factor = whenSlow
-	}
-	return max(most, min(jobs*sessionsPerWorker, manySessions)*factor)
+	return max(jobs, few) * waitersPerWorker
 }
 
 // gate limits how many servers work and how many exist at once, and lets an
@@ -49,9 +43,11 @@ type gate struct {
 
 	jobs    int
 	mu      sync.Mutex
-	fewer   *sync.Cond // signals that working, alive or the used part of the budget has decreased
+	fewer   *sync.Cond // signals that working, alive, waiting or the used part of the budget has decreased
 	working int
 	alive   int // passes that have not left
+	// waiting are the ranks of the callers that wait for a slot.
+	waiting []int
 	most    int // the maximum of alive
 	lasts   int // 1 while the lasting pass has not left, else 0
 	// budget, if pressed, lets a unit enter only when no other is in, because
@@ -83,9 +79,9 @@ type pass struct {
 	lasts         bool
 }
 
-// enter waits for a slot. If alone is set, no other server exists until the
-// pass is left.
-func (g *gate) enter(alone bool) *pass {
+// enter waits for a slot; of several callers the one with the lowest rank enters first.
+// If alone is set, no other server exists until the pass is left.
+func (g *gate) enter(alone bool, rank int) *pass {
 	p := &pass{g: g, single: alone || g.one}
 	if p.single {
 		if g.lasting != nil && !g.one {
@@ -97,9 +93,13 @@ func (g *gate) enter(alone bool) *pass {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for g.working >= g.jobs || g.alive >= g.most || g.alive > g.lasts && g.budget.IsHalfUsed() {
+	g.waiting = append(g.waiting, rank)
+	for slices.Min(g.waiting) < rank || g.working >= g.jobs || g.alive >= g.most || g.alive > g.lasts && g.budget.IsHalfUsed() {
 		g.fewer.Wait()
 	}
+	i := slices.Index(g.waiting, rank)
+	g.waiting = slices.Delete(g.waiting, i, i+1)
+	g.fewer.Broadcast() // the next may enter too
 	g.alive++
 	p.acquire()
 	return p

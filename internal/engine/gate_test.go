@@ -15,7 +15,7 @@ func TestMostAlive(t *testing.T) {
 		isSlow bool
 		want   int
 	}{
-		{1, spec.Stdio, false, 4}, {2, spec.Stdio, false, 8}, {8, spec.Stdio, false, 32}, {2, spec.Stdio, true, 8},
+		{1, spec.Stdio, false, 8}, {2, spec.Stdio, false, 16}, {8, spec.Stdio, false, 32}, {2, spec.Stdio, true, 16},
 		{1, spec.StreamableHTTP, false, 8}, {2, spec.StreamableHTTP, false, 16}, {2, spec.SSE, false, 16}, {4, spec.StreamableHTTP, false, 16}, {8, spec.StreamableHTTP, false, 32},
 		{1, spec.StreamableHTTP, true, 16}, {2, spec.StreamableHTTP, true, 32}, {2, spec.SSE, true, 32}, {8, spec.StreamableHTTP, true, 32},
 	} {
@@ -31,13 +31,13 @@ func TestMostAlive(t *testing.T) {
 func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
-		probe := g.enter(false)
+		probe := g.enter(false, 0)
 		probe.last()
 		probe.finishWork()
 		alone := make(chan *pass, 1)
-		go func() { alone <- g.enter(true) }()
+		go func() { alone <- g.enter(true, 0) }()
 		synctest.Wait()
-		other := g.enter(false) // if this blocks forever, synctest fails
+		other := g.enter(false, 0) // if this blocks forever, synctest fails
 		other.finishWork()
 		other.leave()
 		select {
@@ -59,17 +59,17 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
 		g.budget = transcript.NewBudget()
-		probe := g.enter(false)
+		probe := g.enter(false, 0)
 		probe.last() // does not count: it lasts until others are done
 		probe.finishWork()
-		first := g.enter(false)
+		first := g.enter(false, 0)
 		rec := transcript.NewWithin(g.budget, transcript.Limits{})
 		for !g.budget.IsHalfUsed() {
 			rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: make([]byte, 1<<20)})
 		}
 		first.finishWork()
 		entered := make(chan *pass, 1)
-		go func() { entered <- g.enter(false) }()
+		go func() { entered <- g.enter(false, 0) }()
 		synctest.Wait()
 		select {
 		case <-entered:
@@ -81,5 +81,31 @@ func TestNobodyEntersUnderPressure(t *testing.T) {
 		second.finishWork()
 		second.leave()
 		probe.leave()
+	})
+}
+
+// TestLowestRankEntersFirst checks that of the callers that wait for a slot the one with the
+// lowest rank gets it, whoever came first.
+func TestLowestRankEntersFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := newGate(1, 8)
+		first := g.enter(false, 0)
+		entered := make(chan int, 3)
+		for _, rank := range []int{3, 1, 2} {
+			go func() {
+				p := g.enter(false, rank)
+				entered <- rank
+				p.finishWork()
+				p.leave()
+			}()
+			synctest.Wait()
+		}
+		first.finishWork()
+		first.leave()
+		for want := 1; want <= 3; want++ {
+			if got := <-entered; got != want {
+				t.Errorf("rank %d entered instead of %d", got, want)
+			}
+		}
 	})
 }

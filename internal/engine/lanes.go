@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -16,7 +15,7 @@ import (
 // Over HTTP a session costs little, and cases that share one mostly wait. So
 // there are up to maxLanes shared sessions, twice as many if the server is slow,
 // each with at least leastLane cases. Over stdio a session is a process, so only a
-// slow server gets up to maxLanes of them.
+// slow server gets several.
 const (
 	maxLanes  = 4
 	leastLane = 8
@@ -32,21 +31,16 @@ func (r *offer) mostLanes() int {
 	case r.transport() != spec.Stdio:
 		return maxLanes
 	case slow:
-		return min(maxLanes, r.gate.most/len(r.revisions))
+		return min(maxLanes*whenSlow, r.gate.most/len(r.revisions))
 	default:
 		return 1
 	}
 }
 
-// slowResponse is the response time from which a server counts as slow, or far away. It is more
-// than the fastest response takes on a busy machine, which further servers would only slow down.
-const slowResponse = 50 * time.Millisecond
-
-// isSlow reports whether the run mostly waits for the server: even its fastest response to the
-// probe took long.
+// isSlow reports whether the run mostly waits for the server, as the probe has shown.
 func (r *offer) isSlow() bool {
 	for _, s := range r.shared {
-		if s.conv != nil && s.conv.FastestResponse() >= slowResponse {
+		if s.conv != nil && s.conv.IsSlow() {
 			return true
 		}
 	}
@@ -105,39 +99,4 @@ func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversa
 		return nil
 	}
 	return &sharedConversation{conv: conv}
-}
-
-// reusing holds the cases that go on with each other's servers: those that wait, which do
-// little else, have a unit of their own. Those that end servers come last.
-type reusing struct{ waiting, other, ending []*suite.Case }
-
-// reusesServers reports whether one server serves many cases. In the stateless era there is
-// no session to spoil; over HTTP a connection is cheap.
-func (r *offer) reusesServers(rev spec.Revision) bool {
-	return rev.Era() == spec.Stateless && r.transport() == spec.Stdio
-}
-
-func (r *reusing) add(c *suite.Case) {
-	cases := &r.other
-	switch {
-	case c.EndsServer:
-		cases = &r.ending
-	case c.Waits:
-		cases = &r.waiting
-	}
-	*cases = append(*cases, c)
-}
-
-// divide appends to the unit that shares a conversation the cases that go on with its
-// server, and returns the unit of those that wait; nil if there are none.
-func (r *reusing) divide(shared *unit) (waiting *unit) {
-	shared.cases, shared.reusesServers = slices.Concat(shared.cases, r.other, r.ending), true
-	switch len(r.waiting) {
-	case 0:
-		return nil
-	case 1: // it needs no other server than its own
-		return &unit{revision: shared.revision, cases: r.waiting}
-	default:
-		return &unit{revision: shared.revision, cases: r.waiting, sharesConversation: true, takesInventory: true, reusesServers: true, conversation: &sharedConversation{}}
-	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -54,16 +55,19 @@ func (o *opener) Open(ctx context.Context, co client.Options) (*client.Conversat
 // Continue implements suite.Opener. Only cases that do not share the conversation of the
 // unit reuse servers, and the unit collects those that earlier cases left.
 func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conversation {
-	co = o.options(co)
-	if o.reusable == nil || o.during == nil || o.during.SharesConversation || co.Revision != o.revision {
+	if o.reusable == nil || o.during == nil || o.during.SharesConversation {
 		return nil
 	}
-	for len(o.reusable.left) > 0 {
-		last := len(o.reusable.left) - 1
-		conv := o.reusable.left[last].Continue(co)
-		o.reusable.left = o.reusable.left[:last]
+	co = o.options(co)
+	for i := len(o.reusable.left) - 1; i >= 0; i-- {
+		left := o.reusable.left[i]
+		if !left.CanContinue(co) {
+			continue
+		}
+		o.reusable.left = slices.Delete(o.reusable.left, i, i+1)
+		conv := left.Continue(co)
 		if conv.Fence(ctx) == nil {
-			o.reusable.taken = append(o.reusable.taken, conv)
+			o.Leave(conv)
 			conv.Record.BeginCase(o.during.ID)
 			return conv
 		}
@@ -77,15 +81,25 @@ type reusable struct {
 	taken []*client.Conversation // those of the case that runs, or of the unit itself
 }
 
-// collect moves what the last case leaves to what the next can take: servers that run, and
-// whose first request was an ordinary one.
-func (r *reusable) collect() {
+// collect moves what the last case leaves to what the next can take. The last case is nil
+// before the first.
+func (r *reusable) collect(last *suite.Case) {
 	for _, conv := range r.taken {
-		if conv.Alive() && conv.Server().ProtocolVersion != "" {
+		if conv.Alive() && !isSpoiled(conv, last) {
+			conv.Record.Remark("left to later cases")
 			r.left = append(r.left, conv)
 		}
 	}
 	r.taken = nil
+}
+
+// isSpoiled reports whether the case has left the conversation in an unusual state. In the
+// stateless era there is none, once a request was responded to.
+func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
+	if conv.Revision().Era() == spec.Stateless {
+		return conv.Server().ProtocolVersion == ""
+	}
+	return by != nil && by.SpoilsServer
 }
 
 // options adds to the options of a case what the run says about all conversations.
@@ -128,12 +142,19 @@ func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversat
 
 // keep adds a conversation to those of the unit.
 func (o *opener) keep(conv *client.Conversation) {
-	if o.reusable != nil {
-		o.reusable.taken = append(o.reusable.taken, conv)
+	if conv.Revision().Era() == spec.Stateless {
+		o.Leave(conv)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.convs = append(o.convs, conv)
+}
+
+// Leave implements suite.Opener.
+func (o *opener) Leave(conv *client.Conversation) {
+	if o.reusable != nil && !slices.Contains(o.reusable.taken, conv) {
+		o.reusable.taken = append(o.reusable.taken, conv)
+	}
 }
 
 func (o *opener) conversations() []*client.Conversation {
@@ -172,6 +193,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	if why := whyUnresponsive(ctx, conv); why != "" {
 		return nil, errors.New(why)
 	}
+	o.Leave(conv)
 	if o.isRenewed { // rules compare later messages with the lists, as in the previous conversation
 		inventory.Take(ctx, conv, o.r.o.Policy)
 	}
@@ -182,10 +204,10 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 // beginCase records which case the following traffic of the shared conversation
 // belongs to.
 func (o *opener) beginCase(c *suite.Case) {
-	o.during = c
 	if o.reusable != nil {
-		o.reusable.collect()
+		o.reusable.collect(o.during)
 	}
+	o.during = c
 	o.markCase()
 }
 

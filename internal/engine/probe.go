@@ -78,7 +78,7 @@ func (r *prober) probe(ctx context.Context) error {
 }
 
 func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
-	pass := r.gate.enter(false)
+	pass := r.gate.enter(false, 0)
 	first, err := r.askFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
@@ -360,7 +360,7 @@ func (r *prober) otherTransportReason(results []*probed) string {
 // takeInventoriesAlone takes the inventories one server at a time.
 func (r *prober) takeInventoriesAlone(ctx context.Context) {
 	for _, rev := range r.revisions {
-		pass := r.gate.enter(true)
+		pass := r.gate.enter(true, 0)
 		stock := inventory.Empty()
 		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
 			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {

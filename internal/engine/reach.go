@@ -17,7 +17,7 @@ func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
 	defer r.gate.drain()
-	pass := r.gate.enter(false)
+	pass := r.gate.enter(false, 0)
 	first, err := r.askFirst(ctx, o.wanted()[0])
 	r.closeAll([]*probed{first})
 	pass.finishWork()

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -25,18 +26,31 @@ type Recorded struct {
 // probing is the occasion of conversations without a case.
 const probing = "probe"
 
-// occasion returns the occasion of the unit's conversations.
-func (u *unit) occasion() string {
+// occasion returns the occasion of a conversation of the unit.
+func (u *unit) occasion(c *client.Conversation) string {
 	name := "shared"
 	if u.retriedCase != nil {
 		name = u.retriedCase.ID
 	} else if !u.sharesConversation {
 		name = u.cases[0].ID
+	} else if used := casesOf(c); len(used) == 1 {
+		name = used[0]
 	}
 	if u.repeats > 0 {
 		name += "-again"
 	}
 	return name
+}
+
+// casesOf returns the ids of the cases that used the conversation.
+func casesOf(c *client.Conversation) []string {
+	var ids []string
+	for _, e := range c.Record.From(0) {
+		if e.Kind == transcript.CaseBegan && e.Detail != "" && !slices.Contains(ids, e.Detail) {
+			ids = append(ids, e.Detail)
+		}
+	}
+	return ids
 }
 
 // record passes an ended conversation to Options.Record.

@@ -77,7 +77,7 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all {
 		name("--quick", r.timeOf(1, isQuick), fmt.Sprintf(" for %d of %d requirements", quick, all))
 	}
-	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= slowResponse && !r.gate.one {
+	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= client.SlowResponse && !r.gate.one {
 		name(fmt.Sprintf("--jobs %d", jobs), r.timeOf(2, all), "")
 	}
 	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && r.timeout() > shortTimeout {
@@ -114,7 +114,7 @@ func (r *execution) timeOf(times int, chosen func(*unit, *suite.Case) bool) time
 			}
 			d, ended := o.took[instance{c.ID, u.revision}]
 			if !ended {
-				d = time.Duration(float64(rates[u.revision].cost(c)) * e.factor() * e.busy())
+				d = time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
 			}
 			l.left += d
 		}

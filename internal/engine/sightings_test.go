@@ -32,7 +32,7 @@ func TestSightingsInOtherCases(t *testing.T) {
 	// asking returns a case that gets a pong in its first run, or in every run.
 	asking := func(id string, always, made bool) suite.Case {
 		var runs atomic.Int64
-		c := suite.Case{ID: id, Title: "ping", Requirements: []string{other}, Run: func(ctx context.Context, t *suite.T) {
+		c := suite.Case{ID: id, Title: "ping", Requirements: []string{other}, OwnServer: true, Run: func(ctx context.Context, t *suite.T) {
 			ask := "ping"
 			if n := runs.Add(1); n == 1 || always {
 				ask = "com.example/pong"

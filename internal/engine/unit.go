@@ -21,6 +21,7 @@ type unit struct {
 	cases              []*suite.Case
 	sharesConversation bool                // starts with the shared conversation, even without cases
 	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
+	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
 	ownProcess         bool                // runs on a process of its own, see execution.repeat
@@ -61,7 +62,7 @@ type ruleResult struct {
 // run runs the unit; it returns when the work is done, and calls after when all
 // its servers have ended and the rules have judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
-	pass := r.gate.enter(u.exclusive)
+	pass := r.gate.enter(u.exclusive, u.rank)
 	pace := &client.Pace{}
 	if u.repeats == 0 && !u.ownProcess {
 		pace = r.paces[u.revision]
@@ -76,6 +77,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
+		o.Leave(shared.conv)
 		shared.conv.SetIdle(pass.idle)
 	}
 	if u.sharesConversation {
@@ -112,8 +114,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	r.runInBackground(func() {
 		defer after()
 		defer pass.leave()
+		again := o.needsEnd(u.observations)
 		for _, conv := range o.conversations() {
-			r.end(conv, u.occasion(), u.repeats > 0)
+			r.end(conv, u.occasion(conv), again)
 		}
 		stop()
 		u.isDisturbed = o.isDisturbed()

@@ -4,10 +4,15 @@ package realclients
 
 import (
 	"net/url"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // handshake are the revisions that the server offers: a client of both eras would
@@ -32,10 +37,12 @@ func TestClientsUseEverything(t *testing.T) {
 			flags      []string // of serve
 			kind       string   // the kind of server, an argument of the client
 			cut        bool
+			recorded   bool   // by mcp-conform record
 			least      int    // minimum number of features
 			has        string // one of them
 		}{
 			{name: "stdio", over: "stdio", least: 30, has: "sampling with tools"},
+			{name: "recorded", over: "stdio", recorded: true, least: 30, has: "sampling with tools"},
 			{name: "http", over: "http", flags: []string{"--http"}, cut: true, least: 32, has: "an answer after a cut connection"},
 			{name: "sse", over: "sse", flags: []string{"--sse"}, least: 30, has: "elicitation by URL"},
 			{name: "json-only", over: "http", flags: []string{"--json-only", "--http"}, kind: "json-only", least: 20, has: "subscribe"},
@@ -48,7 +55,10 @@ func TestClientsUseEverything(t *testing.T) {
 				began := time.Now()
 				var env []string
 				var cuts func() int
-				if mode.flags == nil {
+				session := filepath.Join(t.TempDir(), "session.jsonl")
+				if mode.recorded {
+					command = append(command, mode.over, built(t), "record", "--transcript", session, "--", built(t), "serve", "--revision", handshake)
+				} else if mode.flags == nil {
 					command = append(command, mode.over, built(t), "serve", "--revision", handshake)
 				} else {
 					at := serve(t, slices.Concat([]string{"--revision", handshake}, mode.flags, []string{"127.0.0.1:0"})...)
@@ -76,8 +86,36 @@ func TestClientsUseEverything(t *testing.T) {
 				if cuts != nil && cuts() != 1 {
 					t.Errorf("the line was cut %d times", cuts())
 				}
+				if mode.recorded {
+					checkSession(t, session)
+				}
 				t.Logf("%d features in %v", len(used), time.Since(began).Round(time.Millisecond))
 			})
 		}
+	}
+}
+
+// checkSession checks that a recorded session is complete, and that the client did nothing
+// outside the protocol.
+func checkSession(t *testing.T, file string) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = f.Close() }() // it was only read
+	sessions, err := transcript.ReadRecordings(file, f)
+	if err != nil || len(sessions) != 1 {
+		t.Fatalf("%d sessions: %v", len(sessions), err)
+	}
+	events := sessions[0].Events
+	if last := events[len(events)-1]; last.Kind != transcript.Exited {
+		t.Errorf("the last event is %s", last.Kind)
+	}
+	if out, err := said(t, nil, built(t), "judge", file); err != nil {
+		t.Errorf("judging it: %v\n%s", err, out)
+	}
+	for _, m := range record.Mistakes(events) {
+		t.Errorf("%s %s", m.Summary, events[m.At].Raw)
 	}
 }

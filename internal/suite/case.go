@@ -53,9 +53,9 @@ type Case struct {
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
 	Rounds Rounds
-	// EndsServer reports whether the case ends the servers that it uses, so that in
-	// the stateless era it runs after the cases that go on with each other's.
-	EndsServer bool
+	// SpoilsServer reports whether the case ends its servers or changes the state of
+	// its sessions, so that it runs after the cases that go on with each other's.
+	SpoilsServer bool
 	// Unauthenticated reports whether the case needs no conversation, so that it also
 	// runs on a server of which the run has no token.
 	Unauthenticated bool

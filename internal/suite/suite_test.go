@@ -168,6 +168,8 @@ func (o *opener) Open(_ context.Context, asked client.Options) (*client.Conversa
 
 func (o *opener) Continue(context.Context, client.Options) *client.Conversation { return nil }
 
+func (o *opener) Leave(*client.Conversation) {}
+
 func (o *opener) Shared(context.Context) (*client.Conversation, error) {
 	o.shared++
 	return nil, o.err

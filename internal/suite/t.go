@@ -22,9 +22,12 @@ type Opener interface {
 	// was sent yet.
 	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
 	// Continue returns a conversation with a server that earlier cases have used,
-	// or nil if there is none. In the stateless era a request does not depend on
-	// those before it, so that such a server is as good as a fresh one.
+	// or nil if there is none that suits. In the stateless era a request does not
+	// depend on those before it, so that such a server is as good as a fresh one; in
+	// the handshake era the session goes on.
 	Continue(ctx context.Context, o client.Options) *client.Conversation
+	// Leave lets later cases continue the conversation, after an ordinary handshake.
+	Leave(c *client.Conversation)
 	// Shared returns the conversation that cases share.
 	Shared(ctx context.Context) (*client.Conversation, error)
 }
@@ -184,9 +187,8 @@ func (t *T) WalkUnlessNotified(ctx context.Context, method, member string, pages
 	}
 }
 
-// Start returns a conversation with a fresh server after its handshake; in the
-// stateless era the first one of a case may be with a server that other cases have
-// used.
+// Start returns a conversation after its handshake, with a fresh server or one that
+// other cases have used.
 func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	if c := t.Opener.Continue(ctx, o); c != nil {
 		return c
@@ -205,6 +207,7 @@ func (t *T) StartFresh(ctx context.Context, o client.Options) *client.Conversati
 			panic(Stop{Outcome: verdict.Blocked, Reason: "after the handshake the server answers nothing: " + err.Error()})
 		}
 	}
+	t.Opener.Leave(c)
 	return c
 }
 

@@ -30,10 +30,12 @@ func Waited(events []*transcript.Event) Wait {
 	w.Slowest = slowest
 	open := map[int]bool{} // the open requests, by position
 	var last *transcript.Event
+	left := false // to later cases, with a remark
 	for _, e := range events {
-		if last != nil && len(open) == 0 && ours(e) && !between(last, e) && e.At-last.At > w.Longest {
+		if last != nil && len(open) == 0 && ours(e) && !left && !between(last, e) && e.At-last.At > w.Longest {
 			w.Longest, w.Before = e.At-last.At, e
 		}
+		left = e.Kind == transcript.Remark || left && !ours(e)
 		if e.Kind == transcript.InputClosed || e.IsServerEnd() {
 			return w
 		}

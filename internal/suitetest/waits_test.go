@@ -35,6 +35,8 @@ func TestWaited(t *testing.T) {
 			10 * ms, 0},
 		"between cases": {[]line{{0, transcript.Sent, note}, {ms, transcript.CaseBegan, ""}, {600 * ms, transcript.CaseBegan, ""}, {601 * ms, transcript.Sent, note}},
 			ms, 0},
+		"after it was left to later cases": {[]line{{0, transcript.Sent, note}, {ms, transcript.Remark, ""}, {200 * ms, transcript.Received, note}, {600 * ms, transcript.InputClosed, ""}},
+			ms, 0},
 	} {
 		var events []*transcript.Event
 		for i, l := range c.lines {

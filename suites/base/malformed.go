@@ -20,6 +20,7 @@ func malformedCase() suite.Case {
 		ID:           "errors.malformed",
 		Title:        "Sends lines that are not JSON or not a message, each followed by a request",
 		Requirements: []string{parseError, invalidRequest, nullID, refusedBatch},
+		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			rest, unsure := linesFor(t.Revision, t.Transport), false
 			for deaf := 0; len(rest) > 0 && deaf < maxUnresponsive; {
@@ -86,11 +87,10 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 		w.probes = append(w.probes, p)
 		p.frame = frame
 		_ = w.c.Send(ctx, frame) // if it can't be sent, the fence fails
-		fence := w.c.Fence
-		if unsure && i == 0 || i == len(lines)-1 {
-			fence = w.c.Quiet
+		err := w.c.FenceIdle(ctx)
+		if err == nil && (unsure && i == 0 || i == len(lines)-1) {
+			err = w.c.Quiet(ctx)
 		}
-		err := fence(ctx)
 		p.until = w.c.Record.Len()
 		if err == nil && w.c.Alive() {
 			continue

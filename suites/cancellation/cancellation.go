@@ -49,10 +49,10 @@ func Cases() []suite.Case {
 			Provokes: []string{
 				"cancellation.race-handled", "cancellation.completed-ignored", "cancellation.unknown-ignored", "base.response-once", "base.notification-no-response",
 			},
-			Waits:      true,
-			EndsServer: true,
-			Races:      append(describeRaces(quickRaces()), closing),
-			Run:        runQuickRaces,
+			Waits:        true,
+			SpoilsServer: true,
+			Races:        append(describeRaces(quickRaces()), closing),
+			Run:          runQuickRaces,
 		},
 		{
 			ID:           "cancellation.initialize",
@@ -60,6 +60,7 @@ func Cases() []suite.Case {
 			Requirements: []string{raceHandled},
 			Revisions:    spec.HandshakeRevisions(),
 			Races:        initializeRaces(),
+			SpoilsServer: true,
 			Run:          cancelInitialize,
 		},
 		{

@@ -99,7 +99,7 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 	if ctx.Err() != nil || !c.Alive() {
 		t.GiveUp("the call could not be waited for")
 	}
-	fresh := t.Start(ctx, client.Options{Answer: suite.Refuse})
+	fresh := t.StartFresh(ctx, client.Options{Answer: suite.Refuse})
 	if !fresh.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(againTime)).Answered() {
 		t.GiveUp("the call comes to no end where nothing was cancelled either")
 	}

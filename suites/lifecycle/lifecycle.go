@@ -65,6 +65,8 @@ func Cases() []suite.Case {
 			ID:           "lifecycle.unregulated",
 			Title:        "Sends a request before initialize, one before initialized, shutdown requests, and a second initialize",
 			Requirements: []string{beforeInitialize, serves, noShutdown, reinitialize},
+			SpoilsServer: true,
+			Waits:        true,
 			Run:          sendOutOfOrder,
 		},
 		{

@@ -29,6 +29,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
 			Waits:        true,
+			SpoilsServer: true,
 			Run:          setLevels,
 		},
 		{
@@ -39,6 +40,7 @@ func Cases() []suite.Case {
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
 			Waits:        true,
+			SpoilsServer: true,
 			Run:          setInvalidLevels,
 		},
 		{
@@ -93,9 +95,9 @@ var known = []string{"emergency", "alert", "critical", "error", "warning", "noti
 var unknown = []any{"verbose", 3, nil, "INFO"}
 
 // setLevels has its own conversation: the previous level can't be queried, so it can't be
-// restored.
+// restored. It is a fresh one, because many servers log only when it begins.
 func setLevels(ctx context.Context, t *suite.T) {
-	c := t.Conversation(ctx)
+	c := t.StartFresh(ctx, client.Options{})
 	judgeLogging(ctx, t, c, "")
 	for _, level := range known {
 		r := setLevel(ctx, c, level)

@@ -70,9 +70,9 @@ func Cases() []suite.Case {
 	}
 }
 
-// forEachList runs f for each list of a declared capability: over HTTP for all at the same time, so
-// that a slow server costs the rounds of the longest list; else one by one until one gets no
-// response, because each of the others would cost the same wait.
+// forEachList runs f for each list of a declared capability: over HTTP, or if the server is slow,
+// for all at the same time, so that they cost the rounds of the longest list; else one by one until
+// one gets no response, because each of the others would cost the same wait.
 func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		c := t.Conversation(ctx)
@@ -82,7 +82,7 @@ func forEachList(f func(ctx context.Context, l *listing)) func(context.Context, 
 				all = append(all, &listing{c: c, method: known.method})
 			}
 		}
-		if c.Web() != nil {
+		if c.Web() != nil || c.IsSlow() {
 			inRounds(ctx, c, all, f)
 			return
 		}

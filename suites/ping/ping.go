@@ -74,7 +74,8 @@ func Cases() []suite.Case {
 				// them.
 				"lifecycle.initialize-first", "lifecycle.no-requests-before-initialized",
 			},
-			Run: pingDuringHandshake,
+			SpoilsServer: true,
+			Run:          pingDuringHandshake,
 		},
 	}
 }

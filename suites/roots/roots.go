@@ -31,6 +31,7 @@ func Cases() []suite.Case {
 			Requirements: []string{changeHandled, asksAgain, unavailableHandled, withinRoots, pathsValidated},
 			Provokes:     []string{"roots."},
 			Waits:        true,
+			SpoilsServer: true,
 			Run:          changeRoots,
 		},
 	}
@@ -79,7 +80,7 @@ func changeRoots(ctx context.Context, t *suite.T) {
 		defer g.remove()
 		script.Set(spec.MethodRootsList, func(m *wire.Message) []byte { return wire.NewResult(m.ID, g.roots()) })
 	}
-	c := t.Start(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
+	c := t.StartFresh(ctx, client.Options{Capabilities: caps, Answer: script.Answer})
 	keeps := requestsRoots(ctx, t, c)
 	if !announceChange(ctx, t, c, keeps) {
 		return

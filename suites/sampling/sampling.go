@@ -24,7 +24,8 @@ func Cases() []suite.Case {
 				"elicitation.requires-client-capability-2025-06-18", "elicitation.mode.supported-only",
 				"roots.requires-client-capability-2024-11-05", "roots.requires-client-capability-2025-06-18",
 			},
-			Run: callWithoutCapability,
+			Waits: true,
+			Run:   callWithoutCapability,
 		},
 		{
 			ID:                 "sampling.asked",

@@ -33,7 +33,7 @@ func closedStdinCase() suite.Case {
 		Title:        "Closes stdin of an idle and of a busy server, and waits for the exit",
 		Requirements: []string{exitHandshake, exitStateless, exitOnTerm, inFlight},
 		Waits:        true,
-		EndsServer:   true,
+		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
 			t.Fence(ctx, idle)
@@ -197,7 +197,7 @@ func signalCase() suite.Case {
 		Title:        "Sends SIGTERM to one idle server and SIGINT to another, and waits for the exit",
 		Requirements: []string{exitOnTerm},
 		Waits:        true,
-		EndsServer:   true,
+		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)

@@ -31,6 +31,7 @@ func framingCase() suite.Case {
 		Requirements: []string{
 			delimited, interleaving, partialUTF8, "stdio.stdout-only-messages",
 		},
+		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			steps := []step{sendInPieces, sendSplitCharacters, sendCarriageReturn}

@@ -69,7 +69,7 @@ func Cases() []suite.Case {
 			Provokes:     []string{"subscriptions.graceful-close-id", "cancellation.server-only-subscriptions"},
 			Revisions:    []spec.Revision{spec.V20260728},
 			Waits:        true,
-			EndsServer:   true,
+			SpoilsServer: true,
 			Run:          terminate,
 		},
 	}

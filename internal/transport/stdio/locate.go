@@ -28,10 +28,10 @@ func (e *StartError) Error() string {
 	return s
 }
 
-// locate returns the path of the program that c runs. It looks a name without
+// Locate returns the path of the program that c runs. It looks a name without
 // a slash up in PATH, and resolves a relative path against the working
 // directory of the server, as shells and Node.js do.
-func locate(c Command) (string, error) {
+func Locate(c Command) (string, error) {
 	if len(c.Argv) == 0 || c.Argv[0] == "" {
 		return "", &StartError{Reason: "no command was given", Advice: "name the program to run, as in: node server.js"}
 	}

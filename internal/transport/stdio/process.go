@@ -21,7 +21,7 @@ type process struct {
 // startProcess starts the command in its own process group and closes far. It
 // is only called within registry.add, which holds the lock.
 func startProcess(c Command, far farEnds) (peer, error) {
-	path, err := locate(c)
+	path, err := Locate(c)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,150 @@
+package record
+
+import (
+	"fmt"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Mistake is what the client did outside the protocol.
+type Mistake struct {
+	Summary string // one sentence
+	At      int    // the position of the message in the transcript
+	Page    string // of the specification, without the revision
+}
+
+// maxMistakes bounds the mistakes of one kind that are kept.
+const maxMistakes = 3
+
+// Mistakes returns what the client did outside the protocol, in the order of the transcript,
+// and at most maxMistakes with the same summary. It names only what every revision forbids.
+func Mistakes(events []*transcript.Event) []Mistake {
+	c := &client{ids: map[string]bool{}, requests: map[string]bool{}, answered: map[string]bool{}, kinds: map[string]int{}}
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.Sent:
+			c.sent(e)
+		case transcript.Received:
+			for i := range e.Messages() {
+				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
+					c.requests[m.ID.Key()] = true
+				} else if m.Kind == wire.Response && m.ID.Key() == c.opening {
+					c.opened = true
+				}
+			}
+		}
+	}
+	return c.mistakes
+}
+
+// client is what is known of the client at a position of the transcript.
+type client struct {
+	mistakes []Mistake
+	kinds    map[string]int
+
+	opening     string // the id of initialize, "" before it
+	opened      bool   // initialize has a response
+	initialized bool
+	ids         map[string]bool // of the client's requests
+	requests    map[string]bool // ids of the server's requests
+	answered    map[string]bool // of these
+}
+
+const (
+	messages  = "basic#messages"
+	lifecycle = "basic/lifecycle#initialization"
+)
+
+func (c *client) add(e *transcript.Event, page, format string, args ...any) {
+	summary := fmt.Sprintf(format, args...)
+	if c.kinds[summary]++; c.kinds[summary] <= maxMistakes {
+		c.mistakes = append(c.mistakes, Mistake{Summary: summary, At: e.Seq, Page: page})
+	}
+}
+
+// sent notes what is wrong with a frame of the client.
+func (c *client) sent(e *transcript.Event) {
+	for _, p := range e.Frame.Problems {
+		if p.Kind != wire.Empty {
+			c.add(e, messages, "The client sends a line that is not a JSON-RPC message: %s.", p.Kind)
+		}
+	}
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		if text, _ := wire.Text(m.Member("jsonrpc")); text != "2.0" && m.Kind != wire.Invalid {
+			c.add(e, messages, "The client sends a message without \"jsonrpc\":\"2.0\".")
+		}
+		switch m.Kind {
+		case wire.Request:
+			c.request(e, m)
+		case wire.Notification:
+			c.notification(e, m)
+		case wire.Response:
+			c.response(e, m)
+		default:
+			c.add(e, messages, "The client sends a JSON value that is neither a request, a notification nor a response.")
+		}
+	}
+}
+
+func (c *client) request(e *transcript.Event, m *wire.Message) {
+	id := m.ID.Key()
+	switch {
+	case m.ID.IsNull():
+		c.add(e, messages, "The client sends a request with the id null.")
+	case c.ids[id]:
+		c.add(e, messages, "The client uses the id of an earlier request again.")
+	}
+	c.ids[id] = true
+	version, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
+	switch {
+	case m.Method == spec.MethodInitialize && c.opening != "":
+		c.add(e, lifecycle, "The client sends initialize twice.")
+	case m.Method == spec.MethodInitialize:
+		c.opening = id
+	case version != "" || m.Method == spec.MethodPing: // a request without a handshake, and one that may come at any time
+	case c.opening == "":
+		c.add(e, lifecycle, "The client sends a request before initialize.")
+	case !c.opened:
+		c.add(e, lifecycle, "The client sends a request before initialize was answered.")
+	case !c.initialized:
+		c.add(e, lifecycle, "The client sends a request before notifications/initialized.")
+		c.initialized = true // once is enough
+	}
+}
+
+func (c *client) notification(e *transcript.Event, m *wire.Message) {
+	switch m.Method {
+	case spec.MethodInitialized:
+		if !c.opened {
+			c.add(e, lifecycle, "The client sends notifications/initialized before initialize was answered.")
+		}
+		c.initialized = true
+	case spec.MethodCancelled:
+		id := wire.IDAt(m.Params(), "/requestId")
+		switch {
+		case !id.Present():
+		case id.Key() == c.opening:
+			c.add(e, "basic/utilities/cancellation#behavior-requirements", "The client cancels initialize.")
+		case !c.ids[id.Key()]:
+			c.add(e, "basic/utilities/cancellation#behavior-requirements", "The client cancels a request that it did not send.")
+		}
+	}
+}
+
+func (c *client) response(e *transcript.Event, m *wire.Message) {
+	id := m.ID.Key()
+	switch {
+	case !m.ID.Present() || m.ID.IsNull():
+		if m.Has("result") {
+			c.add(e, messages, "The client sends a result without an id.")
+		}
+	case !c.requests[id]:
+		c.add(e, messages, "The client responds to a request that the server did not send.")
+	case c.answered[id]:
+		c.add(e, messages, "The client responds to a request twice.")
+	}
+	c.answered[id] = true
+}

@@ -1,0 +1,234 @@
+// Package record stands between a real client and a real server: it passes their bytes on
+// unchanged and at once, records them in a transcript, and names what the client does
+// outside the protocol. What the server does is judged by the rules, as in any transcript.
+package record
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// A Command is a server over stdio.
+type Command struct {
+	Path string // of the program
+	Argv []string
+	Dir  string   // "" for the current folder
+	Env  []string // as os.Environ returns it
+}
+
+// Streams are the client's ends: what it writes, what it reads, and its stderr.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+const (
+	// exitTime is how long the server has to exit after its input was closed, and again
+	// after SIGTERM.
+	exitTime = 5 * time.Second
+	readSize = 64 << 10
+	// headKept is how many bytes of a line that is too long are kept.
+	headKept = 4 << 10
+)
+
+// Stdio starts the server and connects it to the client until it exits, which it has to do
+// when the client closes its end or signals arrive, each of which is passed on. It returns
+// the exit code. The error says why the server could not be started.
+func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Signal, rec *transcript.Transcript) (exitCode int, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	server := exec.CommandContext(ctx, c.Path) //nolint:gosec // the user names the server
+	server.Args = c.Argv
+	server.Dir, server.Env, server.WaitDelay = c.Dir, c.Env, exitTime
+	in, err := server.StdinPipe()
+	if err != nil {
+		return 0, err
+	}
+	stdout := &recording{to: client.Out, rec: rec, kind: transcript.Received, failed: func() { _ = in.Close() }}
+	server.Stdout, server.Stderr = stdout, &stderr{to: client.Err, rec: rec, left: rec.Limits().Stderr}
+	if err := server.Start(); err != nil {
+		return 0, err
+	}
+	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: fmt.Sprintf("pid %d: %s", server.Process.Pid, c.Argv[0])})
+	inputOver, exited := make(chan struct{}), make(chan struct{})
+	go func() { // it outlives a server that exits while the client writes nothing
+		defer close(inputOver)
+		pass(client.In, &recording{to: in, rec: rec, kind: transcript.Sent})
+		_ = in.Close() // an error shows in the server's exit
+		rec.Add(transcript.Event{Kind: transcript.InputClosed})
+	}()
+	var ending sync.WaitGroup
+	ending.Go(func() { end(server, inputOver, exited, signals, rec) })
+	err = server.Wait()
+	stdout.finish()
+	close(exited)
+	ending.Wait()
+	rec.Add(transcript.Event{Kind: transcript.OutputClosed})
+	code := server.ProcessState.ExitCode()
+	rec.Add(transcript.Event{Kind: transcript.Exited, Detail: server.ProcessState.String(), ExitCode: code})
+	var status *exec.ExitError
+	if err != nil && !errors.As(err, &status) && !errors.Is(err, exec.ErrWaitDelay) {
+		return code, err
+	}
+	return code, nil
+}
+
+// terminate is what ends a server that does not exit by itself.
+const terminate = syscall.SIGTERM
+
+// signalName returns the name of a signal in a transcript.
+func signalName(s os.Signal) string {
+	switch s {
+	case os.Interrupt:
+		return "INT"
+	case terminate:
+		return "TERM"
+	default:
+		return s.String()
+	}
+}
+
+// end passes signals on, and ends a server that does not exit after its input was closed.
+func end(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.Signal, rec *transcript.Transcript) {
+	var overdue <-chan time.Time
+	signalled := false
+	send := func(s os.Signal) {
+		rec.Add(transcript.Event{Kind: transcript.Signalled, Detail: signalName(s)})
+		signalled = true
+		if server.Process.Signal(s) != nil { // Windows has none
+			_ = server.Process.Kill()
+		}
+		overdue = time.After(exitTime)
+	}
+	for {
+		select {
+		case <-exited:
+			return
+		case s := <-signals:
+			send(s)
+		case <-inputOver:
+			inputOver = nil
+			if overdue == nil {
+				overdue = time.After(exitTime)
+			}
+		case <-overdue:
+			if signalled {
+				rec.Remark("the server was killed, because it did not exit")
+				_ = server.Process.Kill()
+				return
+			}
+			send(terminate)
+		}
+	}
+}
+
+// pass copies chunk by chunk until either end is closed.
+func pass(from io.Reader, to *recording) {
+	buffer := make([]byte, readSize)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if _, failed := to.Write(buffer[:n]); failed != nil {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	to.finish()
+}
+
+// recording records lines and passes their bytes on.
+type recording struct {
+	to     io.Writer
+	rec    *transcript.Transcript
+	kind   transcript.Kind // Sent or Received
+	failed func()          // called when nothing can be passed on any more; nil for nothing
+
+	line []byte
+	size int64 // of the line so far, of which line is the head if it is too long
+	deaf bool  // nothing more is recorded
+}
+
+// Write implements io.Writer. It records first: otherwise the response to a request could be
+// recorded before the request.
+func (r *recording) Write(p []byte) (int, error) {
+	r.take(p)
+	n, err := r.to.Write(p)
+	if err != nil && r.failed != nil {
+		r.failed()
+	}
+	return n, err
+}
+
+func (r *recording) take(p []byte) {
+	for len(p) > 0 && !r.deaf {
+		line, rest, found := bytes.Cut(p, []byte{'\n'})
+		r.size += int64(len(line))
+		most := r.rec.Limits().Frame
+		if r.size > int64(most) {
+			most = min(most, headKept)
+		}
+		r.line = append(r.line, line[:min(len(line), max(0, most-len(r.line)))]...)
+		if found {
+			r.add(false)
+		}
+		p = rest
+	}
+}
+
+func (r *recording) add(unterminated bool) {
+	line, size := slices.Clone(r.line), r.size
+	r.line, r.size = r.line[:0], 0
+	why := r.rec.Admit(len(line))
+	if size > int64(r.rec.Limits().Frame) {
+		why = fmt.Sprintf("a line of %d bytes is too long to be recorded", size)
+		line = line[:min(len(line), headKept)]
+	}
+	switch {
+	case why == "":
+		r.rec.Add(transcript.Event{Kind: r.kind, Raw: line, Size: size, Unterminated: unterminated})
+	case r.kind == transcript.Received:
+		r.deaf = true
+		r.rec.Add(transcript.Event{Kind: transcript.Flooded, Raw: line, Size: size, Detail: why})
+	default:
+		r.deaf = true
+		r.rec.Remark("what the client sends is not recorded from here on: " + why)
+	}
+}
+
+// finish records the line that has no end.
+func (r *recording) finish() {
+	if r.size > 0 && !r.deaf {
+		r.add(true)
+	}
+}
+
+// stderr passes the server's stderr on, and records the beginning of it.
+type stderr struct {
+	to   io.Writer
+	rec  *transcript.Transcript
+	left int // bytes that may still be recorded
+}
+
+// Write implements io.Writer. A client that does not read its end does not stop the server.
+func (s *stderr) Write(p []byte) (int, error) {
+	_, _ = s.to.Write(p)
+	if kept := p[:min(len(p), s.left)]; len(kept) > 0 {
+		s.left -= len(kept)
+		s.rec.Add(transcript.Event{Kind: transcript.Stderr, Raw: slices.Clone(kept)})
+	}
+	return len(p), nil
+}

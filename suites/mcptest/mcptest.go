@@ -1,0 +1,245 @@
+// Package mcptest judges an MCP server within a Go test: over its command, its URL, its
+// http.Handler, or a stream in memory. Each requirement of the specification is a subtest,
+// named by its id, which fails with the finding.
+//
+//	func TestProtocol(t *testing.T) {
+//		mcptest.Run(t, mcptest.Handler(newHandler()), mcptest.Options{})
+//	}
+//
+// go test -run 'TestProtocol/^tools\.' judges only the requirements that the pattern
+// matches. A requirement that did not come up, or does not apply to the server, is a
+// skipped subtest with the reason; with -v go test prints them.
+package mcptest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/ruleset"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+	"github.com/mcp-conform/mcp-conform/suites"
+)
+
+// Options say what is judged and how. The zero value judges everything in each revision
+// that the server speaks, and calls only tools whose readOnlyHint is true.
+type Options struct {
+	// Revisions are the revisions to judge, such as "2025-11-25".
+	Revisions []string
+	// Requirements are ids of the requirements to judge, or regular expressions that
+	// match them; empty means all.
+	Requirements []string
+	// Quick judges in a few seconds what needs no server of its own, in the newest
+	// revision only. The other requirements are skipped.
+	Quick bool
+	// Strict fails the subtest of a requirement that the server should keep (SHOULD) and
+	// does not. Otherwise such a warning is logged.
+	Strict bool
+	// CallTools says which tools may be called: "safe" (the default: readOnlyHint is true),
+	// "all" or "none". Tools adds tools by name.
+	CallTools string
+	Tools     []string
+	// Baseline is a file with known findings, see mcp-conform baseline. They are logged
+	// and fail no subtest.
+	Baseline string
+	// Timeout limits the wait for the response to a request; the default is 10 s.
+	Timeout time.Duration
+}
+
+// Run judges the server and runs a subtest for each requirement. It fails t if the server
+// can't be reached, or if the run ended before everything was judged.
+func Run(t *testing.T, s Server, o Options) {
+	t.Helper()
+	report, err := judge(t.Context(), t.Name(), s, o)
+	switch {
+	case errors.Is(err, errNotRun):
+		return
+	case err != nil:
+		t.Fatal(explain(err))
+	}
+	for _, n := range report.Notices {
+		t.Log(reporters.Visible(n))
+	}
+	byID := map[string][]*verdict.Verdict{}
+	for i := range report.Verdicts {
+		v := &report.Verdicts[i]
+		if s.leavesOut(v.Requirement) {
+			continue
+		}
+		byID[v.Requirement] = append(byID[v.Requirement], v)
+	}
+	for _, id := range slices.Sorted(maps.Keys(byID)) {
+		t.Run(id, func(t *testing.T) { tell(t, report, byID[id], o.Strict) })
+	}
+	if report.Incomplete != "" {
+		t.Errorf("the run is incomplete: %s", reporters.Visible(report.Incomplete))
+	}
+	for _, entry := range report.Stale {
+		t.Errorf("%s:%d: %s: %s", o.Baseline, entry.Line, entry.Requirement, reporters.Visible(entry.Why))
+	}
+}
+
+// errNotRun says that -run selects none of the requirements.
+var errNotRun = errors.New("-run selects no requirement")
+
+// judge runs the suites. name is that of the test.
+func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Report, error) {
+	eo := engine.Options{
+		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
+		Policy: inventory.Config{Policy: inventory.Policy(cmp.Or(o.CallTools, string(inventory.CallSafe))), Call: o.Tools},
+	}
+	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, eo.Policy.Policy) {
+		return nil, fmt.Errorf("Options.CallTools is %q; it must be safe, all or none", o.CallTools)
+	}
+	for _, text := range o.Revisions {
+		rev, err := spec.ParseRevision(text)
+		if err != nil {
+			return nil, fmt.Errorf("Options.Revisions: %w", err)
+		}
+		eo.Revisions = append(eo.Revisions, rev)
+	}
+	var err error
+	if eo.Selection.Focus, err = selected(name, o.Requirements); err != nil {
+		return nil, err
+	}
+	var known *baseline.Baseline
+	if o.Baseline != "" {
+		if known, err = baseline.Read(o.Baseline); err != nil {
+			return nil, err
+		}
+	}
+	dialer, stop, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+	secrets := redact.New(s.secrets...)
+	eo.Dialer, eo.Redactor = dialer, transcript.NewRedactor(secrets)
+	report, err := engine.Run(ctx, eo)
+	if err != nil {
+		return nil, err
+	}
+	report.Redact(secrets.Text)
+	if known != nil {
+		known.Apply(report, time.Now(), len(o.Revisions) == 0 && len(eo.Selection.Focus) == 0 && !o.Quick)
+	}
+	return report, nil
+}
+
+// selected returns the ids of the requirements that both the patterns and -run select, or nil
+// for all. The error is errNotRun if -run selects none of them.
+func selected(test string, patterns []string) ([]string, error) {
+	run, err := runPattern(test)
+	if err != nil {
+		return nil, err
+	}
+	if len(patterns) == 0 && run == nil {
+		return nil, nil
+	}
+	var wanted []*regexp.Regexp
+	for _, p := range patterns {
+		re, err := regexp.Compile(p)
+		if err != nil {
+			return nil, fmt.Errorf("Options.Requirements: %q is neither an id nor a regular expression: %w", p, err)
+		}
+		wanted = append(wanted, re)
+	}
+	var named, out []string
+	for _, q := range spec.Requirements().All() {
+		if len(patterns) > 0 && !slices.Contains(patterns, q.ID) && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
+			continue
+		}
+		named = append(named, q.ID)
+		if run == nil || run.MatchString(q.ID) {
+			out = append(out, q.ID)
+		}
+	}
+	switch {
+	case len(named) == 0:
+		return nil, fmt.Errorf("Options.Requirements: no requirement matches %q", patterns)
+	case len(out) == 0:
+		return nil, errNotRun
+	}
+	return out, nil
+}
+
+// runPattern returns the part of -run that selects the subtests of the test, or nil.
+func runPattern(test string) (*regexp.Regexp, error) {
+	f := flag.Lookup("test.run")
+	if f == nil {
+		return nil, nil
+	}
+	parts := strings.Split(f.Value.String(), "/")
+	if depth := strings.Count(test, "/") + 1; depth < len(parts) && parts[depth] != "" {
+		return regexp.Compile(parts[depth])
+	}
+	return nil, nil
+}
+
+// tell reports the verdicts on a requirement in all revisions as the result of a subtest.
+func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict bool) {
+	t.Helper()
+	var skipped []string
+	for _, v := range verdicts {
+		switch v.Outcome {
+		case verdict.Kept, verdict.Note:
+		case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:
+			skipped = append(skipped, fmt.Sprintf("%s, %s: %s", v.Revision, v.Outcome, reporters.Visible(v.Reason)))
+		default:
+			text := reporters.VerdictText(r, v)
+			fails := v.Outcome == verdict.Broken || v.Outcome >= verdict.Unconfirmed || strict && v.Outcome == verdict.Warning
+			if fails && v.Known == "" {
+				t.Error(text)
+			} else {
+				t.Log(text)
+			}
+		}
+	}
+	if len(skipped) == len(verdicts) {
+		t.Skip(strings.Join(skipped, "\n"))
+	}
+}
+
+// explain returns the text of an error with what to do about it.
+func explain(err error) string {
+	text := err.Error()
+	var unreachable *engine.UnreachableError
+	if errors.As(err, &unreachable) {
+		if unreachable.Advice != "" {
+			text += "\n" + unreachable.Advice
+		}
+		if unreachable.Stderr != "" {
+			text += "\nthe server's stderr:\n" + unreachable.Stderr
+		}
+	}
+	return reporters.Visible(text)
+}
+
+// ofProcess are the cases about how a process ends.
+var ofProcess = []string{"stdio.closed-stdin", "stdio.signals", "subscriptions.shutdown"}
+
+// cases returns the cases that fit the server.
+func (s Server) cases() []suite.Case {
+	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(ofProcess, c.ID) })
+}
+
+// leavesOut reports whether the requirement is about a process, which the server is not.
+func (s Server) leavesOut(requirement string) bool {
+	return s.inMemory && (strings.HasPrefix(requirement, "stdio.exit-") || requirement == "stdio.responses-before-exit")
+}

@@ -1,0 +1,159 @@
+package mcptest_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+	"github.com/mcp-conform/mcp-conform/reference-server/faults"
+	"github.com/mcp-conform/mcp-conform/suites/mcptest"
+)
+
+// inMemory returns the reference server on a stream, which misbehaves if a fault is named.
+func inMemory(t *testing.T, fault string) mcptest.Server {
+	t.Helper()
+	seams := func() refserver.Seams { return refserver.Seams{} }
+	if fault != "" {
+		f, ok := faults.Lookup(fault)
+		if !ok {
+			t.Fatalf("there is no fault %s", fault)
+		}
+		seams = f.Seams
+	}
+	return mcptest.Stream(func(ctx context.Context) (io.ReadWriteCloser, error) {
+		near, far := net.Pipe()
+		go func() {
+			refserver.ServeStdio(ctx, far, far, io.Discard, nil, refserver.Options{Seams: seams()})
+			_ = far.Close()
+		}()
+		return near, nil
+	})
+}
+
+func TestStream(t *testing.T) {
+	mcptest.Run(t, inMemory(t, ""), mcptest.Options{Strict: true})
+}
+
+func TestHandler(t *testing.T) {
+	mcptest.Run(t, mcptest.Handler(handler(t, spec.StreamableHTTP)), mcptest.Options{Quick: true, Strict: true})
+}
+
+func TestSSEHandler(t *testing.T) {
+	mcptest.Run(t, mcptest.SSEHandler(handler(t, spec.SSE), "/sse"), mcptest.Options{Quick: true, Strict: true})
+}
+
+func TestURL(t *testing.T) {
+	s, err := refserver.Listen(t.Context(), "127.0.0.1:0", spec.StreamableHTTP, refserver.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	mcptest.Run(t, mcptest.URL(s.URL.String(), http.Header{"X-Of-The-Test": {"value"}}), mcptest.Options{Requirements: []string{`^ping\.`}, Revisions: []string{"2025-11-25"}, Strict: true})
+}
+
+// handler returns the reference server over HTTP as a handler.
+func handler(t *testing.T, over spec.Transport) http.Handler {
+	t.Helper()
+	s, err := refserver.Listen(t.Context(), "127.0.0.1:0", over, refserver.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return &httputil.ReverseProxy{FlushInterval: -1, Rewrite: func(r *httputil.ProxyRequest) {
+		r.SetURL(&url.URL{Scheme: s.URL.Scheme, Host: s.URL.Host})
+	}}
+}
+
+// The environment of a test process that judges a server with a fault.
+const (
+	faultVariable    = "MCPTEST_FAULT"
+	strictVariable   = "MCPTEST_STRICT"
+	baselineVariable = "MCPTEST_BASELINE"
+)
+
+// TestWithFault is what TestFindings runs in a process of its own.
+func TestWithFault(t *testing.T) {
+	fault := os.Getenv(faultVariable)
+	if fault == "" {
+		t.Skip("TestFindings runs it")
+	}
+	mcptest.Run(t, inMemory(t, fault), mcptest.Options{
+		Requirements: []string{"ping.responds", "pagination.cursor.invalid-code", "ping.empty-result"}, Revisions: []string{"2025-11-25"},
+		Strict: os.Getenv(strictVariable) != "", Baseline: os.Getenv(baselineVariable),
+	})
+}
+
+// TestFindings checks which subtests fail, and what they print.
+func TestFindings(t *testing.T) {
+	known := filepath.Join(t.TempDir(), "known.yaml")
+	if err := os.WriteFile(known, []byte("known:\n  - requirement: ping.responds\n    reason: it is being fixed\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, fault, run string
+		environment      []string
+		passes           bool
+		prints, omits    []string
+	}{
+		{
+			name: "broken", fault: "ping.responds/unknown", run: "TestWithFault",
+			prints: []string{"--- FAIL: TestWithFault/ping.responds", "broken · MUST · 2025-11-25 · stdio", "permitted: ", `→ {"jsonrpc":"2.0",`},
+		},
+		{
+			name: "another is selected", fault: "ping.responds/unknown", run: `TestWithFault/cursor\.invalid-code`, passes: true,
+			prints: []string{"TestWithFault/pagination.cursor.invalid-code"}, omits: []string{"TestWithFault/ping"},
+		},
+		{name: "none is selected", fault: "ping.responds/unknown", run: `TestWithFault/no-such-id`, passes: true, omits: []string{"TestWithFault/"}},
+		{
+			name: "known", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{baselineVariable + "=" + known}, passes: true,
+			prints: []string{"broken · MUST · 2025-11-25 · stdio"},
+		},
+		{
+			name: "a stale entry", fault: "pagination.cursor.invalid-code/internal", run: "TestWithFault", environment: []string{baselineVariable + "=" + known},
+			prints: []string{"known.yaml:2: ping.responds: it does not occur any more"},
+		},
+		{
+			name: "a warning", fault: "pagination.cursor.invalid-code/internal", run: "TestWithFault", passes: true,
+			prints: []string{"warning · SHOULD · 2025-11-25 · stdio", "--- PASS: TestWithFault/pagination.cursor.invalid-code"},
+		},
+		{
+			name: "a warning, strictly", fault: "pagination.cursor.invalid-code/internal", run: "TestWithFault", environment: []string{strictVariable + "=1"},
+			prints: []string{"--- FAIL: TestWithFault/pagination.cursor.invalid-code"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", c.run)
+			test.Env = append(append(os.Environ(), faultVariable+"="+c.fault), c.environment...)
+			var out bytes.Buffer
+			test.Stdout, test.Stderr = &out, &out
+			if err := test.Run(); (err == nil) != c.passes {
+				t.Errorf("the test ends with %v", err)
+			}
+			for _, text := range c.prints {
+				if !strings.Contains(out.String(), text) {
+					t.Errorf("it does not print %q", text)
+				}
+			}
+			for _, text := range c.omits {
+				if regexp.MustCompile(regexp.QuoteMeta(text)).Match(out.Bytes()) {
+					t.Errorf("it prints %q", text)
+				}
+			}
+			if t.Failed() {
+				t.Log(out.String())
+			}
+		})
+	}
+}

@@ -1,0 +1,186 @@
+package mcptest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+)
+
+// A Server is a server to judge: made by Command, URL, SSE, Handler, SSEHandler or Stream.
+type Server struct {
+	name     string   // in reports
+	secrets  []string // that must not be printed
+	inMemory bool     // it is no process, so that nothing is judged about its exit
+	// open returns how to connect, and a function that ends what it started.
+	open func() (d transport.Dialer, stop func(), err error)
+}
+
+// Command is a server over stdio that is started with these words, in the environment of
+// the test. It is started several times.
+func Command(name string, args ...string) Server {
+	return Server{name: name, open: func() (transport.Dialer, func(), error) {
+		return stdio.NewDialer(stdio.Command{Argv: append([]string{name}, args...), Env: os.Environ()}), func() {}, nil
+	}}
+}
+
+// URL is a server over Streamable HTTP that runs already. The fields of header, which may
+// be nil, are sent with each request.
+func URL(address string, header http.Header) Server {
+	return Server{name: address, secrets: secrets(header), open: func() (transport.Dialer, func(), error) {
+		u, err := parse(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		return streamablehttp.NewDialer(u, reach(header)), func() {}, nil
+	}}
+}
+
+// SSE is like URL for a server over HTTP+SSE (2024-11-05).
+func SSE(address string, header http.Header) Server {
+	return Server{name: address, secrets: secrets(header), open: func() (transport.Dialer, func(), error) {
+		u, err := parse(address)
+		if err != nil {
+			return nil, nil, err
+		}
+		return sse.NewDialer(u, reach(header)), func() {}, nil
+	}}
+}
+
+// Handler is a server over Streamable HTTP whose endpoint is h. It serves on the loopback
+// interface while the test runs.
+func Handler(h http.Handler) Server {
+	return Server{name: "the handler", open: func() (transport.Dialer, func(), error) {
+		s := httptest.NewServer(h)
+		u, err := url.Parse(s.URL + "/mcp")
+		return streamablehttp.NewDialer(u, exchange.Reach{}), s.Close, err
+	}}
+}
+
+// SSEHandler is like Handler for a server over HTTP+SSE. path is that of its stream.
+func SSEHandler(h http.Handler, path string) Server {
+	return Server{name: "the handler", open: func() (transport.Dialer, func(), error) {
+		s := httptest.NewServer(h)
+		u, err := url.Parse(s.URL + path)
+		return sse.NewDialer(u, exchange.Reach{}), s.Close, err
+	}}
+}
+
+// Stream is a server in this process that reads messages from a stream, one on a line, and
+// writes them there. connect is called for each session, and returns the client's end of
+// the stream; its server must run until the stream is closed. The session is that of stdio,
+// without what is specified for a process: its exit and its stderr. If the stream has a
+// method CloseWrite, that ends the input of the server.
+func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
+	return Server{name: "the stream", inMemory: true, open: func() (transport.Dialer, func(), error) {
+		return stdio.InProcess("stream", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+			return serve(ctx, connect, in, out, errOut, signals)
+		}), func() {}, nil
+	}}
+}
+
+// lull is how long nothing must have come from a stream that can't be closed in one
+// direction before it is closed.
+const lull = 100 * time.Millisecond
+
+// serve connects the client's streams to a server until either ends.
+func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteCloser, error), in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	conn, err := connect(ctx)
+	if err != nil {
+		fmt.Fprintf(errOut, "connecting to the server: %v\n", err)
+		return 1
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	came, ended := make(chan struct{}, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = io.Copy(noting{out, came}, conn) // an error ends the output
+	}()
+	input := make(chan struct{})
+	go func() {
+		defer close(input)
+		_, _ = io.Copy(conn, in) // an error shows in the output
+	}()
+	select {
+	case <-ended:
+		return 0
+	case <-signals:
+		return 0
+	case <-input:
+	}
+	if half, ok := conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite() // an error shows in the output
+		select {
+		case <-ended:
+		case <-signals:
+		case <-ctx.Done():
+		}
+		return 0
+	}
+	for {
+		select {
+		case <-came:
+		case <-time.After(lull):
+			return 0
+		case <-ended:
+			return 0
+		}
+	}
+}
+
+// noting is a writer that notes each write.
+type noting struct {
+	io.Writer
+	came chan<- struct{}
+}
+
+func (n noting) Write(p []byte) (int, error) {
+	select {
+	case n.came <- struct{}{}:
+	default:
+	}
+	return n.Writer.Write(p)
+}
+
+func parse(address string) (*url.URL, error) {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		return nil, err
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("the URL of a server begins with http:// or https://, not " + address)
+	}
+	return u, nil
+}
+
+// secrets returns the values of the header, which may be tokens.
+func secrets(header http.Header) []string {
+	return slices.Concat(slices.Collect(maps.Values(header))...)
+}
+
+func reach(header http.Header) exchange.Reach {
+	var r exchange.Reach
+	for name, values := range header {
+		for _, v := range values {
+			r.Fields = append(r.Fields, transcript.Field{Name: name, Value: v})
+		}
+	}
+	return r
+}
