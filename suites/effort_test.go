@@ -1,8 +1,10 @@
 package suites_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
@@ -27,26 +31,38 @@ var update = flag.Bool("update", false, "write rounds.txt anew")
 func TestEffort(t *testing.T) {
 	type most struct{ starts, sessions, requests int } // lower them when a run needs less
 	measured := roundCounter{frames: map[during][]frame{}}
+	var runs []func(*testing.T)
 	for _, c := range []struct {
 		name      string
 		over      spec.Transport
 		revisions []spec.Revision // default: all
+		delay     time.Duration   // of each line of a server over stdio
 		most      most
 	}{
-		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, most{42, 41, 1550}},
-		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, most{14, 6, 1950}},
-		{"stdio, all revisions", spec.Stdio, nil, most{138, 126, 7150}},
-		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, most{70, 72, 1500}},
-		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, most{212, 174, 5900}},
+		{"stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, 0, most{32, 31, 1550}},
+		{"stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, 0, most{20, 6, 1950}},
+		{"stdio, all revisions", spec.Stdio, nil, 0, most{116, 98, 7150}},
+		{"a slow server over stdio, 2025-11-25", spec.Stdio, []spec.Revision{spec.V20251125}, slow, most{48, 47, 1620}},
+		{"a slow server over stdio, 2026-07-28", spec.Stdio, []spec.Revision{spec.V20260728}, slow, most{28, 6, 2080}},
+		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{70, 72, 1500}},
+		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{212, 174, 5900}},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			measured.run.run++
-			measured.run.over = c.over
+		run := func(t *testing.T) {
+			if c.delay > 0 {
+				t.Parallel()
+			}
 			d, stop := suitetest.ReferenceOver(c.over, refserver.Options{})
 			defer stop()
+			var record func(engine.Recorded)
+			if c.delay > 0 {
+				d = delayed(c.delay)
+			}
+			if c.delay > 0 || c.over != spec.Stdio { // with a slow server cases send more at once
+				record = func(r engine.Recorded) { measured.record(during{run: c.name, over: c.over}, r) }
+			}
 			r, err := engine.Run(t.Context(), engine.Options{
 				Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: c.revisions, Jobs: 2,
-				Record: measured.record,
+				Record: record,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -63,8 +79,14 @@ func TestEffort(t *testing.T) {
 					t.Errorf("%d %s, more than %d", each.got, each.what, each.most)
 				}
 			}
-		})
+		}
+		runs = append(runs, func(t *testing.T) { t.Run(c.name, run) })
 	}
+	t.Run("runs", func(t *testing.T) { // ends when all have ended
+		for _, run := range runs {
+			run(t)
+		}
+	})
 	if *update {
 		measured.write(t)
 		return
@@ -76,6 +98,45 @@ func TestEffort(t *testing.T) {
 	}
 }
 
+// slow is more than the response time from which a server counts as slow.
+const slow = 60 * time.Millisecond
+
+// delayed returns a dialer for reference servers over stdio each of whose lines comes later.
+func delayed(by time.Duration) transport.Dialer {
+	return stdio.InProcess("reference", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
+		w := &laterWriter{by: by, out: out, lines: make(chan laterLine, 1<<16)}
+		var writing sync.WaitGroup
+		writing.Go(w.run)
+		defer writing.Wait()
+		defer close(w.lines)
+		return refserver.ServeStdio(ctx, in, w, errOut, signals, refserver.Options{})
+	})
+}
+
+// A laterWriter writes everything some time later.
+type laterWriter struct {
+	by    time.Duration
+	out   io.Writer
+	lines chan laterLine
+}
+
+type laterLine struct {
+	due  time.Time
+	text []byte
+}
+
+func (w *laterWriter) Write(b []byte) (int, error) {
+	w.lines <- laterLine{time.Now().Add(w.by), slices.Clone(b)}
+	return len(b), nil
+}
+
+func (w *laterWriter) run() {
+	for l := range w.lines {
+		<-time.After(time.Until(l.due))
+		_, _ = w.out.Write(l.text) // the client may be gone
+	}
+}
+
 // isAbout reports whether a number of rounds is near enough to the measured one for an estimate.
 func isAbout(rounds, measured int) bool {
 	const few = 10
@@ -84,7 +145,7 @@ func isAbout(rounds, measured int) bool {
 
 // A during is a case in a revision and a run.
 type during struct {
-	run  int // number of the run
+	run  string
 	id   string
 	rev  spec.Revision
 	over spec.Transport
@@ -94,7 +155,6 @@ type during struct {
 // was sent, in all its conversations together.
 type roundCounter struct {
 	mu     sync.Mutex
-	run    during // the run that goes on
 	frames map[during][]frame
 }
 
@@ -104,11 +164,10 @@ type frame struct {
 	sent bool
 }
 
-// record implements engine.Options.Record.
-func (c *roundCounter) record(r engine.Recorded) {
+// record notes what a conversation of a run sent and received.
+func (c *roundCounter) record(key during, r engine.Recorded) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := c.run
 	key.id, key.rev = r.Occasion, r.Revision
 	for _, e := range r.Events {
 		switch e.Kind {

@@ -156,7 +156,8 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 	var e experience
 	for _, u := range units {
 		for _, c := range u.cases {
-			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(c)
+			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(u, c)
+			most := mostFactor * (cost + rates[u.revision].start)
 			e.all += cost
 			d, ended := o.took[key]
 			began, runs := o.began[key]
@@ -165,11 +166,11 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 				e.empty += cost
 			case ended:
 				e.expected += cost
-				e.took += min(d, mostFactor*cost)
+				e.took += min(d, most)
 			case runs:
 				d = time.Since(began)
 				e.expected += min(d, cost)
-				e.took += min(d, mostFactor*cost)
+				e.took += min(d, most)
 			}
 		}
 	}
@@ -220,7 +221,7 @@ func (r *execution) remaining() time.Duration {
 	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
-			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(c))
+			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(u, c))
 			_, ended := o.took[key]
 			began, runs := o.began[key]
 			l.runs = l.runs || runs
@@ -242,10 +243,10 @@ func (r *execution) remaining() time.Duration {
 func (a *attempt) cost(r rates) time.Duration {
 	d := r.start + retryRounds*r.response
 	if a.during != nil {
-		return d + r.cost(a.during)
+		return d + r.work(a.during)
 	}
 	for _, c := range a.candidates[0].unit.cases {
-		d += r.cost(c)
+		d += r.work(c)
 	}
 	return d
 }

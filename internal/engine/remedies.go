@@ -114,7 +114,7 @@ func (r *execution) timeOf(times int, chosen func(*unit, *suite.Case) bool) time
 			}
 			d, ended := o.took[instance{c.ID, u.revision}]
 			if !ended {
-				d = time.Duration(float64(rates[u.revision].cost(c)) * e.factor() * e.busy())
+				d = time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
 			}
 			l.left += d
 		}

@@ -56,12 +56,18 @@ func (r *offer) allRates() map[spec.Revision]rates {
 	return out
 }
 
-// cost returns about how long the case takes.
-func (r rates) cost(c *suite.Case) time.Duration {
-	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
-	if !c.SharesConversation {
-		d += r.start
+// cost returns about how long the case takes in the unit. In a chain, those that spoil servers
+// follow each other, so that each starts one.
+func (r rates) cost(u *unit, c *suite.Case) time.Duration {
+	if c.SharesConversation || u.reusesServers && !c.SpoilsServer {
+		return r.work(c)
 	}
+	return r.start + r.work(c)
+}
+
+// work returns about how long the case takes once its server has started.
+func (r rates) work(c *suite.Case) time.Duration {
+	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
 	if c.Waits {
 		d += waitTime
 	}
@@ -73,7 +79,7 @@ func (r *offer) unitCost(u *unit) time.Duration {
 	var sum time.Duration
 	rates := r.rates(u.revision)
 	for _, c := range u.cases {
-		sum += rates.cost(c)
+		sum += rates.cost(u, c)
 	}
 	return sum
 }
