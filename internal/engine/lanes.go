@@ -64,7 +64,8 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, reusesServers: shared.reusesServers, conversation: s})
 		}
 	}
-	divideAreas(shared.cases, out, r.rates(shared.revision).cost)
+	rates := r.rates(shared.revision)
+	divideAreas(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	return out
 }
 
