@@ -69,9 +69,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		pace = r.paces[u.revision]
 	}
 	dialer, stop := u.dialer(r)
-	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying}
+	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
 	if u.reusesServers {
-		o.reusable = &reusable{}
+		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
 		r.ends.begin(u, o)
