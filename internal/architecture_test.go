@@ -36,6 +36,8 @@ var layers = []struct {
 	{tool, nil},
 	// A program that puts latency between a run and a server, for fixtures/speed/run.
 	{"fixtures/speed/slow", nil},
+	// A program that measures runs on servers of growing sizes.
+	{"fixtures/speed/growth", []string{"internal/load", "internal/spec", "internal/transport/exchange", "internal/transport/streamablehttp"}},
 	{"internal/wire", nil},
 	{"internal/uri", nil},
 	{"internal/redact", nil},

@@ -27,6 +27,10 @@ type Options struct {
 	PageSizes []int
 	// LongList is the number of resources that are listed after the others.
 	LongList int
+	// MoreTools is the number of read-only tools that are listed after the others.
+	MoreTools int
+	// moreTools are these tools. They are made once, because all sessions can share them.
+	moreTools []*tool
 	// RateLimit is the number of tool calls and completions that each client may
 	// request per second; 0 means no limit.
 	RateLimit int
@@ -77,6 +81,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxFrame == 0 {
 		o.MaxFrame = 16 << 20
+	}
+	if len(o.moreTools) != o.MoreTools {
+		o.moreTools = numberedTools(o.MoreTools)
 	}
 	return o
 }

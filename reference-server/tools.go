@@ -19,6 +19,7 @@ type tool struct {
 	idempotent               bool                      // idempotentHint
 	needsSession             bool                      // it changes the session or sends requests to the client
 	openWorld                bool                      // openWorldHint
+	bare                     bool                      // its entry has no icons
 	hasMeta                  bool                      // its entry has _meta
 	tasks                    string                    // taskSupport; empty means forbidden
 	run                      func(c *Call, a values) object
@@ -26,7 +27,9 @@ type tool struct {
 
 func (t *tool) entry(r spec.Revision, options *Options) object {
 	o := object{"name": t.name, "description": t.description, "inputSchema": t.inputSchema(r)}
-	decorate(o, r, t.title)
+	if !t.bare {
+		decorate(o, r, t.title)
+	}
 	if t.hasMeta && r.AtLeast(spec.V20250618) {
 		withMeta(o)
 	}
@@ -82,7 +85,7 @@ func (o *Options) allTools() []*tool {
 	if o.Fixtures {
 		out = slices.Concat(fixtureTools(), out)
 	}
-	return out
+	return slices.Concat(out, o.moreTools)
 }
 
 func (c *Call) toolsList() (any, *Error) {

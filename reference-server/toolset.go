@@ -112,6 +112,20 @@ var extraTool = &tool{
 	run: func(*Call, values) object { return textResult("You found me.") },
 }
 
+// numberedTools returns n tools, for a long list.
+func numberedTools(n int) []*tool {
+	out := make([]*tool, n)
+	for i := range out {
+		number := strconv.Itoa(i + 1)
+		out[i] = &tool{
+			name: "numbered-" + number, title: "Tool number " + number, bare: true, description: "Returns the number of the tool, and the text it is given.",
+			input: []argument{{name: "text", kind: "string", description: "The text", defaultValue: "none"}},
+			run:   func(_ *Call, a values) object { return textResult(number + ": " + a["text"].(string)) },
+		}
+	}
+	return out
+}
+
 func numberSchema(name string) object {
 	return object{"type": "object", "properties": object{name: object{"type": "number"}}, "required": []string{name}}
 }

@@ -38,12 +38,12 @@ type Console struct {
 	areas   []*areaProgress // in the order of their first update
 	status  string          // the status line that the terminal shows
 	cases   int             // number of cases in the run
-	began   time.Time       // when the first case started
 	found   int             // different findings so far
 	now     func() time.Time
 	doing   string // what the run does after the cases
-	waiting bool   // a line about the current wait has been shown
-	begun   bool   // a line was written
+	outlook outlook
+	waiting bool // a line about the current wait has been shown
+	begun   bool // a line was written
 	noticed map[string]bool
 	err     error // the first error from out
 	whole   bool  // the width is unknown: headlines and totals stay on one line, for grep
@@ -69,7 +69,7 @@ func NewConsole(out io.Writer, o ConsoleOptions) *Console {
 func (c *Console) Begin(target string, transport spec.Transport, revisions []spec.Revision, cases int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cases, c.began = cases, c.now()
+	c.cases, c.outlook = cases, outlook{began: c.now()}
 	if c.o.Quiet || c.o.StatusOnly {
 		return
 	}
@@ -136,7 +136,7 @@ func (c *Console) Waiting(what string) {
 func (c *Console) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.areas, c.found, c.doing = nil, 0, ""
+	c.areas, c.found, c.doing, c.outlook = nil, 0, "", outlook{}
 	c.showStatus()
 }
 
@@ -246,7 +246,7 @@ func (c *Console) End(r *verdict.Report) {
 	if !c.o.Quiet {
 		c.showAreas(r)
 	}
-	c.areas, c.doing = nil, "" // unfinished work has no status any more
+	c.areas, c.doing, c.outlook = nil, "", outlook{} // unfinished work has no status any more
 	for _, n := range r.Notices {
 		c.notice(n)
 	}
@@ -286,6 +286,11 @@ func (c *Console) End(r *verdict.Report) {
 			}
 		}
 	}
+	if r.Stats.Slow != "" && !c.o.Quiet {
+		for _, line := range c.twoTone(none, "time:", Visible(r.Stats.Slow)) {
+			c.line(line)
+		}
+	}
 	for _, line := range c.profileLines(r) {
 		c.line(line)
 	}
@@ -323,12 +328,8 @@ func (c *Console) gap() {
 	}
 }
 
-// least is how long the cases must have run before the remaining time is
-// estimated.
-const least = 2 * time.Second
-
-// progress returns the overall progress, the number of findings so far, and an
-// estimate of the remaining time.
+// progress returns the overall progress, the number of findings so far, how long
+// the rest takes, and why.
 func (c *Console) progress() []string {
 	done := 0
 	for _, a := range c.areas {
@@ -342,15 +343,10 @@ func (c *Console) progress() []string {
 	if c.found > 0 {
 		out = append(out, count(c.found, "finding")+" so far")
 	}
-	spent := c.now().Sub(c.began)
-	switch {
-	case over:
+	if over {
 		out = append(out, "trying them again")
-	case spent >= least:
-		left := time.Duration(float64(spent) / float64(done) * float64(c.cases-done))
-		out = append(out, fmt.Sprintf("about %v left", max(left.Round(time.Second), time.Second)))
 	}
-	return out
+	return append(out, c.outlook.parts()...)
 }
 
 // showStatus rewrites the status line with the areas in progress, or with what

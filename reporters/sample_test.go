@@ -20,7 +20,7 @@ func every() *verdict.Report {
 		Notices:   []string{"No tool was called: none says that it only reads. --call-tools=all calls them."},
 		Stats: verdict.Stats{
 			Started: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Took: 940 * time.Millisecond,
-			Servers: 14, Cases: 48, Messages: 1234,
+			Servers: 14, Sessions: 12, Requests: 567, Cases: 48, Messages: 1234,
 		},
 	}
 	for i, rev := range r.Revisions {

@@ -211,8 +211,8 @@ func requirementsWhere(r *verdict.Report, meant func(*verdict.Verdict) bool) int
 	return len(ids)
 }
 
-// effort returns the duration of the run, and the number of servers and
-// messages.
+// effort returns the duration of the run, and the number of servers or sessions,
+// requests and messages.
 func effort(r *verdict.Report) string {
 	s := &r.Stats
 	took := fmt.Sprintf("%.1f s", s.Took.Seconds())
@@ -224,7 +224,7 @@ func effort(r *verdict.Report) string {
 	}
 	servers := count(s.Servers, "server") + " started"
 	if r.Transport != spec.Stdio {
-		servers = count(s.Servers, "session") // one server that was already running
+		servers = count(s.Sessions, "session") // one server that was already running
 	}
-	return fmt.Sprintf("%s · %s · %s", took, servers, count(s.Messages, "message"))
+	return fmt.Sprintf("%s · %s · %s · %s", took, servers, count(s.Requests, "request"), count(s.Messages, "message"))
 }

@@ -35,7 +35,7 @@ import (
 
 // Cases returns all cases, area by area.
 func Cases() []suite.Case {
-	return slices.Concat(
+	all := slices.Concat(
 		lifecycle.Cases(),
 		versioning.Cases(),
 		stateless.Cases(),
@@ -63,4 +63,8 @@ func Cases() []suite.Case {
 		subscriptions.Cases(),
 		caching.Cases(),
 	)
+	for i := range all {
+		all[i].Rounds = rounds()[all[i].ID]
+	}
+	return all
 }

@@ -186,6 +186,11 @@ func (d discreet) Notice(text string) { d.screen.Notice(d.a.clear(text)) }
 // Waiting implements engine.Progress.
 func (d discreet) Waiting(text string) { d.screen.Waiting(d.a.clear(text)) }
 
+// Remaining implements engine.Progress.
+func (d discreet) Remaining(left time.Duration, why, faster string) {
+	d.screen.Remaining(left, d.a.clear(why), d.a.clear(faster))
+}
+
 // Doing implements screen.
 func (d discreet) Doing(what string) { d.screen.Doing(d.a.clear(what)) }
 

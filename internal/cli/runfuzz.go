@@ -69,6 +69,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 		return nil
 	}
 	report.Stats.Servers += int(found.Servers)
+	report.Stats.Requests += int(found.Requests)
 	report.Stats.Messages += int(found.Messages)
 	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s with %s sent; mcp-conform fuzz searches longer.",
 		f.fuzz, amount(int(found.Cases), "sequence", "sequences"), amount(int(found.Requests), "request was", "requests were")))

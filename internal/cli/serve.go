@@ -50,6 +50,7 @@ other's requestState of revision 2026-07-28.`,
 	c.Flags().StringVar(&f.upstreamEnv, "upstream-env", "", "offer a tool that calls the service whose URL is in this variable")
 	c.Flags().IntSliceVar(&o.PageSizes, "page-sizes", nil, "items on the pages of a list, in turn (default 3,2)")
 	c.Flags().IntVar(&o.LongList, "long-list", 0, "list this many more resources")
+	c.Flags().IntVar(&o.MoreTools, "more-tools", 0, "list this many more tools")
 	c.Flags().IntVar(&o.RateLimit, "rate-limit", 0, "most tool calls and completions a second for each client")
 	return c
 }
@@ -92,8 +93,8 @@ func (f *serveFlags) check() error {
 		return usagef("add --http, or leave it out", "--no-sessions is for Streamable HTTP")
 	case f.http == "" && f.sse == "" && len(o.Origins)+len(o.Hosts) > 0:
 		return usagef("add --http or --sse", "--allow-origin and --allow-host are for HTTP")
-	case o.LongList < 0 || o.RateLimit < 0 || slices.ContainsFunc(o.PageSizes, func(n int) bool { return n < 1 }):
-		return usagef("give numbers from 1 on", "--page-sizes, --long-list and --rate-limit count something")
+	case o.LongList < 0 || o.MoreTools < 0 || o.RateLimit < 0 || slices.ContainsFunc(o.PageSizes, func(n int) bool { return n < 1 }):
+		return usagef("give numbers from 1 on", "--page-sizes, --long-list, --more-tools and --rate-limit count something")
 	}
 	return nil
 }

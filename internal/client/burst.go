@@ -29,13 +29,13 @@ func (c *Conversation) FastestResponse() time.Duration {
 	return c.fastest(func(*wire.Message) bool { return true })
 }
 
-// slowResponse is the response time from which a server counts as slow, or far away. It is more
+// SlowResponse is the response time from which a server counts as slow, or far away. It is more
 // than the fastest response takes on a busy machine, which further requests would only slow down.
-const slowResponse = 50 * time.Millisecond
+const SlowResponse = 50 * time.Millisecond
 
 // IsSlow reports whether the client mostly waits for the server: even its fastest response so far
 // took long.
-func (c *Conversation) IsSlow() bool { return c.FastestResponse() >= slowResponse }
+func (c *Conversation) IsSlow() bool { return c.FastestResponse() >= SlowResponse }
 
 // fastestResponse returns the shortest response time of a request with the same
 // method and params.

@@ -185,6 +185,9 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 			c.unansweredExchanges.Store(0)
 			return true
 		}
+		if c.exceedsLimits(e, from, frame) {
+			return true
+		}
 		if isEcho(e, frame) { // by a terminal, before which a server may start; more likely there is none
 			within(c.opts.Timeout, awaitEnd)
 			return false

@@ -111,3 +111,44 @@ func TestRefusedRequests(t *testing.T) {
 		})
 	}
 }
+
+// flooding is a server over HTTP that begins a response which is longer than the client reads, in
+// a stream that could be resumed.
+type flooding struct{ refusing }
+
+func (f *flooding) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
+	_, err := f.refusing.Dial(ctx, rec)
+	return f, err
+}
+
+func (f *flooding) Send(_ context.Context, frames ...[]byte) error {
+	for _, frame := range frames {
+		n := f.begin("POST")
+		f.add(n, transcript.Event{Kind: transcript.Sent, Raw: frame})
+		f.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK\nContent-Type: text/event-stream")})
+		f.add(n, transcript.Event{Kind: transcript.Received, Stream: []byte("id: 1\ndata:\n\n")})
+		f.add(n, transcript.Event{Kind: transcript.Flooded, Raw: []byte(`data: {"jsonrpc"`), Size: 17 << 20})
+		f.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Dropped})
+	}
+	return nil
+}
+
+// The client does not wait any longer for a response that it does not read to its end, and does
+// not blame the server for it.
+func TestResponseBeyondTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		conv, err := Open(t.Context(), &flooding{}, Options{Revision: spec.V20251125, Timeout: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conv.Close()
+		began := time.Now()
+		r := conv.Do(t.Context(), spec.MethodToolsList, nil)
+		if took := time.Since(began); took != 0 || !errors.Is(r.Err, ErrTooLong) || r.Answered() {
+			t.Errorf("it took %v, and ended with %v", took, r.Err)
+		}
+		if of := gaveUpOn(conv); len(of) != 0 {
+			t.Errorf("given up on %v", of)
+		}
+	})
+}

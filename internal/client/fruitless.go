@@ -29,6 +29,16 @@ func (c *Conversation) endsWithoutResponse(e *transcript.Event, from int, frame 
 	return carriesFrame(x, frame) && !isRedirectedOnHost(x) && !(c.hasResponseStream && x.Succeeded()) && len(eventIDs(x)) == 0
 }
 
+// exceedsLimits reports whether e says that the response in the HTTP exchange that carried the
+// frame, sent at position from or later, is longer than the client reads.
+func (c *Conversation) exceedsLimits(e *transcript.Event, from int, frame []byte) bool {
+	if e.Kind != transcript.Flooded || e.Exchange == 0 {
+		return false
+	}
+	x := transcript.ExchangesOf(c.Record.From(from)).Of(e)
+	return x != nil && carriesFrame(x, frame)
+}
+
 // resumableIDs returns the event ids from which the stream with the response to
 // the frame could be resumed before exchange x: those of the exchange that
 // carried the frame, and of the streams that resumed it. All of these have

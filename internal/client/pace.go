@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -14,10 +15,15 @@ import (
 // Fences are counted separately, because they get less time than other requests.
 type Pace struct {
 	mu             sync.Mutex
-	hasMissed      bool
 	hasMissedFence bool
 	slowest        time.Duration
+	missed         int             // requests that timed out
+	recent         []time.Duration // the last response times, at most pacedResponses
+	noted          int             // how many response times there were
 }
+
+// pacedResponses is the number of response times that Typical is about.
+const pacedResponses = 256
 
 // leastWait is the least time for any request, also after one has timed out, and
 // leastFence the least time for a fence, as fractions of the timeout.
@@ -30,7 +36,7 @@ const (
 func (p *Pace) limit(timeout time.Duration) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.hasMissed {
+	if p.missed == 0 {
 		return timeout
 	}
 	return p.scaledLimit(leastWait, timeout)
@@ -56,6 +62,39 @@ func (p *Pace) noteDuration(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.slowest = max(p.slowest, d)
+	if p.noted++; len(p.recent) < pacedResponses {
+		p.recent = append(p.recent, d)
+	} else {
+		p.recent[p.noted%pacedResponses] = d
+	}
+}
+
+// PaceOf returns the pace of a server that took the given times to respond.
+func PaceOf(responses ...time.Duration) *Pace {
+	p := &Pace{}
+	for _, d := range responses {
+		p.noteDuration(d)
+	}
+	return p
+}
+
+// Typical returns the median of the last response times to single requests, 0 if there was none.
+func (p *Pace) Typical() time.Duration {
+	p.mu.Lock()
+	all := slices.Clone(p.recent)
+	p.mu.Unlock()
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
+// Missed returns how many requests timed out.
+func (p *Pace) Missed() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.missed
 }
 
 func (p *Pace) missFence() {
@@ -67,5 +106,5 @@ func (p *Pace) missFence() {
 func (p *Pace) miss() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.hasMissed = true
+	p.missed++
 }

@@ -59,6 +59,7 @@ func TestDiscountsOfRequests(t *testing.T) {
 		"withdrawn":            {Withdrawn: true},
 		"other-id":             {Mistaken: true},
 		"unreadable-response":  {Unreadable: true},
+		"long-response":        {Unread: true},
 		"stopped":              {Stopped: true},
 		"server-gone":          {ServerEnded: true},
 		"disrupted":            {Disrupted: true},

@@ -36,6 +36,10 @@ type RequestFacts struct {
 	// Unreadable reports whether the response may be in a line that cannot be
 	// read, which is judged instead.
 	Unreadable bool
+	// Unread reports whether a long response to the HTTP request was arriving
+	// that the client did not read to its end: it exceeds the limits, or did not
+	// arrive in time.
+	Unread bool
 	// AfterIllegal reports whether something illegal was sent before, and the
 	// server responded to nothing since.
 	AfterIllegal bool

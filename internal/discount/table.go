@@ -12,6 +12,7 @@ var requests = []row[RequestFacts]{
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
 	{Discount{"other-id", "a response with another id was meant for it, which is judged instead"}, func(f RequestFacts) bool { return f.Mistaken }},
 	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
+	{Discount{"long-response", "a long response was arriving, and the client did not read it to its end"}, func(f RequestFacts) bool { return f.Unread }},
 	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
 	{Discount{"server-gone", "the server had ended, which is judged by itself"}, func(f RequestFacts) bool { return f.ServerEnded }},
 	{Discount{"disrupted", "the server stopped at an earlier message that it has to survive, which is judged instead"}, func(f RequestFacts) bool { return f.Disrupted }},

@@ -22,6 +22,7 @@ var errCaseTime = errors.New("the case took too long")
 // runCase runs one case and returns its observations. A case that panics, or
 // does not end with its context, is a harness error.
 func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o *opener) []suite.Observation {
+	defer r.outlook.begin(c, env.Revision)()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	o.clock = newCaseClock(caseTime, o.held, func() { cancel(errCaseTime) })

@@ -78,10 +78,12 @@ func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitG
 	r.tally.countSeen(r.o.Progress, seen)
 	for _, a := range seen {
 		if a.needsExclusiveRun() || r.hasSingleProcess() {
+			r.outlook.expectRetry(a, true)
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			claimed = append(claimed, a)
+			r.outlook.expectRetry(a, false)
 		}
 	}
 	each := func() {
@@ -118,10 +120,15 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // running.
 func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.collect()
+	var open []*attempt
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
-			r.retry(ctx, a, true)
+			open = append(open, a)
 		}
+	}
+	r.outlook.replaceRetries(open)
+	for _, a := range open {
+		r.retry(ctx, a, true)
 	}
 	for i, c := range r.found {
 		if same := r.retried[c.key]; same != nil {
@@ -149,6 +156,7 @@ func (a *attempt) mostSevere() verdict.Outcome {
 // retry runs the attempt until each candidate has recurred or was retried often
 // enough.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
+	defer r.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
 		r.checkRecurrence(c)
 	}

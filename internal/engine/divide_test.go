@@ -2,6 +2,7 @@ package engine
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -28,7 +29,7 @@ func TestDivideAreas(t *testing.T) {
 			for i := range units {
 				units[i] = &unit{}
 			}
-			divideAreas(cases, units)
+			divideAreas(cases, units, func(*suite.Case) time.Duration { return time.Second })
 			got := make([][]string, len(units))
 			for i, u := range units {
 				for _, each := range u.cases {

@@ -100,6 +100,10 @@ type Progress interface {
 	// Waiting reports what the run waits for before the cases begin, or "" when
 	// the wait ends. It is called every second.
 	Waiting(text string)
+	// Remaining reports every second, during a run that takes long, about how long it
+	// still takes, or 0 if that can't be said yet, why it is slow, and which settings
+	// would make the next one faster. Both texts may be empty.
+	Remaining(left time.Duration, why, faster string)
 }
 
 // An UnreachableError reports that the server could not be started or reached.
@@ -183,6 +187,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	defer tree.Wait()
 	ctx, stop := offer.watchServer(ctx)
 	defer stop(nil)
+	defer x.showOutlook(ctx)()
 	c := newConfirmation(x)
 	x.runUnits(ctx, c.confirmEarly)
 	s.gate.drain()
@@ -242,6 +247,9 @@ func (noProgress) Notice(string) {}
 
 // Waiting implements Progress.
 func (noProgress) Waiting(string) {}
+
+// Remaining implements Progress.
+func (noProgress) Remaining(time.Duration, string, string) {}
 
 // interrupted returns why the context has ended, or "".
 func interrupted(ctx context.Context) string {

@@ -20,7 +20,8 @@ type execution struct {
 	leftOut              int                       // cases that a quick run left out
 	wants                map[instance][]suite.Want // the missing configuration that cases reported
 	finished             map[instance]bool         // cases that ran to their end
-	idle                 chan struct{}             // see suite.Env; nil unless cases share a conversation
+	outlook              *outlook
+	idle                 chan struct{} // see suite.Env; nil unless cases share a conversation
 
 	settled chan struct{}                // closed when all verdicts are known
 	final   map[instance]verdict.Outcome // for the spec tree
@@ -34,7 +35,7 @@ type instance struct {
 
 // newExecution groups the selected cases that apply into units.
 func newExecution(ctx context.Context, o *offer) *execution {
-	r := &execution{offer: o, wants: map[instance][]suite.Want{}, finished: map[instance]bool{}, settled: make(chan struct{})}
+	r := &execution{offer: o, wants: map[instance][]suite.Want{}, finished: map[instance]bool{}, outlook: newOutlook(), settled: make(chan struct{})}
 	var waiting, own, exclusive []*unit
 	for _, rev := range r.revisions {
 		pairs := r.o.pairs(rev)
@@ -79,6 +80,7 @@ func newExecution(ctx context.Context, o *offer) *execution {
 		}
 	}
 	r.units = slices.Concat(r.units, waiting, own, exclusive)
+	r.arrange(ctx)
 	for i, u := range r.units {
 		u.rank = i
 	}

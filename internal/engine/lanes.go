@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -63,22 +64,23 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, reusesServers: shared.reusesServers, conversation: s})
 		}
 	}
-	divideAreas(shared.cases, out)
+	rates := r.rates(shared.revision)
+	divideAreas(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	return out
 }
 
-// divideAreas distributes the cases among the units, the largest area first to the unit with the
-// fewest cases. Each unit has its cases in the given order.
-func divideAreas(cases []*suite.Case, units []*unit) {
-	size := map[string]int{}
+// divideAreas distributes the cases among the units, the area that takes longest first to the unit
+// that has the least to do. Each unit has its cases in the given order.
+func divideAreas(cases []*suite.Case, units []*unit, cost func(*suite.Case) time.Duration) {
+	takes := map[string]time.Duration{}
 	for _, c := range cases {
-		size[c.Area()]++
+		takes[c.Area()] += cost(c)
 	}
-	areas := slices.SortedFunc(maps.Keys(size), func(a, b string) int { return cmp.Or(size[b]-size[a], strings.Compare(a, b)) })
-	load, of := make([]int, len(units)), map[string]int{}
+	areas := slices.SortedFunc(maps.Keys(takes), func(a, b string) int { return cmp.Or(cmp.Compare(takes[b], takes[a]), strings.Compare(a, b)) })
+	load, of := make([]time.Duration, len(units)), map[string]int{}
 	for _, a := range areas {
 		of[a] = slices.Index(load, slices.Min(load))
-		load[of[a]] += size[a]
+		load[of[a]] += takes[a]
 	}
 	for _, u := range units {
 		u.cases = slices.DeleteFunc(slices.Clone(cases), func(c *suite.Case) bool { return units[of[c.Area()]] != u })

@@ -36,6 +36,8 @@ type opener struct {
 	reusable  *reusable    // servers for further cases; nil if each case has servers of its own
 	clock     *caseClock   // of the case that runs; nil for none
 
+	occasion func(*client.Conversation) string // see unit.occasion
+
 	undialed atomic.Bool // a server could not be started or reached
 
 	mu    sync.Mutex
@@ -79,6 +81,7 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 type reusable struct {
 	left  []*client.Conversation // by cases that have ended
 	taken []*client.Conversation // those of the case that runs, or of the unit itself
+	ended map[*client.Conversation]bool
 }
 
 // collect moves what the last case leaves to what the next can take. The last case is nil
@@ -206,6 +209,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 func (o *opener) beginCase(c *suite.Case) {
 	if o.reusable != nil {
 		o.reusable.collect(o.during)
+		o.endUnused()
 	}
 	o.during = c
 	o.markCase()
@@ -214,6 +218,18 @@ func (o *opener) beginCase(c *suite.Case) {
 func (o *opener) markCase() {
 	if o.during != nil && o.shared != nil && o.shared.conv != nil {
 		o.shared.conv.Record.BeginCase(o.during.ID)
+	}
+}
+
+// endUnused ends the servers that no later case can use.
+func (o *opener) endUnused() {
+	for _, conv := range o.conversations() {
+		isUsed := func(c *client.Conversation) bool { return c.Record == conv.Record }
+		if o.reusable.ended[conv] || o.shared != nil && o.shared.conv != nil && isUsed(o.shared.conv) || slices.ContainsFunc(o.reusable.left, isUsed) {
+			continue
+		}
+		o.reusable.ended[conv] = true
+		o.r.runInBackground(func() { o.r.end(conv, o.occasion(conv), o.retry > 0) }) // the unit waits for it when it ends
 	}
 }
 

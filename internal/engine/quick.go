@@ -36,7 +36,10 @@ func (r *prober) newestSpoken(results []*probed) []*probed {
 }
 
 // leavesOut reports whether a quick run leaves the case out.
-func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !c.SharesConversation && !c.Quick }
+func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && isSlow(c) }
+
+// isSlow reports whether quick runs leave the case out.
+func isSlow(c *suite.Case) bool { return !c.SharesConversation && !c.Quick }
 
 // leavesOutAll reports whether a quick run leaves out every selected case that
 // applies.
@@ -69,7 +72,7 @@ func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Find
 	return slices.DeleteFunc(findings, func(f verdict.Finding) bool { return f.Outcome == verdict.Note })
 }
 
-// whyLeftOut returns why a case that was left out may break a requirement that
+// whyLeftOut returns why a case that quick runs leave out may break a requirement that
 // was seen kept, or "".
 func (r *execution) whyLeftOut(p verdict.Place) string {
 	isAsked := false
@@ -78,7 +81,7 @@ func (r *execution) whyLeftOut(p verdict.Place) string {
 		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.missing(c, p.Revision) != "" {
 			continue
 		}
-		if r.o.leavesOut(c) {
+		if isSlow(c) {
 			return "the case " + c.ID + " judges or provokes it"
 		}
 		isAsked = true

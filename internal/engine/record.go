@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -18,6 +19,7 @@ type Recorded struct {
 	// Occasion is the id of the case that held the conversation, "shared" if
 	// cases share it, or "probe", with the suffix "-again" in a retry.
 	Occasion string
+	Began    time.Time           // from which the times of the events count
 	Events   []*transcript.Event // must not be altered
 }
 
@@ -61,5 +63,5 @@ func (r *session) record(c *client.Conversation, occasion string) {
 	r.recorded[key]++
 	n := r.recorded[key]
 	r.mu.Unlock()
-	r.o.Record(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Events: c.Record.From(0)})
+	r.o.Record(Recorded{Name: fmt.Sprintf("%s-%d", key, n), Revision: c.Revision(), Occasion: occasion, Began: c.Record.Began(), Events: c.Record.From(0)})
 }

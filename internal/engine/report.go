@@ -44,9 +44,11 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		Narrowed: r.o.Selection.narrows(),
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
-			Servers: int(r.starts.Load()), Cases: r.tally.ran, Messages: int(r.messages.Load()),
+			Servers: int(r.starts.Load()), Sessions: int(r.sessions.Load()), Requests: int(r.requests.Load()),
+			Cases: r.tally.ran, Messages: int(r.messages.Load()),
 		},
 	}
+	p.Stats.Slow = r.slowness(p.Stats.Took)
 	for _, rev := range r.revisions {
 		s := r.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}

@@ -29,10 +29,13 @@ type session struct {
 	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
-	starts, messages atomic.Int64
-	unjudged         atomic.Int64 // conversations that there was no time to judge
-	largeJudging     sync.Mutex   // held while a conversation that takes much memory is judged
-	isLingering      atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+	starts, messages   atomic.Int64
+	sessions, requests atomic.Int64 // see verdict.Stats
+	unjudged           atomic.Int64 // conversations that there was no time to judge
+	largeJudging       sync.Mutex   // held while a conversation that takes much memory is judged
+	isLingering        atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+
+	waits waits // of the ended conversations
 
 	mu      sync.Mutex
 	notices []string
@@ -97,6 +100,8 @@ func (r *session) count(c *client.Conversation) bool {
 	r.counted[c] = true
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
+	r.countRequests(d)
+	r.waits.note(r.transport(), c.Record.Began(), events, d)
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
 	r.fixtures.Observe(c.Revision(), events, d)
 	closed := false
@@ -117,6 +122,16 @@ func (r *session) count(c *client.Conversation) bool {
 		}
 	}
 	return true
+}
+
+// countRequests counts the requests of an ended conversation, and the sessions that they opened.
+func (r *session) countRequests(d *transcript.Dialogue) {
+	for _, q := range d.Requests() {
+		r.requests.Add(1)
+		if m := q.Response(); m != nil && q.Message.Method == spec.MethodInitialize && m.Has("result") {
+			r.sessions.Add(1)
+		}
+	}
 }
 
 // sharesProcess reports whether the conversations of the run share a process.

@@ -186,3 +186,4 @@ func (silent) Found(int)                                          {}
 func (silent) Area(string, int, int)                              {}
 func (silent) Notice(string)                                      {}
 func (silent) Waiting(string)                                     {}
+func (silent) Remaining(time.Duration, string, string)            {}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"sync"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -44,6 +45,13 @@ func (t *tally) done(p Progress, area string, cut bool) {
 	a := t.areas[area]
 	a.done++
 	p.Area(area, a.done, a.total)
+}
+
+// remaining passes an estimate to the progress.
+func (t *tally) remaining(p Progress, left time.Duration, why, faster string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p.Remaining(left, why, faster)
 }
 
 // countSeen counts the deviations of a finished unit.

@@ -21,6 +21,7 @@ type unit struct {
 	cases              []*suite.Case
 	sharesConversation bool                // starts with the shared conversation, even without cases
 	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
+	isChain            bool                // its cases share servers, but no conversation, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
@@ -68,9 +69,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		pace = r.paces[u.revision]
 	}
 	dialer, stop := u.dialer(r)
-	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying}
+	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
 	if u.reusesServers {
-		o.reusable = &reusable{}
+		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
 		r.ends.begin(u, o)

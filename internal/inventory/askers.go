@@ -23,25 +23,46 @@ const telltale = 16 << 10
 // client: first the known ones, then those whose names suggest it, then those
 // whose descriptions do.
 func (v *Inventory) Askers(topic Role) []Tool {
-	var known, named, described []Tool
+	var known []Tool
 	for _, f := range v.usable(topic) {
 		t, _ := v.Tool(f.Tool)
 		if (f.own || f.learned) && !slices.ContainsFunc(known, t.same) {
 			known = append(known, t)
 		}
 	}
+	isKnown := func(t Tool) bool { return slices.ContainsFunc(known, t.same) }
+	return slices.Concat(known, slices.DeleteFunc(v.suspects(topic), isKnown))
+}
+
+// suspects returns the callable tools whose names, and then those whose descriptions, suggest
+// that they send requests of this kind. They are determined once, because the list may be long.
+func (v *Inventory) suspects(topic Role) []Tool {
+	v.suspectsOf.Lock()
+	defer v.suspectsOf.Unlock()
+	all, found := v.suspectsOf.byTopic[topic]
+	if !found {
+		all = v.findSuspects(topic)
+		if v.suspectsOf.byTopic == nil {
+			v.suspectsOf.byTopic = map[Role][]Tool{}
+		}
+		v.suspectsOf.byTopic[topic] = all
+	}
+	return slices.Clone(all)
+}
+
+func (v *Inventory) findSuspects(topic Role) []Tool {
+	var named, described []Tool
+	says := func(text string) bool { return telling[topic].MatchString(text[:min(len(text), telltale)]) }
 	for _, t := range v.Callable() {
 		description, _ := wire.Text(wire.At(t.Raw, "/description"))
-		says := func(text string) bool { return telling[topic].MatchString(text[:min(len(text), telltale)]) }
 		switch {
-		case slices.ContainsFunc(known, t.same):
 		case says(t.Name):
 			named = append(named, t)
 		case says(description):
 			described = append(described, t)
 		}
 	}
-	return slices.Concat(known, named, described)
+	return append(named, described...)
 }
 
 func (t Tool) same(o Tool) bool { return t.Name == o.Name }

@@ -64,6 +64,10 @@ type Inventory struct {
 		sync.Once
 		tools []Tool
 	}
+	suspectsOf struct { // see suspects
+		sync.Mutex
+		byTopic map[Role][]Tool
+	}
 }
 
 // Declares reports whether the server declared the capability, as

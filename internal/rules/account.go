@@ -17,6 +17,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		Withdrawn:  req.Cancelled,
 		Mistaken:   req.misidentified != nil,
 		Unreadable: s.buried(req),
+		Unread:     s.isUnread(req),
 	}
 	if !late { // the client did not wait, or waited for something that the server need not do
 		f.Disordered = s.brokeOrder

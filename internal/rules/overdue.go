@@ -2,6 +2,7 @@ package rules
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -18,8 +19,12 @@ func (s *Session) noteGaveUp(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
-	for _, req := range s.requests {
-		if req.Event.Seq == e.Of && !s.over(req) {
+	first, _ := slices.BinarySearchFunc(s.requests, e.Of, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
+	for _, req := range s.requests[first:] {
+		if req.Event.Seq != e.Of { // a batch has several requests
+			break
+		}
+		if !s.over(req) {
 			s.overdue(req, e)
 		}
 	}
@@ -92,6 +97,23 @@ func (s *Session) buried(req *Request) bool {
 		}
 	}
 	return false
+}
+
+// longResponse is the number of bytes from which on the beginning of a response shows that the
+// server was sending it, rather than that it stopped.
+const longResponse = 256 << 10
+
+// isUnread reports whether the client did not read a long HTTP response to the request to its end.
+func (s *Session) isUnread(req *Request) bool {
+	x := s.Exchanges().Of(req.Event)
+	return x != nil && (s.flooded[x.Number] || slices.ContainsFunc(x.Body, isUnfinished))
+}
+
+// isUnfinished reports whether the event is the beginning of a long body, or of a long event in a
+// stream.
+func isUnfinished(e *transcript.Event) bool {
+	ev := e.StreamEvent()
+	return e.Size > longResponse && (e.Unterminated || ev != nil && !ev.Complete())
 }
 
 // mentions reports whether text has an id member with this value.

@@ -171,7 +171,8 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 
 // busy reports whether a request of the client is pending, which may be the reason for a ping.
 func busy(s *Session) bool {
-	for _, req := range s.ClientRequests() {
+	for ; s.settled < len(s.requests); s.settled++ {
+		req := s.requests[s.settled]
 		if len(req.Responses) == 0 && !req.Cancelled && req.overdue == nil && req.due {
 			return true
 		}

@@ -75,8 +75,13 @@ type Session struct {
 	host              string
 	rounds            []*Round
 
+	// settled is the number of the first requests that are not pending any more, see busy.
+	settled int
+
 	// abandoned are the positions of the messages whose responses the client stopped waiting for.
 	abandoned map[int]bool
+	// flooded has the numbers of the HTTP exchanges whose response is longer than the client reads.
+	flooded map[int]bool
 	// sessionEnded is set if the client ended the session by DELETE.
 	sessionEnded bool
 
@@ -110,6 +115,7 @@ type Session struct {
 func NewSession(asked spec.Revision, t spec.Transport) *Session {
 	return &Session{
 		requestedRevision: asked, Transport: t, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
+		flooded: map[int]bool{},
 	}
 }
 
@@ -199,6 +205,7 @@ func (s *Session) noteEvent(e *transcript.Event) {
 		s.OutputEnded = true
 	case transcript.Flooded:
 		s.OutputEnded = s.OutputEnded || e.Exchange == 0
+		s.flooded[e.Exchange] = true
 	case transcript.Exited:
 		s.Exited = e
 	case transcript.GaveUp:

@@ -50,6 +50,9 @@ type Case struct {
 	// Waits reports whether the case waits for a second, or for seconds on a
 	// server that deviates, so that it is started first.
 	Waits bool
+	// Rounds is how many responses the case waits for, one after the other. The time that the
+	// case takes depends on it.
+	Rounds Rounds
 	// SpoilsServer reports whether the case ends its servers or changes the state of
 	// its sessions, so that it runs after the cases that go on with each other's.
 	SpoilsServer bool
@@ -61,6 +64,18 @@ type Case struct {
 	Races []Race
 	// Run provokes and judges. The context ends when the case's time is over.
 	Run func(ctx context.Context, t *T)
+}
+
+// Rounds is the number of rounds over each transport, with a server that offers everything; 0 if
+// it is unknown.
+type Rounds struct{ Stdio, HTTP int }
+
+// Over returns the number of rounds over a transport.
+func (r Rounds) Over(t spec.Transport) int {
+	if t == spec.Stdio {
+		return r.Stdio
+	}
+	return r.HTTP
 }
 
 // Area returns the area of the specification that the case belongs to: the first

@@ -48,12 +48,21 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	}
 	c := t.Conversation(ctx)
 	begun := c.Record.Len()
-	before, last := namesIn(c.Record.From(0), member)
+	earlier := c.Record.From(0)
 	inventory.Walk(ctx, c, method, member, pages)
-	after, _ := namesIn(c.Record.From(begun), member)
-	if t.Inventory.Declares(member+".listChanged") && len(before) > 0 && !maps.Equal(before, after) {
+	last, changed := listChange(earlier, c.Record.From(begun), member)
+	if t.Inventory.Declares(member+".listChanged") && changed {
 		t.AwaitNotification(ctx, c, last, listChangedMethods[member])
 	}
+}
+
+// listChange reports whether a walk shows that a list changed since the last complete walk among
+// the earlier events, and returns the position of that walk's end. A walk that stopped before the
+// end of the list shows nothing.
+func listChange(earlier, walk []*transcript.Event, member string) (since int, changed bool) {
+	before, since := namesIn(earlier, member)
+	after, _ := namesIn(walk, member)
+	return since, len(before) > 0 && after != nil && !maps.Equal(before, after)
 }
 
 // listChangedMethods maps the member of a list result to the notification that
@@ -61,7 +70,7 @@ func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 var listChangedMethods = map[string]string{"tools": spec.MethodToolsChanged, "prompts": spec.MethodPromptsChanged, "resources": spec.MethodResourcesChanged}
 
 // namesIn returns the names on the pages of the last complete walk through a
-// list, and the position of its end.
+// list, and the position of its end. The names are nil if no walk was complete.
 func namesIn(events []*transcript.Event, member string) (names map[string]bool, last int) {
 	walk := map[string]bool{}
 	for e, m := range transcript.Messages(events, transcript.Received) {

@@ -11,6 +11,9 @@ import (
 	"slices"
 	"time"
 	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // maxLine is the maximum length in bytes of a line that Read accepts. It leaves room for a frame of
@@ -146,13 +149,19 @@ func read(r io.Reader, longest int) ([]*Event, error) {
 	return events, nil
 }
 
+// asEncodingJSON are the options with which a line is read as encoding/json reads it, but faster.
+var asEncodingJSON = jsonv2.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsonv2.MatchCaseInsensitiveNames(true))
+
 func parseLine(text []byte, seq int) (*Event, error) {
 	if len(bytes.TrimSpace(text)) == 0 {
 		return nil, errors.New("the line is empty; each line must be an event")
 	}
 	var l line
-	if err := json.Unmarshal(text, &l); err != nil {
-		return nil, fmt.Errorf("not an event: %w", err)
+	if jsonv2.Unmarshal(text, &l, asEncodingJSON) != nil {
+		l = line{}
+		if err := json.Unmarshal(text, &l); err != nil { // its errors are easier to read
+			return nil, fmt.Errorf("not an event: %w", err)
+		}
 	}
 	if err := l.check(seq); err != nil {
 		return nil, err

@@ -4,7 +4,7 @@ package verdict
 // server or the user; text returns a string without its secrets. It leaves ids,
 // summaries, which are constant, and the tool's own names unchanged.
 func (p *Report) Redact(text func(string) string) {
-	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version} {
+	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version, &p.Stats.Slow} {
 		*s = text(*s)
 	}
 	i := &p.Implementation

@@ -199,9 +199,13 @@ type NotSpoken struct {
 type Stats struct {
 	Started  time.Time     `json:"started"`
 	Took     time.Duration `json:"tookNanoseconds"`
-	Servers  int           `json:"serverStarts"`
-	Cases    int           `json:"casesRun"` // cases that ran to completion
-	Messages int           `json:"messages"` // frames in both directions
+	Servers  int           `json:"serverStarts"` // over HTTP the number of connections
+	Sessions int           `json:"sessions"`     // initialize requests that got a result
+	Requests int           `json:"requests"`     // of the client
+	Cases    int           `json:"casesRun"`     // cases that ran to completion
+	Messages int           `json:"messages"`     // frames in both directions
+	// Slow says where the time of a slow run went, and what would make it faster.
+	Slow string `json:"slow,omitempty"`
 }
 
 // Count returns how many verdicts of revision r have outcome o.

@@ -129,7 +129,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 					_, subscribed := l.during(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
 					requirement, deaf = f.listenTold, !subscribed
 				}
-				if slices.ContainsFunc(told, func(seq int) bool { return seq > c.before.begun }) {
+				if len(told) > 0 && told[len(told)-1] > c.before.begun {
 					out.CameUp(requirement)
 					continue
 				}

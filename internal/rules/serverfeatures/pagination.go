@@ -179,31 +179,25 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || !s.Began() {
 		return
 	}
-	chain := p.chain()
-	if len(chain) == 0 {
-		return
-	}
-	earlier := chain[:len(chain)-1]
-	was, again := firstRepeated(p, earlier)
-	if len(earlier) == 0 {
+	if p.first == nil || p.isFirst() {
 		return
 	}
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
-	for _, q := range earlier {
-		if len(p.items) > 0 && p.hasNext && q.hasNext && sameItems(p, q) {
+	if p.hasNext {
+		if q := equalPage(p); q != nil {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
 			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
 			out.Deviates(d)
 			return
 		}
 	}
-	if n := countEmptyPages(chain); n >= idlePages && p.hasNext {
+	if p.empty >= idlePages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a page without nextCursor in the end"
-		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", n), append(chain[len(chain)-n].at(), p.at()...)
+		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", p.empty), append(p.emptySince.at(), p.at()...)
 		out.Deviates(d)
 		return
 	}
-	if again {
+	if was, again := firstRepeated(p); again {
 		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
 		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.at(), p.at()...)
 		out.Deviates(d)
@@ -215,20 +209,29 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 }
 
-// countEmptyPages counts the trailing empty pages.
-func countEmptyPages(pages []*page) int {
-	n := 0
-	for n < len(pages) && len(pages[len(pages)-1-n].items) == 0 {
-		n++
+// equalPage returns the first earlier page of the walk with the same items; nil if there is none,
+// or no items.
+func equalPage(p *page) *page {
+	if len(p.items) == 0 {
+		return nil
 	}
-	return n
+	key := p.items[0].key
+	if key != "" && p.first.isIndexed && p.index[key].on == p {
+		return nil // no earlier page has the first item, so that a long walk need not be searched
+	}
+	for _, q := range p.chain() {
+		if q != p && sameItems(p, q) {
+			return q
+		}
+	}
+	return nil
 }
 
 // firstRepeated returns the earlier place of the first item that is repeated from an earlier
 // page.
-func firstRepeated(p *page, earlier []*page) (place, bool) {
+func firstRepeated(p *page) (place, bool) {
 	for _, r := range p.repeats {
-		if bytes.Equal(r.first.raw, r.raw) && slices.Contains(earlier, r.first.on) {
+		if r.first.on != p && bytes.Equal(r.first.raw, r.raw) && p.continues(r.first.on) {
 			return r.first, true
 		}
 	}

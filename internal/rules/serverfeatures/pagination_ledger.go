@@ -1,6 +1,8 @@
 package serverfeatures
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -48,8 +50,16 @@ type page struct {
 	calm    bool
 	era     int // of the list, at the time of the request
 	refused bool
+	// first is the first page of the walk; nil if a page between them is not known, or if the list
+	// can have changed in between.
+	first *page
+	// emptySince is the first of the consecutive pages without items that end with this one, and
+	// empty is their number.
+	emptySince *page
+	empty      int
 	// index has the first place of each item of the walk; the pages of a walk share it.
-	index map[string]place
+	index     map[string]place
+	isIndexed bool
 	// repeats are the items whose key came earlier in the walk.
 	repeats []repeat
 }
@@ -72,23 +82,50 @@ func (p *page) isFirst() bool { return !p.hasCursor }
 // at returns the positions of the request and of the response.
 func (p *page) at() []int { return rules.At(p.asked.Event, p.event) }
 
+// link connects a page to those before it.
+func (p *page) link() {
+	switch {
+	case !p.calm:
+	case p.isFirst():
+		p.first = p
+	case p.before != nil:
+		p.first = p.before.first
+	}
+	if len(p.items) > 0 {
+		return
+	}
+	p.emptySince, p.empty = p, 1
+	if b := p.before; b != nil && b.empty > 0 {
+		p.emptySince, p.empty = b.emptySince, b.empty+1
+	}
+}
+
 // chain returns the pages from the first of the walk to this one; nil if they are not known, or
 // if the list can have changed in between.
 func (p *page) chain() []*page {
-	var back []*page
-	for q := p; ; q = q.before {
-		if q == nil || !q.calm {
-			return nil
-		}
+	if p.first == nil {
+		return nil
+	}
+	back := []*page{p}
+	for q := p; q != p.first; {
+		q = q.before
 		back = append(back, q)
-		if q.isFirst() {
-			break
+	}
+	slices.Reverse(back)
+	return back
+}
+
+// continues reports whether q is this page or an earlier one of its walk.
+func (p *page) continues(q *page) bool {
+	for r := p; p.first != nil; r = r.before {
+		if r == q {
+			return true
+		}
+		if r == p.first {
+			return false
 		}
 	}
-	for i, j := 0, len(back)-1; i < j; i, j = i+1, j-1 {
-		back[i], back[j] = back[j], back[i]
-	}
-	return back
+	return false
 }
 
 // ledger tracks the server's lists: pages and cursors, and whether a list can have changed since.
@@ -100,6 +137,7 @@ type ledger struct {
 	handed  map[string]map[string]*page // by method and cursor
 	// whole has the pages of the last complete walk, by method.
 	whole map[string][]*page
+	sets  map[string]keySet // see isInWhole
 	// listed has the items of resources/list by URI, with the era in which they were valid.
 	listed map[string]listedItem
 	// refused has the lists whose first page was refused last time.
@@ -134,7 +172,7 @@ type listedItem struct {
 func newLedger() *ledger {
 	return &ledger{
 		changes: map[string]int{}, sent: map[*rules.Request]int{}, handed: map[string]map[string]*page{},
-		whole: map[string][]*page{}, listed: map[string]listedItem{}, refused: map[string]bool{},
+		whole: map[string][]*page{}, sets: map[string]keySet{}, listed: map[string]listedItem{}, refused: map[string]bool{},
 	}
 }
 
@@ -243,8 +281,8 @@ func (l *ledger) keep(p *page, began bool) {
 	case p.before != nil:
 		p.index = p.before.index
 	}
-	chain := p.chain()
-	if chain != nil && began {
+	p.link()
+	if p.first != nil && began {
 		p.indexItems()
 	}
 	if p.hasNext {
@@ -252,8 +290,8 @@ func (l *ledger) keep(p *page, began bool) {
 			l.handed[p.method] = map[string]*page{}
 		}
 		l.handed[p.method][p.next] = p
-	} else if chain != nil {
-		l.whole[p.method] = chain
+	} else if p.first != nil {
+		l.whole[p.method] = p.chain()
 	}
 	if p.method == spec.MethodResourcesList && p.calm {
 		for _, i := range p.items {
@@ -264,6 +302,7 @@ func (l *ledger) keep(p *page, began bool) {
 
 // indexItems adds the items of a page to the index of its walk.
 func (p *page) indexItems() {
+	p.isIndexed = true
 	for _, i := range p.items {
 		if i.key == "" {
 			continue
@@ -282,19 +321,45 @@ func (l *ledger) resource(uri string) (listedItem, bool) {
 	return i, ok && uri != "" && i.era == l.changes["resources"]
 }
 
+// isWhole reports whether there is a complete walk through the list that is still valid.
+func (l *ledger) isWhole(method string) bool {
+	chain := l.whole[method]
+	return chain != nil && chain[0].era == l.changes[listings[method].capability]
+}
+
 // keys returns the keys of all items of a complete walk that is still valid; ok is false if there
 // is none.
 func (l *ledger) keys(method string) (keys []string, ok bool) {
-	chain := l.whole[method]
-	if chain == nil || chain[0].era != l.changes[listings[method].capability] {
+	if !l.isWhole(method) {
 		return nil, false
 	}
-	for _, p := range chain {
+	for _, p := range l.whole[method] {
 		for _, i := range p.items {
 			keys = append(keys, i.key)
 		}
 	}
 	return keys, true
+}
+
+// keySet is the keys of a complete walk, by the last page of which it is identified.
+type keySet struct {
+	last *page
+	has  map[string]bool
+}
+
+// isInWhole reports whether the complete walk has an item with the key.
+func (l *ledger) isInWhole(method, key string) bool {
+	chain := l.whole[method]
+	if last := chain[len(chain)-1]; l.sets[method].last != last {
+		set := keySet{last, map[string]bool{}}
+		for _, p := range chain {
+			for _, i := range p.items {
+				set.has[i.key] = true
+			}
+		}
+		l.sets[method] = set
+	}
+	return l.sets[method].has[key]
 }
 
 // isFirstResponse reports whether the message is the first response to a regular request of a

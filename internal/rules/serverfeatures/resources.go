@@ -171,8 +171,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || !s.Began() {
 		return
 	}
-	chain := p.chain()
-	if chain == nil {
+	if p.first == nil {
 		return
 	}
 	for _, i := range p.items {
@@ -182,7 +181,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	for _, i := range p.repeats {
 		was := i.first
-		if was.on != p && (bytes.Equal(was.raw, i.raw) || !slices.Contains(chain, was.on)) {
+		if was.on != p && (bytes.Equal(was.raw, i.raw) || !p.continues(was.on)) {
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -220,7 +220,13 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 // isAnsweredLater reports whether a request was answered that was sent long enough after the
 // event for the server to announce a change.
 func isAnsweredLater(s *rules.Session, e *transcript.Event) bool {
-	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
-		return req.Event.Seq > e.Seq && req.Event.At-e.At >= verdict.NoticeTime && len(req.Responses) > 0
-	})
+	for _, req := range slices.Backward(s.ClientRequests()) {
+		if req.Event.Seq <= e.Seq || req.Event.At-e.At < verdict.NoticeTime {
+			return false // the earlier ones were sent even sooner
+		}
+		if len(req.Responses) > 0 {
+			return true
+		}
+	}
+	return false
 }

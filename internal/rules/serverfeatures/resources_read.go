@@ -111,7 +111,7 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 	if _, listed := l.resource(asked); listed {
 		return
 	}
-	nowhere := strings.Contains(asked, uri.Nowhere) && l.isUnknownURI(asked)
+	nowhere := strings.Contains(asked, uri.Nowhere) && l.isUnknownURI(s, asked)
 	requirement, want := notFoundCode24, spec.CodesFor(spec.UnknownResource, s.Revision())[0]
 	if s.Era() == spec.Stateless {
 		requirement = notFoundCode26
@@ -168,13 +168,14 @@ func (l *ledger) anyRead() rules.Control {
 
 // isUnknownURI reports whether both lists are complete, and neither has the URI or a template for
 // it.
-func (l *ledger) isUnknownURI(asked string) bool {
-	uris, known := l.keys(spec.MethodResourcesList)
-	if !known || slices.Contains(uris, asked) {
+func (l *ledger) isUnknownURI(s *rules.Session, asked string) bool {
+	if !l.isWhole(spec.MethodResourcesList) || l.isInWhole(spec.MethodResourcesList, asked) {
 		return false
 	}
-	templates, known := l.keys(spec.MethodResourcesTemplates)
-	return (known || l.refused[spec.MethodResourcesTemplates]) && !uri.MatchesAny(templates, asked)
+	if l.isWhole(spec.MethodResourcesTemplates) {
+		return !l.matchesTemplate(s, asked)
+	}
+	return l.refused[spec.MethodResourcesTemplates]
 }
 
 // judgeInvalidURI judges reads of strings that are not URIs, unless the server itself lists such

@@ -1,6 +1,7 @@
 package streamablehttp
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -226,6 +227,17 @@ var canonical = []string{headers.Version, "Mcp-Protocol-Version", headers.Method
 // padded matches a header whose value has unusual white space around it.
 var padded = lazyregexp.New(`(?mi)^mcp-[a-z-]+:([ \t]{2,}|\t| ?[^ \t\r\n][^\r\n]*[ \t]+\r?$)`)
 
+// mayBePadded is a cheap first test: it reports whether the head has a tab, two consecutive spaces,
+// or a space at the end of a line.
+func mayBePadded(head []byte) bool {
+	for _, space := range []string{"\t", "  ", " \r", " \n"} {
+		if bytes.Contains(head, []byte(space)) {
+			return true
+		}
+	}
+	return bytes.HasSuffix(head, []byte(" "))
+}
+
 // oddForms returns the requirements on the unusual forms in which the headers match.
 func (v *view) oddForms(x *exchange, req *rules.Request) []string {
 	var out []string
@@ -241,7 +253,7 @@ func (v *view) oddForms(x *exchange, req *rules.Request) []string {
 			break
 		}
 	}
-	if x.Request != nil && padded.Match(x.Request.Raw) {
+	if x.Request != nil && mayBePadded(x.Request.Raw) && padded.Match(x.Request.Raw) {
 		out = append(out, whitespace)
 	}
 	if req.Message.Method == spec.MethodListen {

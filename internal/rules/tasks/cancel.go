@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -145,8 +146,11 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 			return
 		}
 	}
-	for _, req := range l.s.ClientRequests() {
-		waited = waited || len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
+	for _, req := range slices.Backward(l.s.ClientRequests()) {
+		if waited {
+			break
+		}
+		waited = len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
 		out.CameUp(cancelStops)
@@ -162,8 +166,8 @@ func (l *ledger) isLaterThanStop(q *taskRequest, e *transcript.Event) bool {
 // progress returns the progress notifications of the task.
 func (l *ledger) progress(t *task) []*transcript.Event {
 	var out []*transcript.Event
-	for _, n := range l.notes {
-		if n.Method == spec.MethodProgress && (namesTask(n.Message, t) || l.owner(n.ParamAt("/progressToken"), n.Event) == t) {
+	for _, n := range l.index.notes[t] {
+		if n.Method == spec.MethodProgress {
 			out = append(out, n.Event)
 		}
 	}
@@ -174,12 +178,12 @@ func (l *ledger) progress(t *task) []*transcript.Event {
 // name the task.
 func (l *ledger) signsOfLife(t *task) []*transcript.Event {
 	var out []*transcript.Event
-	for _, n := range l.notes {
-		if n.Method == spec.MethodMessage && namesTask(n.Message, t) {
+	for _, n := range l.index.notes[t] {
+		if n.Method == spec.MethodMessage && n.named {
 			out = append(out, n.Event)
 		}
 	}
-	for _, p := range l.s.ServerRequests() {
+	for _, p := range l.index.posed[t.id] {
 		if namesTask(p.Message, t) {
 			out = append(out, p.Event)
 		}
@@ -210,7 +214,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.asked.Event.Seq < n.Event.Seq {
 				continue
 			}
-			if all := l.cancelRequests(t); len(all) > 0 && all[0].Event.Seq < v.event.Seq {
+			if all := l.index.cancels[t.id]; len(all) > 0 && all[0].Event.Seq < v.event.Seq {
 				return
 			}
 			if v.status != cancelled {
@@ -228,15 +232,4 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 			return
 		}
 	}
-}
-
-// cancelRequests returns the requests to cancel the task, answered or not.
-func (l *ledger) cancelRequests(t *task) []*rules.Request {
-	var out []*rules.Request
-	for _, req := range l.s.ClientRequests() {
-		if id, ok := wire.Text(req.Message.ParamAt("/taskId")); ok && id == t.id && req.Message.Method == spec.MethodTasksCancel {
-			out = append(out, req)
-		}
-	}
-	return out
 }

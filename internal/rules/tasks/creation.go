@@ -99,8 +99,8 @@ func (c *call) isOvertaken() bool {
 
 // becomesTaskWithTTL reports whether the same call with a ttl becomes a task.
 func (l *ledger) becomesTaskWithTTL(c *call) bool {
-	for _, o := range l.calls {
-		if o.name == c.name && o.arguments == c.arguments && o.task != nil && o.asked.Message.ParamAt("/task/ttl") != nil {
+	for _, o := range l.equalCalls(c) {
+		if o.task != nil && o.asked.Message.ParamAt("/task/ttl") != nil {
 			return true
 		}
 	}
@@ -153,8 +153,8 @@ func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 // plainTime returns the shortest time that an equal call took without a task.
 func (l *ledger) plainTime(c *call) time.Duration {
 	var least time.Duration
-	for _, o := range l.calls {
-		if o.name == c.name && o.arguments == c.arguments && !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
+	for _, o := range l.equalCalls(c) {
+		if !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
 			if took := o.event.At - o.asked.Event.At; least == 0 || took < least {
 				least = took
 			}

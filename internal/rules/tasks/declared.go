@@ -149,10 +149,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 // is then due to the task member.
 func (l *ledger) runsPlainly(c *call) bool {
 	var before, behind bool
-	for _, o := range l.calls {
-		if o.name != c.name || o.arguments != c.arguments || o.asked.Message.ParamAt("/task") != nil {
-			continue
-		}
+	for _, o := range l.plainCalls(c) {
 		if !o.succeeded() {
 			return false
 		}

@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -76,7 +75,8 @@ func (l *ledger) knownTask() rules.Control {
 	return rules.Control{
 		What: "a request about a task that exists", ByName: true,
 		Matches: func(req *rules.Request) bool {
-			return slices.ContainsFunc(l.answered, func(q *taskRequest) bool { return q.asked == req && q.named && l.isTaskKnown(q.id, q) })
+			q := l.index.queryOf[req]
+			return q != nil && q.named && l.isTaskKnown(q.id, q)
 		},
 		Fallback: func(req *rules.Request) bool {
 			return req.Message.Method == spec.MethodTasksList || rules.PingControl().Matches(req)

@@ -80,7 +80,7 @@ func isRequestedBy(v *observation, p *transcript.Request) bool {
 // judgeUnnamed judges a request that names no task, if it can only belong to a task: one needs
 // input while nothing else is in progress and no other server request is open.
 func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
-	if p.Message.Method == spec.MethodRootsList || l.hasRunningTask(p) {
+	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasRunningTask(p) {
 		return
 	}
 	for _, other := range l.s.ServerRequests() {
@@ -123,9 +123,8 @@ func (l *ledger) hasRunningTask(p *transcript.Request) bool {
 // belongs to that task. Over HTTP, a task's request may come on one stream before another stream
 // shows its creation.
 func (l *ledger) isTaskOf(req *rules.Request, p *transcript.Request) bool {
-	return slices.ContainsFunc(l.calls, func(c *call) bool {
-		return c.asked == req && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
-	})
+	c := l.index.callOf[req]
+	return c != nil && c.asTask && c.task != nil && !p.RespondedBefore(c.event.Seq)
 }
 
 // leaveTime is how long a task may take to continue after its input.
@@ -135,17 +134,17 @@ const leaveTime = time.Second
 func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	var last *transcript.Request
 	var reply *transcript.Event
-	for _, p := range l.s.ServerRequests() {
-		id, _ := wire.Text(p.Message.ParamAt(relatedTask))
-		switch m := p.Response(); {
-		case m == nil && (id == t.id || id == ""):
-			return // it may be the task's, and still open
-		case id == t.id && (last == nil || m.Event.Seq > reply.Seq):
+	for _, p := range l.index.posed[t.id] {
+		m := p.Response()
+		if m == nil {
+			return // it is still open
+		}
+		if last == nil || m.Event.Seq > reply.Seq {
 			last, reply = p, m.Event
 		}
 	}
-	if last == nil {
-		return
+	if last == nil || slices.ContainsFunc(l.index.posed[""], func(p *transcript.Request) bool { return p.Response() == nil }) {
+		return // it may be the task's, and still open
 	}
 	if mode, _ := wire.Text(last.Message.ParamAt("/mode")); mode == "url" {
 		return // the user may need longer on the page than the response

@@ -23,6 +23,7 @@ type ledger struct {
 	answered []*taskRequest
 	odd      *transcript.Event // the first call that may be refused as malformed, and is not judged
 	listings []listing
+	index    index
 }
 
 // call is a tools/call request.
@@ -141,6 +142,7 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 		slices.SortStableFunc(t.sights, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
+	l.readIndex()
 	return l
 }
 
@@ -240,17 +242,15 @@ func (l *ledger) hasExchangeBetween(from, to *transcript.Event) bool {
 	if from.Seq >= to.Seq || l.s.Transport != spec.Stdio && from.Exchange != to.Exchange {
 		return false
 	}
-	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
-		return req.Event.Seq > from.Seq && req.RespondedBefore(to.Seq)
-	})
+	return slices.ContainsFunc(l.sentAfter(from), func(req *rules.Request) bool { return req.RespondedBefore(to.Seq) })
 }
 
 // queries returns the answered requests of a method about the task, in the order in which they
 // were sent.
 func (l *ledger) queries(method string, t *task) []*taskRequest {
 	var out []*taskRequest
-	for _, q := range l.answered {
-		if q.method == method && q.named && q.id == t.id {
+	for _, q := range l.index.queries[t.id] {
+		if q.method == method {
 			out = append(out, q)
 		}
 	}

@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -76,22 +78,16 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 // owner returns the task with this progress token, if it was created before the event and no
 // other request has the token.
 func (l *ledger) owner(token jsontext.Value, e *transcript.Event) *task {
-	if token == nil {
+	if token == nil || len(l.tasks) == 0 {
 		return nil
 	}
-	var owner *task
-	for _, t := range l.tasks {
-		if t.call != nil && areEqual(t.token, token) {
-			owner = t
-		}
+	all := l.s.RequestsWithToken(wire.RawID(string(token)))
+	if len(all) != 1 {
+		return nil
 	}
+	owner := l.index.created[all[0]]
 	if owner == nil || owner.twice || owner.call.event.Seq > e.Seq {
 		return nil
-	}
-	for _, req := range l.s.ClientRequests() {
-		if req != owner.call.asked && areEqual(req.Message.ParamAt("/_meta/progressToken"), token) {
-			return nil
-		}
 	}
 	return owner
 }
@@ -103,14 +99,13 @@ func areEqual(a, b jsontext.Value) bool {
 
 func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 	end, reported := t.terminalObservation(), false
-	for _, n := range l.notes {
+	for _, n := range l.index.notes[t] {
 		if n.Method != spec.MethodProgress || n.Event.Seq < t.call.event.Seq {
 			continue
 		}
 		token := n.ParamAt("/progressToken")
-		named := namesTask(n.Message, t)
 		switch {
-		case named && !areEqual(token, t.token):
+		case n.named && !areEqual(token, t.token):
 			out.Deviates(verdict.Deviation{
 				Requirement: tokenContinues,
 				Summary:     "The server's progress of a task has another token than the request.",
@@ -118,11 +113,8 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				Seen:        rules.Excerpt(token),
 				At:          rules.At(t.call.asked.Event, n.Event),
 			})
-		case named:
+		case n.named:
 			out.CameUp(tokenContinues)
-		}
-		if !named && l.owner(token, n.Event) != t {
-			continue
 		}
 		reported = true
 		if end == nil || n.Event.Seq < end.event.Seq {
@@ -162,7 +154,7 @@ func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 		return false
 	}
 	trips, behind := 0, from.Seq
-	for _, req := range l.s.ClientRequests() {
+	for _, req := range l.sentAfter(from) {
 		if req.Event.Seq > behind && req.RespondedBefore(to.Seq) {
 			trips++
 			behind = req.Responses[0].Event.Seq
@@ -173,10 +165,5 @@ func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 
 // exchangedSince reports whether a request was sent and answered after the event.
 func (l *ledger) exchangedSince(e *transcript.Event) bool {
-	for _, req := range l.s.ClientRequests() {
-		if req.Event.Seq > e.Seq && len(req.Responses) > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.sentAfter(e), func(req *rules.Request) bool { return len(req.Responses) > 0 })
 }

@@ -141,8 +141,8 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 // after the task; nil if there is none.
 func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 	var before, behind *call
-	for _, o := range l.calls {
-		if o.name != c.name || o.arguments != c.arguments || o.reply == nil || o.asked.Message.ParamAt("/task") != nil {
+	for _, o := range l.plainCalls(c) {
+		if o.reply == nil {
 			continue
 		}
 		if o.event.Seq < c.asked.Event.Seq {

@@ -284,7 +284,7 @@ func (l *ledger) wasCancelled(t *task) bool {
 			return true
 		}
 	}
-	for _, req := range l.cancelRequests(t) {
+	for _, req := range l.index.cancels[t.id] {
 		if len(req.Responses) == 0 || req.Succeeded() {
 			return true
 		}

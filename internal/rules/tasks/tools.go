@@ -99,8 +99,8 @@ func (l *ledger) supportFor(c *call) taskSupport {
 		if !listed || page.came > c.asked.Event.Seq {
 			continue
 		}
-		if slices.ContainsFunc(l.notes, func(n *transcript.Message) bool {
-			return n.Method == spec.MethodToolsChanged && n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
+		if slices.ContainsFunc(l.index.toolChanges, func(n *transcript.Message) bool {
+			return n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
 		}) {
 			return taskSupport{}
 		}
@@ -190,7 +190,8 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 // sameCall returns the control: a call of the same tool for which is returns true.
 func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
-		return slices.ContainsFunc(l.calls, func(o *call) bool { return o.asked == req && o.name == c.name && is(o) })
+		o := l.index.callOf[req]
+		return o != nil && o.name == c.name && is(o)
 	}}
 }
 
@@ -201,9 +202,7 @@ func (c *call) observation() *rules.Observation {
 
 // runsAsTask reports whether an equal call became a task.
 func (l *ledger) runsAsTask(c *call) bool {
-	return slices.ContainsFunc(l.calls, func(o *call) bool {
-		return o.name == c.name && o.arguments == c.arguments && o.task != nil
-	})
+	return slices.ContainsFunc(l.equalCalls(c), func(o *call) bool { return o.task != nil })
 }
 
 // judgeOptional judges a call of a tool that permits both forms.

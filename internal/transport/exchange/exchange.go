@@ -29,7 +29,6 @@ type Client struct {
 
 	idle    idle
 	sender  sender
-	flooded sync.Once
 	running sync.WaitGroup
 }
 

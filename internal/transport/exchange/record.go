@@ -172,13 +172,11 @@ func (c *Client) admit(p *Pending, data []byte) error {
 	return nil
 }
 
-// flood records once that the server exceeded the limits.
+// flood records that the server exceeded the limits in the exchange, which then ends.
 func (c *Client) flood(p *Pending, what string, begin []byte, size int) error {
-	c.flooded.Do(func() {
-		c.Record.Add(transcript.Event{
-			Kind: transcript.Flooded, Exchange: p.number, Detail: what,
-			Raw: bytes.Clone(begin[:min(len(begin), headKept)]), Size: int64(size),
-		})
+	c.Record.Add(transcript.Event{
+		Kind: transcript.Flooded, Exchange: p.number, Detail: what,
+		Raw: bytes.Clone(begin[:min(len(begin), headKept)]), Size: int64(size),
 	})
 	return errFlood
 }

@@ -1,0 +1,342 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// An outlook estimates how long a run still takes. A case is expected to take its rounds, at the
+// rates of the server; how much longer or shorter cases really take is learned from those that
+// have ended.
+type outlook struct {
+	mu      sync.Mutex
+	began   map[instance]time.Time     // when each case began
+	took    map[instance]time.Duration // by the cases that have ended
+	retries []retry                    // that are still to do
+	known   map[verdict.Key]bool       // the deviations that retries are about
+}
+
+// A retry is an attempt that is expected to run.
+type retry struct {
+	*attempt
+	alone bool      // with no other server running
+	began time.Time // zero before it began
+}
+
+func newOutlook() *outlook {
+	return &outlook{began: map[instance]time.Time{}, took: map[instance]time.Duration{}, known: map[verdict.Key]bool{}}
+}
+
+// begin notes that a case begins; the function that it returns notes that the case has ended.
+func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
+	key, now := instance{c.ID, rev}, time.Now()
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.began[key]; known {
+		return func() {} // a retry
+	}
+	o.began[key] = now
+	return func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		o.took[key] = time.Since(now)
+	}
+}
+
+// expectRetry notes that the attempt will run, unless all its deviations are known already.
+func (o *outlook) expectRetry(a *attempt, alone bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	isNew := false
+	for _, c := range a.candidates {
+		isNew = isNew || !o.known[c.key]
+		o.known[c.key] = true
+	}
+	if isNew {
+		o.retries = append(o.retries, retry{attempt: a, alone: alone})
+	}
+}
+
+// replaceRetries notes which attempts are left once all cases have ended.
+func (o *outlook) replaceRetries(all []*attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retries = nil
+	for _, a := range all {
+		o.retries = append(o.retries, retry{attempt: a, alone: true})
+	}
+}
+
+// beginRetry notes that an attempt begins; the function that it returns notes that it has ended.
+func (o *outlook) beginRetry(a *attempt) (ended func()) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range o.retries {
+		if o.retries[i].attempt == a {
+			o.retries[i].began = time.Now()
+		}
+	}
+	return func() { o.endRetry(a) }
+}
+
+func (o *outlook) endRetry(a *attempt) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.retries = slices.DeleteFunc(o.retries, func(r retry) bool { return r.attempt == a })
+}
+
+const (
+	// enoughEvidence is the part of the expected work that must be done before there is an estimate.
+	enoughEvidence = 0.1
+	// priorWork is the part of the expected work that counts as if it had taken as long as
+	// expected, so that the first cases alone do not decide.
+	priorWork = 0.05
+	// mostFactor bounds how much a single case changes the expectation of the others.
+	mostFactor = 4
+	// emptyFactor is the part of the expected time below which a case had nothing to do.
+	emptyFactor = 0.1
+	// retryRounds are the rounds of a retry in addition to those of its case: the handshake and the
+	// lists.
+	retryRounds = 8
+)
+
+// slots returns how many units run at once: so many as cases ran at once while there were units that
+// had not begun, because those that work wait for each other. It requires o.mu.
+func (o *outlook) slots(units []*unit, most int) int {
+	var first, last time.Time
+	for _, u := range units {
+		if u.exclusive || len(u.cases) == 0 {
+			continue
+		}
+		began, ok := o.began[instance{u.cases[0].ID, u.revision}]
+		if !ok {
+			began = time.Now()
+		} else if first.IsZero() || began.Before(first) {
+			first = began
+		}
+		if began.After(last) {
+			last = began
+		}
+	}
+	passed := last.Sub(first)
+	if first.IsZero() || passed < firstOutlook {
+		return most
+	}
+	var all time.Duration
+	for key, began := range o.began {
+		until := last
+		if took, ended := o.took[key]; ended && began.Add(took).Before(last) {
+			until = began.Add(took)
+		}
+		all += max(0, until.Sub(began))
+	}
+	return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
+}
+
+// An experience is what the cases so far have shown. Cases that had nothing to do are counted
+// apart, because they end early: together with the others they would make the rest look short.
+type experience struct {
+	took, expected time.Duration // of the cases that had something to do
+	empty          time.Duration // expected of those that had not
+	all            time.Duration // expected of all cases
+}
+
+// experience returns what the cases so far have shown. It requires o.mu.
+func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) experience {
+	var e experience
+	for _, u := range units {
+		for _, c := range u.cases {
+			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(u, c)
+			most := mostFactor * (cost + rates[u.revision].start)
+			e.all += cost
+			d, ended := o.took[key]
+			began, runs := o.began[key]
+			switch {
+			case ended && d < time.Duration(emptyFactor*float64(cost)):
+				e.empty += cost
+			case ended:
+				e.expected += cost
+				e.took += min(d, most)
+			case runs:
+				d = time.Since(began)
+				e.expected += min(d, cost)
+				e.took += min(d, most)
+			}
+		}
+	}
+	return e
+}
+
+// factor returns by which factor cases that have something to do take longer than expected.
+func (e experience) factor() float64 {
+	prior := priorWork * float64(e.all)
+	return (float64(e.took) + prior) / (float64(e.expected) + prior)
+}
+
+// busy returns the probability that a case has something to do.
+func (e experience) busy() float64 {
+	prior := priorWork * float64(e.all)
+	return (float64(e.expected) + prior) / (float64(e.expected+e.empty) + prior)
+}
+
+// isEnough reports whether there is enough evidence for an estimate.
+func (e experience) isEnough() bool {
+	return float64(e.expected+e.empty) >= enoughEvidence*float64(e.all)
+}
+
+// remaining returns how long the run still takes, or 0 if there is too little evidence.
+func (r *execution) remaining() time.Duration {
+	o := r.outlook
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	rates := r.allRates()
+	e := o.experience(r.units, rates)
+	if !e.isEnough() {
+		return 0
+	}
+	expect := func(d time.Duration) time.Duration { return time.Duration(float64(d) * e.factor()) }
+	var retries []load
+	var alone time.Duration
+	for _, a := range o.retries {
+		d := expect(a.cost(rates[a.revision]))
+		if !a.began.IsZero() {
+			d = max(d-time.Since(a.began), d/4)
+		}
+		if a.alone {
+			alone += d
+		} else {
+			retries = append(retries, load{left: d})
+		}
+	}
+	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
+		var l load
+		for _, c := range u.cases {
+			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(u, c))
+			_, ended := o.took[key]
+			began, runs := o.began[key]
+			l.runs = l.runs || runs
+			switch {
+			case ended:
+			case runs: // one that takes longer than expected may take still longer
+				l.left += max(d-time.Since(began), d/4)
+			default:
+				l.left += time.Duration(float64(d) * e.busy())
+			}
+		}
+		return l
+	}, retries...)
+	return max(left+alone, time.Millisecond)
+}
+
+// cost returns about how long a retry takes that reproduces its deviations at once: the handshake,
+// the lists and the case, or all cases that shared the conversation if it was in none of them.
+func (a *attempt) cost(r rates) time.Duration {
+	d := r.start + retryRounds*r.response
+	if a.during != nil {
+		return d + r.work(a.during)
+	}
+	for _, c := range a.candidates[0].unit.cases {
+		d += r.work(c)
+	}
+	return d
+}
+
+// casesSpan returns when the first case began and the last one ended; those that run end now.
+func (o *outlook) casesSpan() (first, last time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for key, began := range o.began {
+		if first.IsZero() || began.Before(first) {
+			first = began
+		}
+		ended := time.Now()
+		if took, over := o.took[key]; over {
+			ended = began.Add(took)
+		}
+		if ended.After(last) {
+			last = ended
+		}
+	}
+	return first, last
+}
+
+const (
+	// longRun is how long a run must be expected to take before it says anything about its time.
+	longRun = 10 * time.Second
+	// firstOutlook is when it does so at the earliest.
+	firstOutlook = 3 * time.Second
+)
+
+// showOutlook reports every second how long the run still takes, until stop is called.
+func (r *execution) showOutlook(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var showing sync.WaitGroup
+	showing.Go(func() {
+		ticker := time.NewTicker(time.Second)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			left, passed := r.remaining(), time.Since(r.started)
+			took := passed + left
+			first, _ := r.outlook.casesSpan()
+			if passed < firstOutlook || took < longRun || first.IsZero() {
+				continue
+			}
+			faster := r.remedies(took, took-first.Sub(r.started))
+			r.tally.remaining(r.o.Progress, left, r.whySlow(), strings.Join(faster, ", "))
+		}
+	})
+	return func() { cancel(); showing.Wait() }
+}
+
+// slowStart is the start from which a server counts as slow to start.
+const slowStart = 500 * time.Millisecond
+
+// whySlow returns what makes the run slow, as far as it is known, or "".
+func (r *offer) whySlow() string {
+	newest := r.newest()
+	rates := r.rates(newest)
+	var takes []string
+	if rates.start >= slowStart {
+		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))
+	}
+	if rates.response >= client.SlowResponse {
+		takes = append(takes, roundTime(rates.response)+" a response")
+	}
+	var out []string
+	if len(takes) > 0 {
+		out = append(out, "the server takes "+strings.Join(takes, " and "))
+	}
+	missed := 0
+	for _, rev := range r.revisions {
+		missed += r.paces[rev].Missed()
+	}
+	if missed > 1 {
+		out = append(out, fmt.Sprintf("%d requests got no response", missed))
+	}
+	return strings.Join(out, "; ")
+}
+
+// roundTime returns a response time in words.
+func roundTime(d time.Duration) string {
+	if d >= time.Second {
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	}
+	return fmt.Sprintf("%d ms", d.Round(10*time.Millisecond).Milliseconds())
+}
+
+func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }

@@ -1,0 +1,186 @@
+package engine
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// TestRemaining plays runs on a fake clock, and checks that the estimate is near the truth from a
+// third of the run on, and that there is none at first.
+func TestRemaining(t *testing.T) {
+	const response = 150 * time.Millisecond
+	for _, c := range []struct {
+		name   string
+		factor float64 // by which cases take longer than expected
+		empty  int     // each so many cases has nothing to do
+	}{
+		{name: "as expected", factor: 1},
+		{name: "longer", factor: 2.5},
+		{name: "shorter", factor: 0.5},
+		{name: "many have nothing to do", factor: 1, empty: 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				random := rand.New(rand.NewPCG(1, 2))
+				shared := &unit{revision: spec.V20251125, sharesConversation: true}
+				units := []*unit{shared}
+				for i := range 80 {
+					each := withRounds(fmt.Sprint("own.", i), 1+random.IntN(40))
+					if i%2 == 0 {
+						shared.cases = append(shared.cases, withRounds(fmt.Sprint("shared.", i), 1+random.IntN(10)))
+					}
+					units = append(units, own(spec.V20251125, each))
+				}
+				x := planned(response, units...)
+				x.arrange(t.Context())
+				type guess struct{ at, left time.Duration }
+				var guesses []guess
+				began, done := time.Now(), make(chan struct{})
+				var all, guessing sync.WaitGroup
+				guessing.Go(func() {
+					for {
+						select {
+						case <-done:
+							return
+						case <-time.After(time.Second):
+							guesses = append(guesses, guess{time.Since(began), x.remaining()})
+						}
+					}
+				})
+				slots := make(chan struct{}, x.gate.most)
+				for i, u := range x.units {
+					slots <- struct{}{}
+					all.Go(func() {
+						for j, each := range u.cases {
+							d := time.Duration(c.factor * float64(each.Rounds.Stdio) * float64(response))
+							if c.empty > 0 && (i+j)%c.empty == 0 {
+								d = 0
+							}
+							ended := x.outlook.begin(each, u.revision)
+							<-time.After(d)
+							ended()
+						}
+						<-slots
+					})
+				}
+				all.Wait()
+				whole := time.Since(began)
+				close(done)
+				guessing.Wait()
+				for i, g := range guesses {
+					truth := whole - g.at
+					switch ratio := g.left.Seconds() / truth.Seconds(); {
+					case i == 0 && g.left != 0:
+						t.Errorf("there is an estimate after %v", g.at)
+					case g.at > whole/3 && truth > 3*time.Second && (ratio > 1.5 || ratio < 1/1.5):
+						t.Errorf("after %v of %v the estimate is %v", g.at, whole, g.left)
+					}
+				}
+			})
+		})
+	}
+}
+
+// TestRetriesCount checks that the retries of deviations that are known make the estimate longer,
+// once each.
+func TestRetriesCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, rest := withRounds("own.first", 50), withRounds("own.rest", 10)
+		x := planned(100*time.Millisecond, own(spec.V20251125, first), own(spec.V20251125, rest))
+		ended := x.outlook.begin(first, spec.V20251125)
+		<-time.After(5 * time.Second)
+		ended()
+		before := x.remaining()
+		attempt := func(key string) *attempt {
+			c := &candidate{key: verdict.Key{Judge: key}, outcome: verdict.Broken}
+			return &attempt{revision: spec.V20251125, during: first, candidates: []*candidate{c}}
+		}
+		a := attempt("one")
+		x.outlook.expectRetry(a, true)
+		x.outlook.expectRetry(attempt("one"), true)
+		// 50 rounds of the case, and those of the retry itself
+		if got, want := x.remaining()-before, 5*time.Second+retryRounds*100*time.Millisecond; got != want {
+			t.Errorf("a retry adds %v, not %v", got, want)
+		}
+		x.outlook.endRetry(a)
+		if got := x.remaining(); got != before {
+			t.Errorf("after the retry %v are left, not %v", got, before)
+		}
+	})
+}
+
+func TestSpent(t *testing.T) {
+	at := func(seconds float64) time.Time {
+		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))
+	}
+	w := &waits{all: []wait{
+		{forStarts, at(0), at(2)},
+		{forResponses, at(1), at(3)},
+		{forResponses, at(5), at(6)},
+		{forResponses, at(5), at(6)},
+	}}
+	got := w.spent()
+	want := [waitKinds]time.Duration{forResponses: 2500 * time.Millisecond, forStarts: 1500 * time.Millisecond}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestSlowness checks what a run says about its time at the end.
+func TestSlowness(t *testing.T) {
+	const response = 150 * time.Millisecond
+	for _, c := range []struct {
+		name   string
+		took   time.Duration
+		start  time.Duration
+		silent time.Duration // waits without a response
+		quick  bool          // the user wants a quick run already
+		want   string
+	}{
+		{name: "fast", took: 19 * time.Second},
+		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
+		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
+		{name: "quick", took: 30 * time.Second, quick: true, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
+		{name: "silent", took: 30 * time.Second, silent: 20 * time.Second, want: "30 s, of which the run waited 18 s for responses (typically 150 ms each), 10 s for responses that did not come; faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions, --timeout 2s ends the waits for responses that don't come"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := planned(response,
+					own(spec.V20250618, withRounds("own.old", 150)),
+					&unit{revision: spec.V20251125, sharesConversation: true, cases: []*suite.Case{withRounds("shared.new", 20)}},
+				)
+				x.o.Quick = c.quick
+				x.gate.one = true
+				began := time.Now()
+				x.waits.all = []wait{{forResponses, began, began.Add(28 * time.Second)}}
+				if c.start > 0 {
+					x.waits.all = append(x.waits.all, wait{forStarts, began, began.Add(c.start)})
+					x.waits.starts, x.waits.start = 1, c.start
+				}
+				if c.silent > 0 {
+					x.waits.all = append(x.waits.all, wait{forNothing, began, began.Add(c.silent)})
+				}
+				// The cases run one after the other, and retries follow.
+				for _, u := range x.units {
+					ended := x.outlook.begin(u.cases[0], u.revision)
+					<-time.After(response * time.Duration(u.cases[0].Rounds.Stdio))
+					ended()
+				}
+				<-time.After(c.took - time.Since(began))
+				if diff := cmp.Diff(c.want, x.slowness(c.took)); diff != "" {
+					t.Errorf("(-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,213 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// rates are how long a server takes. Together with the rounds of a case they say about how long
+// the case takes.
+type rates struct {
+	response time.Duration // to respond to a request
+	start    time.Duration // to start, over stdio
+	over     spec.Transport
+}
+
+const (
+	// leastResponse is the time of a round with a server that responds at once: the client works, too.
+	leastResponse = time.Millisecond
+	// unknownRounds are the rounds of a case of which they are not known.
+	unknownRounds = 3
+	// waitTime is how long a case that waits does so.
+	waitTime = time.Second
+)
+
+// rates returns the rates that the run has seen so far in a revision.
+func (r *offer) rates(rev spec.Revision) rates {
+	out := rates{over: r.transport(), response: max(r.paces[rev].Typical(), leastResponse)}
+	if r.transport() == spec.Stdio {
+		out.start = max(0, r.typicalStart()-out.response)
+	}
+	return out
+}
+
+// typicalStart returns how long a process took to start up to its first response.
+func (r *session) typicalStart() time.Duration {
+	if d := r.waits.typicalStart(); d > 0 {
+		return d
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.slowestStart
+}
+
+// allRates returns the rates in each revision.
+func (r *offer) allRates() map[spec.Revision]rates {
+	out := map[spec.Revision]rates{}
+	for _, rev := range r.revisions {
+		out[rev] = r.rates(rev)
+	}
+	return out
+}
+
+// cost returns about how long the case takes in the unit. In a chain, those that spoil servers
+// follow each other, so that each starts one.
+func (r rates) cost(u *unit, c *suite.Case) time.Duration {
+	if c.SharesConversation || u.reusesServers && !c.SpoilsServer {
+		return r.work(c)
+	}
+	return r.start + r.work(c)
+}
+
+// work returns about how long the case takes once its server has started.
+func (r rates) work(c *suite.Case) time.Duration {
+	d := time.Duration(cmp.Or(c.Rounds.Over(r.over), unknownRounds)) * r.response
+	if c.Waits {
+		d += waitTime
+	}
+	return d
+}
+
+// unitCost returns about how long the unit takes.
+func (r *offer) unitCost(u *unit) time.Duration {
+	var sum time.Duration
+	rates := r.rates(u.revision)
+	for _, c := range u.cases {
+		sum += rates.cost(u, c)
+	}
+	return sum
+}
+
+// A load is the time that a unit still takes.
+type load struct {
+	left time.Duration
+	runs bool // it has begun
+}
+
+// makespan returns when the last of the loads ends. Those that run have a slot; the others get
+// one of the slots, in their order, as soon as it is free.
+func makespan(slots int, loads []load) time.Duration {
+	var busy []time.Duration // when each slot gets free
+	for _, l := range loads {
+		if l.runs {
+			busy = append(busy, l.left)
+		}
+	}
+	for len(busy) < max(1, slots) {
+		busy = append(busy, 0)
+	}
+	for _, l := range loads {
+		if l.runs {
+			continue
+		}
+		first := 0
+		for i := range busy {
+			if busy[i] < busy[first] {
+				first = i
+			}
+		}
+		busy[first] += l.left
+	}
+	return slices.Max(busy)
+}
+
+// isLane reports whether the unit begins with cases that share a conversation.
+func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
+
+// arrange brings the units that do not share a conversation into the order in which they start:
+// the longest first, so that none is left alone at the end. If the time of the run is likely to
+// end before, those come first that judge the most in their time; then the cases of units that
+// share a conversation are in that order, too.
+func (r *execution) arrange(ctx context.Context) {
+	value := r.longest
+	if r.isShortOfTime(ctx) {
+		value = r.mostTelling()
+		for _, u := range r.units {
+			arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) })
+		}
+	}
+	slices.SortStableFunc(r.units, func(a, b *unit) int {
+		if a.isLane() || b.isLane() {
+			return compareBool(b.isLane(), a.isLane())
+		}
+		return cmp.Or(compareBool(a.exclusive, b.exclusive), cmp.Compare(value(b), value(a)), strings.Compare(string(b.revision), string(a.revision)))
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	default:
+		return 1
+	}
+}
+
+// arrangeCases sorts the cases of a unit by their value. Those that share a conversation stay
+// first, and those that spoil servers last.
+func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
+	slices.SortStableFunc(cases, func(a, b *suite.Case) int {
+		return cmp.Or(compareBool(b.SharesConversation, a.SharesConversation), compareBool(a.SpoilsServer, b.SpoilsServer), cmp.Compare(value(b), value(a)))
+	})
+}
+
+func (r *execution) longest(u *unit) float64 { return r.unitCost(u).Seconds() }
+
+// mostTelling returns a function that returns how many requirements a unit judges in a second.
+func (r *execution) mostTelling() func(*unit) float64 {
+	judged := map[instance]int{}
+	for _, p := range r.casePairs {
+		judged[instance{p.judge, p.revision}]++
+	}
+	for _, p := range r.rulePairs {
+		for i := range r.o.Cases {
+			if c := &r.o.Cases[i]; c.ProvokesID(p.requirement.ID) {
+				judged[instance{c.ID, p.revision}]++
+			}
+		}
+	}
+	return func(u *unit) float64 {
+		n := 0
+		for _, c := range u.cases {
+			n += judged[instance{c.ID, u.revision}]
+		}
+		return float64(n) / max(r.unitCost(u), leastResponse).Seconds()
+	}
+}
+
+// spare is the part of the remaining time that a run may be expected to need before it counts as
+// short of time: the expectation is rough.
+const spare = 0.7
+
+// isShortOfTime reports whether the run is likely to reach its limit.
+func (r *execution) isShortOfTime(ctx context.Context) bool {
+	end, limited := ctx.Deadline()
+	expected := r.makespan(r.gate.most, func(u *unit) load { return load{left: r.unitCost(u)} })
+	return limited && expected.Seconds() > spare*time.Until(end).Seconds()
+}
+
+// makespan returns when the last of the units ends if so many run at once, and then the exclusive
+// ones, one after the other. Other loads may be added.
+func (r *execution) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
+	loads, alone := more, time.Duration(0)
+	for _, u := range r.units {
+		switch l := of(u); {
+		case u.exclusive:
+			alone += l.left
+		case l.left > 0:
+			loads = append(loads, l)
+		}
+	}
+	if r.gate.one {
+		slots = 1
+	}
+	return makespan(slots, loads) + alone
+}

@@ -1,0 +1,79 @@
+package reporters
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// An outlook is what a run says about the time that it still takes.
+type outlook struct {
+	began  time.Time     // when the first case started
+	left   time.Duration // 0 if it is unknown
+	why    string        // why the run is slow, or ""
+	shown  time.Duration // the time of the run at which a line about it was written last
+	helped bool          // what would make the run faster was shown
+}
+
+const (
+	// firstLine is the time of a run after which a line says how long it still takes. On a
+	// terminal, the status line does so, and the line says only what would make the run faster.
+	firstLine = 15 * time.Second
+	// lineFactor is the growth of the time between such lines: a long run writes few.
+	lineFactor = 2
+)
+
+// Remaining shows how long the run still takes, or nothing of it if left is 0, why it is
+// slow, and what would make the next one faster; both may be empty. A terminal shows it on
+// the status line, and other outputs get a line from time to time.
+func (c *Console) Remaining(left time.Duration, why, faster string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outlook.left, c.outlook.why = left, why
+	passed := c.now().Sub(c.outlook.began)
+	switch {
+	case c.o.Quiet || c.o.StatusOnly || passed < max(firstLine, lineFactor*c.outlook.shown):
+	case c.o.Live:
+		if faster != "" && !c.outlook.helped {
+			c.notice("this run is slow; faster: " + faster)
+			c.outlook.helped = true
+		}
+	case len(c.progress()) > 0:
+		c.outlook.shown = passed
+		line := fmt.Sprintf("after %.0f s: ", passed.Seconds()) + strings.Join(c.progress(), ", ")
+		if faster != "" && !c.outlook.helped {
+			line += "; faster: " + faster
+			c.outlook.helped = true
+		}
+		c.notice(line)
+	}
+	c.showStatus()
+}
+
+// parts returns what the status line says about the time.
+func (o *outlook) parts() []string {
+	var out []string
+	if o.left > 0 {
+		out = append(out, roughly(o.left)+" left")
+	}
+	if o.why != "" {
+		out = append(out, Visible(o.why))
+	}
+	return out
+}
+
+// roughly returns a duration in words, no more exact than an estimate can be.
+func roughly(d time.Duration) string {
+	switch seconds := d.Seconds(); {
+	case seconds < 8:
+		return "a few seconds"
+	case seconds < 45:
+		return fmt.Sprintf("about %d s", (int(seconds)+5)/10*10)
+	case seconds < 90:
+		return "about a minute"
+	case seconds < 600:
+		return fmt.Sprintf("about %d minutes", (int(seconds)+30)/60)
+	default:
+		return fmt.Sprintf("about %d minutes", (int(seconds)+150)/300*5)
+	}
+}
