@@ -51,6 +51,8 @@ var layers = []struct {
 	{"internal/schema", []string{"fixtures", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/verdict", []string{"internal/spec"}},
 	{"internal/baseline", []string{"internal/spec", "internal/verdict"}},
+	// Evidence for others: a file format.
+	{"internal/conformance", []string{"internal/spec", "internal/verdict"}},
 	{"internal/sdk", []string{"fixtures", "internal/spec", "internal/verdict"}},
 	{"internal/target", []string{"internal/redact", "internal/spec"}},
 
@@ -74,7 +76,7 @@ var layers = []struct {
 	{"internal/script", []string{"internal/client", "internal/spec", "internal/transcript", "internal/transport", "internal/wire"}},
 	{"internal/generate", []string{"internal/schema", "internal/script", "internal/spec", "internal/uri", "internal/wire"}},
 	{"internal/inventory", []string{"internal/client", "internal/generate", "internal/spec", "internal/transcript", "internal/wire"}},
-	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target"}},
+	{"internal/config", []string{"internal/inventory", "internal/spec", "internal/target", "internal/verdict"}},
 	{"internal/suite", []string{
 		"internal/client", "internal/control", "internal/generate", "internal/inventory", "internal/issuer", "internal/oauth", "internal/spec", "internal/transcript",
 		"internal/transport", "internal/upstream", "internal/verdict", "internal/wire",
@@ -118,7 +120,7 @@ var layers = []struct {
 	{"internal/thirdparty", nil},
 	// What measures.
 	{"internal/cputime", nil},
-	{"reporters", []string{"internal/spec", "internal/transcript", "internal/verdict"}},
+	{"reporters", []string{"internal/conformance", "internal/spec", "internal/transcript", "internal/verdict"}},
 
 	// The judge and the judged share no opinions.
 	{"reference-server", []string{"internal/spec", "internal/wire"}},
@@ -157,7 +159,7 @@ func TestImportDirectionsAreKept(t *testing.T) {
 	}{
 		{"downwards", "internal/client", "internal/wire", nil},
 		{"upwards", "internal/wire", "internal/client", []string{"internal/wire imports internal/client; it may import no package of the module"}},
-		{"across", "reporters", "internal/wire", []string{"reporters imports internal/wire; it may import internal/spec, internal/transcript, internal/verdict"}},
+		{"across", "reporters", "internal/wire", []string{"reporters imports internal/wire; it may import internal/conformance, internal/spec, internal/transcript, internal/verdict"}},
 		{"the judged reaches for the judge", "reference-server/faults", "internal/client", []string{"reference-server/faults imports internal/client; it may import internal/spec, internal/wire, reference-server"}},
 		{"a folder that a pattern names", "suites/tools", "internal/suite", nil},
 		{"a pattern on the other side", "suites", "suites/tools", nil},

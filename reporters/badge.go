@@ -35,22 +35,82 @@ func badgeText(r *verdict.Report) (text, name, color string) {
 	return text, "brightgreen", "#2b7a2b"
 }
 
+// A badge is what a badge shows.
+type badge struct{ label, text, name, color string }
+
+// badgeOf returns the badge of a run. If the run was limited to one profile, it is about
+// that.
+func badgeOf(r *verdict.Report) badge {
+	if len(r.Profiles) == 1 {
+		return profileBadge(&r.Profiles[0])
+	}
+	text, name, color := badgeText(r)
+	return badge{badgeLabel, text, name, color}
+}
+
+// profileBadge returns the badge of a profile: its result, and how many of the
+// requirements that apply came up.
+func profileBadge(p *verdict.ProfileResult) badge {
+	all := p.All()
+	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.CameUp(), all.Apply()), name: "yellow", color: "#8a6100"}
+	switch p.Result {
+	case verdict.ProfilePassed:
+		b.name, b.color = "brightgreen", "#2b7a2b"
+	case verdict.ProfileFailed:
+		b.text, b.name, b.color = fmt.Sprintf("%d of %d broken", all.Broken, all.CameUp()), "red", "#b3261e"
+	case verdict.ProfileNotObserved:
+		b.name, b.color = "lightgrey", "#6a6a6a"
+	case verdict.ProfileNotApplicable:
+		b.text, b.name, b.color = p.Result, "lightgrey", "#6a6a6a"
+	}
+	return b
+}
+
 // Badge writes a small SVG image with the number of broken requirements out of
-// those that were judged.
-func Badge(w io.Writer, r *verdict.Report) error {
-	text, _, color := badgeText(r)
+// those that were judged, or with the result of the profile that the run was limited to.
+func Badge(w io.Writer, r *verdict.Report) error { return badgeOf(r).svg(w) }
+
+// BadgeJSON writes the JSON that the endpoint badge of shields.io reads.
+func BadgeJSON(w io.Writer, r *verdict.Report) error { return badgeOf(r).json(w) }
+
+// ProfileBadge writes the badge of a profile, as an SVG image or as the JSON that the
+// endpoint badge of shields.io reads.
+func ProfileBadge(w io.Writer, p *verdict.ProfileResult, asJSON bool) error {
+	if asJSON {
+		return profileBadge(p).json(w)
+	}
+	return profileBadge(p).svg(w)
+}
+
+func (b badge) svg(w io.Writer) error {
 	// The widths are explicit, so that the text stays in its box with any font.
-	left, right := badgeWidth(badgeLabel), badgeWidth(text)
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" aria-label="%s: %s">`, left+right, escapedXML(badgeLabel), escapedXML(text))
-	fmt.Fprintf(&b, "\n<title>%s: %s</title>\n", escapedXML(badgeLabel), escapedXML(text))
-	fmt.Fprintf(&b, `<clipPath id="c"><rect width="%d" height="20" rx="3"/></clipPath>`+"\n", left+right)
-	fmt.Fprintf(&b, `<g clip-path="url(#c)"><rect width="%d" height="20" fill="#444"/><rect x="%d" width="%d" height="20" fill="%s"/></g>`+"\n", left, left, right, color)
-	b.WriteString(`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">` + "\n")
-	fmt.Fprintf(&b, `<text x="%d" y="14" textLength="%d">%s</text>`+"\n", left/2, left-badgePadding, escapedXML(badgeLabel))
-	fmt.Fprintf(&b, `<text x="%d" y="14" textLength="%d">%s</text>`+"\n", left+right/2, right-badgePadding, escapedXML(text))
-	b.WriteString("</g>\n</svg>\n")
-	_, err := w.Write(b.Bytes())
+	label, text := escapedXML(b.label), escapedXML(b.text)
+	left, right := badgeWidth(b.label), badgeWidth(b.text)
+	var out bytes.Buffer
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="20" role="img" aria-label="%s: %s">`, left+right, label, text)
+	fmt.Fprintf(&out, "\n<title>%s: %s</title>\n", label, text)
+	fmt.Fprintf(&out, `<clipPath id="c"><rect width="%d" height="20" rx="3"/></clipPath>`+"\n", left+right)
+	fmt.Fprintf(&out, `<g clip-path="url(#c)"><rect width="%d" height="20" fill="#444"/><rect x="%d" width="%d" height="20" fill="%s"/></g>`+"\n", left, left, right, b.color)
+	out.WriteString(`<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">` + "\n")
+	fmt.Fprintf(&out, `<text x="%d" y="14" textLength="%d">%s</text>`+"\n", left/2, left-badgePadding, label)
+	fmt.Fprintf(&out, `<text x="%d" y="14" textLength="%d">%s</text>`+"\n", left+right/2, right-badgePadding, text)
+	out.WriteString("</g>\n</svg>\n")
+	_, err := w.Write(out.Bytes())
+	return err
+}
+
+func (b badge) json(w io.Writer) error {
+	doc, err := json.MarshalIndent(struct {
+		SchemaVersion int    `json:"schemaVersion"`
+		Label         string `json:"label"`
+		Message       string `json:"message"`
+		Color         string `json:"color"`
+		IsError       bool   `json:"isError,omitempty"` // shields.io lets no query parameter override the colour
+	}{1, b.label, b.text, b.name, b.name == "red"}, "", "  ")
+	if err != nil {
+		return fmt.Errorf("the badge can't be written as JSON: %w", err)
+	}
+	_, err = w.Write(append(doc, '\n'))
 	return err
 }
 
@@ -59,23 +119,6 @@ const badgePadding = 12
 // badgeWidth returns the approximate width of a text of digits and lower-case
 // letters.
 func badgeWidth(text string) int { return len(text)*65/10 + badgePadding }
-
-// BadgeJSON writes the JSON that the endpoint badge of shields.io reads.
-func BadgeJSON(w io.Writer, r *verdict.Report) error {
-	text, color, _ := badgeText(r)
-	doc, err := json.MarshalIndent(struct {
-		SchemaVersion int    `json:"schemaVersion"`
-		Label         string `json:"label"`
-		Message       string `json:"message"`
-		Color         string `json:"color"`
-		IsError       bool   `json:"isError,omitempty"` // shields.io lets no query parameter override the colour
-	}{1, badgeLabel, text, color, color == "red"}, "", "  ")
-	if err != nil {
-		return fmt.Errorf("the badge can't be written as JSON: %w", err)
-	}
-	_, err = w.Write(append(doc, '\n'))
-	return err
-}
 
 func escapedXML(text string) string {
 	var b bytes.Buffer

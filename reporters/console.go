@@ -291,6 +291,9 @@ func (c *Console) End(r *verdict.Report) {
 			c.line(line)
 		}
 	}
+	for _, line := range c.profileLines(r) {
+		c.line(line)
+	}
 	text, paint := conclusion(r)
 	for _, line := range c.twoTone(paint, text, "· "+effort(r)) {
 		c.line(line)

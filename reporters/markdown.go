@@ -121,6 +121,7 @@ func markdownTop(r *verdict.Report) string {
 		}
 		b.WriteByte('\n')
 	}
+	b.WriteString(markdownProfiles(r))
 	for i := range r.NotSpoken[:min(len(r.NotSpoken), listed)] {
 		fmt.Fprintf(&b, "* %s was not judged: %s\n", prose(string(r.NotSpoken[i].Revision), 40), prose(r.NotSpoken[i].Reason, markdownText))
 	}

@@ -18,15 +18,16 @@ import (
 type Writer func(w io.Writer, r *verdict.Report) error
 
 var writers = map[string]Writer{
-	"badge":    Badge,
-	"github":   GitHub,
-	"html":     HTML,
-	"json":     JSON,
-	"junit":    JUnit,
-	"markdown": Markdown,
-	"outputs":  Outputs,
-	"sarif":    SARIF,
-	"tap":      TAP,
+	"badge":         Badge,
+	ConformanceName: Conformance,
+	"github":        GitHub,
+	"html":          HTML,
+	"json":          JSON,
+	"junit":         JUnit,
+	"markdown":      Markdown,
+	"outputs":       Outputs,
+	"sarif":         SARIF,
+	"tap":           TAP,
 }
 
 // ByName returns the writer of the named format.

@@ -65,6 +65,7 @@ func TestFilesAreAsAgreed(t *testing.T) {
 		golden(t, s.name+".xml", write(t, JUnit, s.build()))
 		golden(t, s.name+".sarif", write(t, SARIF, s.build()))
 		golden(t, s.name+".tap", write(t, TAP, s.build()))
+		golden(t, s.name+"-conformance.yaml", write(t, Conformance, s.build()))
 		golden(t, s.name+".md", write(t, Markdown, s.build()))
 		golden(t, s.name+".github", write(t, GitHub, s.build()))
 		golden(t, s.name+".svg", write(t, Badge, s.build()))
@@ -73,7 +74,7 @@ func TestFilesAreAsAgreed(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	if diff := cmp.Diff([]string{"badge", "github", "html", "json", "junit", "markdown", "outputs", "sarif", "tap"}, Names()); diff != "" {
+	if diff := cmp.Diff([]string{"badge", "conformance", "github", "html", "json", "junit", "markdown", "outputs", "sarif", "tap"}, Names()); diff != "" {
 		t.Error(diff)
 	}
 	for _, name := range Names() {
@@ -104,7 +105,7 @@ func TestEqualReportsGiveEqualBytes(t *testing.T) {
 }
 
 // statsOf matches the parts of documents that contain times and durations.
-var statsOf = regexp.MustCompile(`(?s)\n  "stats": \{.*?\n  \}|<p id="stats">.*?</p>|"(start|end)TimeUtc": "[^"]*",?|<sub>.*?</sub>`)
+var statsOf = regexp.MustCompile(`(?s)\n  "stats": \{.*?\n  \}|<p id="stats">.*?</p>|"(start|end)TimeUtc": "[^"]*",?|<sub>.*?</sub>|\ndate: "[^"]*"`)
 
 func withoutStats(doc []byte) []byte { return statsOf.ReplaceAll(doc, nil) }
 

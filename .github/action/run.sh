@@ -25,6 +25,7 @@ case ${INPUT_FAIL_ON:-must} in
     ;;
 esac
 [[ -z ${INPUT_REVISION:-} ]] || flags+=(--revision "${INPUT_REVISION// /}")
+[[ -z ${INPUT_PROFILE:-} ]] || flags+=(--profile "${INPUT_PROFILE// /}")
 [[ -z ${INPUT_BASELINE:-} ]] || flags+=(--baseline "$INPUT_BASELINE")
 [[ ${INPUT_FUZZ:-off} == off ]] || flags+=(--fuzz "$INPUT_FUZZ")
 [[ -z ${INPUT_START:-} ]] || flags+=(--start "$INPUT_START")

@@ -192,6 +192,10 @@ When it does not start, or offers more than is called:
   mcp-conform init ./my-server                         a configuration file that names its tools
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
+Publish the result:
+  mcp-conform run --report conformance=FILE ./my-server    evidence, profile by profile
+  mcp-conform report check FILE                            what is wrong or missing in it
+
 A server that requires a token:
   mcp-conform login https://example.com/mcp            log in with a browser; runs use that login
 
@@ -235,7 +239,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 

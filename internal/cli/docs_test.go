@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/config"
+	"github.com/mcp-conform/mcp-conform/internal/conformance"
 	"github.com/mcp-conform/mcp-conform/internal/selftest"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
@@ -30,6 +31,8 @@ func TestGeneratedPagesAreFresh(t *testing.T) {
 			return selftest.Expected(selftest.Options{Faults: faults.All(), Faultless: true}).WritePage(b)
 		}},
 		{"configuration.md", "go test ./internal/cli -run Generated -update", func(b *strings.Builder) error { b.WriteString(config.Page()); return nil }},
+		{conformance.SchemaFile, "go test ./internal/cli -run Generated -update", func(b *strings.Builder) error { b.Write(conformance.Schema); return nil }},
+		{"reports-of/README.md", "docs/reports-of/write PATH-OF-MCP-CONFORM", func(b *strings.Builder) error { return writeReportsOf(t, b) }},
 		{config.SchemaFile, "go test ./internal/cli -run Generated -update", func(b *strings.Builder) error {
 			text, err := config.Schema()
 			b.Write(text)

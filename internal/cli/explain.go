@@ -18,7 +18,7 @@ import (
 func (a *app) explainCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "explain ID",
-		Short: "Explain a requirement, a case or a rule",
+		Short: "Explain a requirement, a case, a rule or a profile",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("as in mcp-conform explain base.response-id-echo", "explain takes one id")
@@ -29,6 +29,9 @@ func (a *app) explainCommand() *cobra.Command {
 			var ids []string
 			for _, q := range spec.Requirements().All() {
 				ids = append(ids, q.ID)
+			}
+			for _, p := range spec.Profiles() {
+				ids = append(ids, p.Name)
 			}
 			return ids, cobra.ShellCompDirectiveNoFileComp
 		},
@@ -60,6 +63,10 @@ func (a *app) explain(id string) error {
 			a.explainAll(r.Requirements)
 			return nil
 		}
+	}
+	if p := spec.LookupProfile(id); p != nil {
+		a.explainProfile(p)
+		return nil
 	}
 	if slices.Contains(spec.Areas(), id) {
 		return usagef("mcp-conform list --area "+id+" lists its requirements", "%q is an area; explain takes the id of a requirement, case or rule", id)

@@ -58,7 +58,7 @@ read, 4 nothing could be judged.`,
 	fs.StringVar(&f.revision, "revision", "", "revision of sessions that do not name one, such as 2025-06-18")
 	fs.StringVar(&f.transport, "transport", string(spec.Stdio), "transport of sessions that do not name one: stdio, streamable-http, sse")
 	fs.StringVar(&f.failOn, "fail-on", "must", "what makes the exit code 1: must (broken), should (warnings too)")
-	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(reporters.Names()))
+	fs.StringArrayVar(&f.reports, "report", nil, reportUsage(recordingReports()))
 	fs.StringVar(&f.out, "out", ".mcp-conform", "folder for reports without a file: "+reportFiles())
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
@@ -71,7 +71,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	files, err := a.parseReports(f.reports, reporters.Names(), f.out)
+	files, err := a.parseReports(f.reports, recordingReports(), f.out)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ import (
 
 func (a *app) listCommand() *cobra.Command {
 	var area, revision string
-	var coverage, markdown bool
+	var coverage, markdown, profiles bool
 	c := &cobra.Command{
 		Use:   "list [requirements|cases|rules|faults] [TEXT]",
 		Short: "List requirements, cases, rules or faults",
@@ -31,6 +31,13 @@ between id, level, revisions or related ids, and title; missing columns are empt
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) > 2 {
 				return usagef("put it into quotes where it has spaces", "list takes one TEXT")
+			}
+			if profiles {
+				if len(args) > 0 || area != "" || revision != "" || coverage || markdown {
+					return usagef("mcp-conform list --profiles", "--profiles stands alone: it lists all profiles")
+				}
+				printRows(a.Out, a.Columns, profileRows())
+				return nil
 			}
 			args = append(args, "", "")
 			kind := args[0]
@@ -77,6 +84,7 @@ between id, level, revisions or related ids, and title; missing columns are empt
 	c.Flags().StringVar(&revision, "revision", "", "only this revision")
 	c.Flags().BoolVar(&coverage, "coverage", false, "for each requirement, what judges it and which fault proves that")
 	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with sums for each revision")
+	c.Flags().BoolVar(&profiles, "profiles", false, "the profiles that run --profile takes: how many requirements, revisions, and what each stands for")
 	return c
 }
 

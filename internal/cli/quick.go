@@ -35,9 +35,21 @@ func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
 	if len(what) == 0 {
 		return ""
 	}
+	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
+}
+
+// commandLine returns the command line that judges the same once more. It keeps --quick
+// and what only affects how findings are counted if the whole run is wanted again.
+func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
+	if again && f.quick {
+		argv = append(argv, "--quick")
+	}
 	for _, rev := range f.revisions {
 		argv = append(argv, "--revision", rev)
+	}
+	for _, name := range f.profiles {
+		argv = append(argv, "--profile", name)
 	}
 	if f.labels != "" {
 		argv = append(argv, "--label-filter", f.labels)
@@ -45,6 +57,14 @@ func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
 	for _, focus := range f.focus {
 		argv = append(argv, "--focus", focus)
 	}
-	argv = append(argv, withoutRevision(o.Replay("")[2:])...)
-	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(argv))
+	if again && f.known.path != "" {
+		argv = append(argv, "--baseline", f.known.path)
+	}
+	if again && f.known.sdk {
+		argv = append(argv, "--accept-sdk-findings")
+	}
+	if again && f.fuzz != "off" {
+		argv = append(argv, "--fuzz", f.fuzz)
+	}
+	return append(argv, withoutRevision(o.Replay("")[2:])...)
 }

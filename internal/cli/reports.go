@@ -30,7 +30,7 @@ const annotations = "github"
 
 // fileNames are the default file names of the reports.
 var fileNames = map[string]string{
-	"badge": "badge.svg", "html": "report.html", "json": "report.json", "junit": "junit.xml",
+	"badge": "badge.svg", "conformance": "conformance.yaml", "html": "report.html", "json": "report.json", "junit": "junit.xml",
 	"ginkgo": "ginkgo.json", "markdown": "report.md", "outputs": "outputs.env", "sarif": "report.sarif", "tap": "report.tap",
 }
 
@@ -67,6 +67,11 @@ func reportUsage(known []string) string {
 // reportNames returns the names of the reports that a run can write.
 func reportNames() []string {
 	return slices.Sorted(slices.Values(append(reporters.Names(), ginkgoReport)))
+}
+
+// recordingReports returns the names of the reports about recordings.
+func recordingReports() []string {
+	return slices.DeleteFunc(reporters.Names(), func(name string) bool { return name == reporters.ConformanceName })
 }
 
 // parseReports parses the flags --report, which must name known reports. A

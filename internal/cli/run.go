@@ -29,6 +29,7 @@ type runFlags struct {
 	revisions      []string
 	labels         string
 	focus          []string
+	profiles       []string
 	quick          bool
 	jobs           int
 	jobsGiven      bool // --jobs, its environment variable or its key in the file was given
@@ -83,6 +84,7 @@ finding could not be retried.`,
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18 (default: all that the server speaks)")
 	fs.BoolVar(&f.quick, "quick", false, "judge only the newest revision, by the cases that share a conversation; the last line says what this leaves out")
 	fs.StringVar(&f.labels, "label-filter", "", "judge only what these labels select: area, requirement, level, revision, transport, such as 'lifecycle && MUST'")
+	fs.StringSliceVar(&f.profiles, "profile", nil, "judge only the requirements of a profile, such as core@1, and state whether it is passed (repeatable; mcp-conform list --profiles)")
 	fs.StringArrayVar(&f.focus, "focus", nil, "judge only this requirement, case or rule: an id or a regular expression (repeatable)")
 	fs.IntVar(&f.jobs, "jobs", 0, "servers that work concurrently (default: the number of cores)")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
@@ -142,7 +144,17 @@ func (a *app) run(f *runFlags) error {
 
 // about returns a report that has only what the flags say.
 func (f *runFlags) about() verdict.Report {
-	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Stats: verdict.Stats{Started: time.Now()}}
+	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Implementation: f.implementation(), Stats: verdict.Stats{Started: time.Now()}}
+}
+
+// implementation returns what the configuration file says about the server, unless the file
+// names another server than the command line.
+func (f *runFlags) implementation() verdict.Implementation {
+	k := &f.configured
+	if k.file == nil || k.file.Named() && !k.server {
+		return verdict.Implementation{}
+	}
+	return k.file.Implementation
 }
 
 // looks returns the options of the console reporter.
@@ -195,7 +207,7 @@ func (a *app) judged(f *runFlags, files []reportFile, console screen) (*verdict.
 }
 
 func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*verdict.Report, error) {
-	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && f.known.rerun == ""
+	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 	console = discreet{console, a}
 	f.remote.waiting = console.Waiting
 	o, notices, err := a.options(f)
@@ -222,10 +234,13 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	}
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
 	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
-	report.FailOn = f.failOn
+	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(&o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
 	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
 	f.known.apply(report, f.sdk(), whole)
+	for _, x := range o.Selection.Profiles {
+		report.Profiles = append(report.Profiles, report.ProfileOf(x))
+	}
 	report.Redact(a.clear)
 	console.End(report)
 	if left := a.clear(f.leftOut(report, &o)); left != "" {
@@ -288,11 +303,16 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if err := checkFocus(f.focus); err != nil {
 		return o, nil, err
 	}
+	profiles, err := parseProfiles(f.profiles)
+	if err != nil {
+		return o, nil, err
+	}
 	if o, notices, err = a.reach(&f.serverFlags); err != nil {
 		return o, nil, err
 	}
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
-	o.Quick, o.Jobs, o.Seed, o.Selection = f.quick, f.jobs, f.seed, engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus)}
+	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
+	o.Selection = engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus), Profiles: profiles}
 	if f.transcript != "" {
 		if f.recorder, err = a.newRecorder(f.transcript, o.Redactor, string(o.Dialer.Transport())); err != nil {
 			return o, nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // A File is the content of a configuration file.
@@ -21,6 +22,8 @@ type File struct {
 	URL     string
 	// Calls says which tools may be called, and how.
 	Calls inventory.Config
+	// Implementation is what conformance reports say about the server.
+	Implementation verdict.Implementation
 	// Identities are the users of a protected server, by name.
 	Identities map[string]Identity
 	// Settings are the values for flags, in the order of Keys.
@@ -77,10 +80,18 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 			return nil, usage(r.at(n), "the target has a command and a URL", "leave one of them out; what starts the server of a URL is start")
 		}
 	}
+	about := get(root, "implementation")
+	f.Implementation = verdict.Implementation{
+		Organization: textOf(about, "organization"), Project: textOf(about, "project"), URL: textOf(about, "url"),
+		Version: textOf(about, "version"), Contact: texts(get(about, "contact")),
+	}
 	if err := r.identities(get(root, "identities"), f); err != nil {
 		return nil, err
 	}
 	if err := r.revisions(get(root, "revisions")); err != nil {
+		return nil, err
+	}
+	if err := r.profiles(get(root, "profiles")); err != nil {
 		return nil, err
 	}
 	if err := r.placeholders(root); err != nil {
@@ -91,14 +102,8 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 
 // identities reads the identities. Each has one kind of credentials.
 func (r *reader) identities(n *yaml.Node, f *File) (err error) {
-	each(n, func(name, value *yaml.Node) {
-		text := func(key string) string {
-			if v := get(value, key); v != nil {
-				return v.Value
-			}
-			return ""
-		}
-		i := Identity{BearerEnv: text("bearer-env"), ClientID: text("client-id"), ClientSecretEnv: text("client-secret-env")}
+	each(n, func(name, one *yaml.Node) {
+		i := Identity{BearerEnv: textOf(one, "bearer-env"), ClientID: textOf(one, "client-id"), ClientSecretEnv: textOf(one, "client-secret-env")}
 		if err == nil && ((i.BearerEnv == "") == (i.ClientID == "") || (i.ClientID == "") != (i.ClientSecretEnv == "")) {
 			err = usage(r.at(name), "the identity "+quote(name.Value)+" needs exactly one kind of credentials", "give it either bearer-env, or client-id with client-secret-env")
 		}
@@ -256,6 +261,14 @@ func get(n *yaml.Node, name string) *yaml.Node {
 		}
 	})
 	return out
+}
+
+// textOf returns the scalar value of a key, "" if the key or the mapping is missing.
+func textOf(n *yaml.Node, name string) string {
+	if v := get(n, name); v != nil {
+		return v.Value
+	}
+	return ""
 }
 
 func each(n *yaml.Node, f func(key, value *yaml.Node)) {

@@ -51,6 +51,10 @@ func Keys() Key {
 			Name: "revisions", Kind: Texts, Flag: "revision", Variable: "MCP_CONFORM_REVISIONS", Example: "[2025-06-18, 2025-11-25]",
 			About: "The revisions of the protocol to judge; all that the server speaks where it is not there.",
 		},
+		{
+			Name: "profiles", Kind: Texts, Flag: "profile", Variable: "MCP_CONFORM_PROFILES", Example: "[core@1, tools@1]",
+			About: "The profiles whose requirements are judged; all requirements where it is not there.",
+		},
 		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long the answer to a request is waited for."},
 		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long the first response of a fresh server is waited for, its start included."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
@@ -60,6 +64,7 @@ func Keys() Key {
 		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that are known of the SDK that the server is built with fail no run."},
 		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is one of the folder that mcp-conform is run in."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
+		implementationKey(),
 		identitiesKey(),
 		toolsKey(),
 		{Name: "prompts", Kind: Mapping, About: "What is known of prompts.", Keys: []Key{{
@@ -92,6 +97,16 @@ func targetKey() Key {
 		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service, to which the double passes requests on."},
 		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
 		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long a started server has to begin to listen."},
+	}}
+}
+
+func implementationKey() Key {
+	return Key{Name: "implementation", Kind: Mapping, About: "What conformance reports say about the server, for those who read them.", Keys: []Key{
+		{Name: "organization", Kind: Text, Example: "Example Corp", About: "Who makes it."},
+		{Name: "project", Kind: Text, Example: "weather-server", About: "Its name."},
+		{Name: "url", Kind: Text, Example: "https://example.com/weather-server", About: "Where it is found."},
+		{Name: "version", Kind: Text, Example: "v1.2.3", About: "Its version; the one that the server reports where it is not there."},
+		{Name: "contact", Kind: Texts, Example: "[mcp@example.com]", About: "Whom to ask about the report: addresses or URLs."},
 	}}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 const whole = `# all there is
@@ -100,6 +101,20 @@ func TestWholeFile(t *testing.T) {
 	}
 }
 
+func TestImplementation(t *testing.T) {
+	f, err := Parse("f.yaml", []byte("profiles: core@1\nimplementation: {organization: A, project: b, url: 'https://c', version: v1, contact: [d, e]}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &File{
+		Shown: "f.yaml", Settings: []Setting{{Flag: "profile", Values: []string{"core@1"}, Variable: "MCP_CONFORM_PROFILES", Where: "f.yaml:1:11"}},
+		Implementation: verdict.Implementation{Organization: "A", Project: "b", URL: "https://c", Version: "v1", Contact: []string{"d", "e"}},
+	}
+	if diff := cmp.Diff(want, f); diff != "" {
+		t.Errorf("file (-want +got):\n%s", diff)
+	}
+}
+
 func TestCalls(t *testing.T) {
 	for text, want := range map[string]inventory.Config{
 		"jobs: 1":                              {},
@@ -166,6 +181,10 @@ func TestErrors(t *testing.T) {
 		{"no choice", "fail-on: shuold", `f.yaml:1:10: "fail-on" is the text "shuold", and should be one of must, should`, `did you mean "should"?`},
 		{"a choice that is a list", "fail-on: [must]", `f.yaml:1:10: "fail-on" is a list, and should be one of must, should`, ""},
 		{"no revision", "revisions: 2025-06-19", `f.yaml:1:12: `, ""},
+		{"no profile", "profiles: [core@1, tool@1]", `f.yaml:1:20: there is no profile "tool@1"`, "did you mean tools@1?"},
+		{"a profile without its version", "profiles: core", `f.yaml:1:11: there is no profile "core"`, "did you mean core@1?"},
+		{"a profile like no other", "profiles: pigeons@1", `f.yaml:1:11: there is no profile "pigeons@1"`, "the profiles are core@1, tools@1, "},
+		{"a version that is a number", "implementation: {version: 1.2}", `f.yaml:1:27: "implementation.version" is 1.2, and should be a text`, `put quotes around it: "1.2"`},
 		{"a number for a text", "target: {url: 5}", `f.yaml:1:15: "target.url" is 5, and should be a text`, `put quotes around it: "5"`},
 		{"an empty text", "target: {url: ' '}", `f.yaml:1:15: "target.url" is an empty text`, ""},
 		{"a null character", `target: {url: "a\0b"}`, `f.yaml:1:15: "target.url" has a null character in it`, ""},

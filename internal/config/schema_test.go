@@ -30,6 +30,9 @@ func TestSchemaAgreesWithReader(t *testing.T) {
 		fine bool
 	}{
 		{strings.ReplaceAll(whole, "2024-01-02", "'2024-01-02'"), true},
+		{"implementation: {organization: A, contact: [b, c]}", true},
+		{"implementation: {organisation: A}", false},
+		{"implementation: {contact: {a: b}}", false},
 		{"jobs: 2", true},
 		{"jobs: 0", false},
 		{"jobs: '2'", false},

@@ -15,7 +15,7 @@ import (
 // was left out or there is a finding. A quick run says by itself what it leaves
 // out.
 func (r *execution) narrowed(p *verdict.Report) string {
-	if len(r.o.Selection.Focus) == 0 && r.o.Selection.Labels == "" || r.o.Quick || p.Incomplete != "" {
+	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""
 	}
 	all := 0

@@ -41,6 +41,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
 		Target: r.o.Target, Transport: r.transport(), Seed: r.o.Seed,
 		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
+		Narrowed: r.o.Selection.narrows(),
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
 			Servers: int(r.starts.Load()), Sessions: int(r.sessions.Load()), Requests: int(r.requests.Load()),

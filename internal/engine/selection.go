@@ -21,6 +21,9 @@ type Selection struct {
 	// Focus holds ids of requirements, cases and rules, or regular expressions
 	// that match them; one must match.
 	Focus []string
+	// Profiles limit what is judged to the requirements of any of them, in its
+	// revisions and over its transports; empty means all requirements.
+	Profiles []*spec.Profile
 
 	labels types.LabelFilter
 	exact  []string
@@ -55,7 +58,7 @@ func (s *Selection) Compile() error {
 
 // Admits reports whether the judge's opinion on the requirement is selected.
 func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
-	if !s.labels(Labels(judge, area, q, r, t)) {
+	if !s.mayAdmit(judge, area, q, r, t) {
 		return false
 	}
 	if len(s.Focus) == 0 {
@@ -65,6 +68,17 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 		return re.MatchString(q.ID) || re.MatchString(judge)
 	})
 }
+
+// mayAdmit is Admits without Focus.
+func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
+	if len(s.Profiles) > 0 && !slices.ContainsFunc(s.Profiles, func(p *spec.Profile) bool { return p.AppliesTo(r, t) && p.Has(q.ID) }) {
+		return false
+	}
+	return s.labels(Labels(judge, area, q, r, t))
+}
+
+// narrows reports whether anything but a profile limits what is judged.
+func (s *Selection) narrows() bool { return len(s.Focus) > 0 || s.Labels != "" }
 
 // Labels returns the labels of a judge's opinion on a requirement: area, id,
 // judge and the first word of its id, level, revision, transport, and for a requirement
@@ -199,7 +213,7 @@ func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revisio
 	if o.Selection.Admits(judge, area, q, r, over) {
 		return true
 	}
-	if area != rulesArea || len(o.Selection.exact) > 0 || !o.Selection.labels(Labels(judge, area, q, r, over)) {
+	if area != rulesArea || len(o.Selection.exact) > 0 || !o.Selection.mayAdmit(judge, area, q, r, over) {
 		return false
 	}
 	return slices.ContainsFunc(o.Cases, func(c suite.Case) bool {

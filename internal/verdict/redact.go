@@ -7,6 +7,12 @@ func (p *Report) Redact(text func(string) string) {
 	for _, s := range []*string{&p.Target, &p.Incomplete, &p.Baseline, &p.Artifact, &p.Server.Name, &p.Server.Version, &p.Stats.Slow} {
 		*s = text(*s)
 	}
+	i := &p.Implementation
+	for _, s := range []*string{&i.Organization, &i.Project, &i.URL, &i.Version} {
+		*s = text(*s)
+	}
+	each(i.Contact, text)
+	each(p.Command, text)
 	each(p.Notices, text)
 	for i := range p.NotSpoken {
 		p.NotSpoken[i].Reason = text(p.NotSpoken[i].Reason)

@@ -12,6 +12,7 @@ import (
 // ours are the fields that contain only ids and the tool's own words.
 var ours = []string{
 	"Tool", "Version", "ID", "Requirement", "Judge", "Case", "Judges", "Area", "Page", "Group", "BlockedBy", "Verdict.Findings", "FailOn", "Summary", "Direction", "SDK",
+	"ProfileResult.Name", "ProfileResult.Result",
 }
 
 // TestRedactCoversEveryText fills every string of a report with a secret, so

@@ -140,8 +140,17 @@ type Verdict struct {
 
 // A Server is the server's name and version, as it reports them.
 type Server struct {
-	Name    string `json:"name,omitempty"`
-	Version string `json:"version,omitempty"`
+	Name    string `json:"name,omitempty" yaml:"name,omitempty"`
+	Version string `json:"version,omitempty" yaml:"version,omitempty"`
+}
+
+// An Implementation is what the user says about the server, to be published.
+type Implementation struct {
+	Organization string   `json:"organization,omitempty" yaml:"organization,omitempty"`
+	Project      string   `json:"project,omitempty" yaml:"project,omitempty"`
+	URL          string   `json:"url,omitempty" yaml:"url,omitempty"`
+	Version      string   `json:"version,omitempty" yaml:"version,omitempty"`
+	Contact      []string `json:"contact,omitempty" yaml:"contact,omitempty"`
 }
 
 // ReportFormat is the version of the report's format. It is incremented when a
@@ -150,25 +159,30 @@ const ReportFormat = 2
 
 // A Report is the result of a run.
 type Report struct {
-	Format     int             `json:"format"` // ReportFormat when the report was written
-	Tool       string          `json:"tool"`
-	Version    string          `json:"version"`
-	Target     string          `json:"target"` // as shown to people, secrets redacted
-	Transport  spec.Transport  `json:"transport"`
-	Server     Server          `json:"server"`
-	SDK        string          `json:"sdk,omitempty"` // name and version of the SDK that the server is built with, if recognized
-	Seed       uint64          `json:"seed"`
-	Revisions  []spec.Revision `json:"revisions"`            // the judged revisions, newest first
-	NotSpoken  []NotSpoken     `json:"notSpoken"`            // requested revisions that the server does not speak
-	Verdicts   []Verdict       `json:"verdicts"`             // by revision, newest first, then in the order of the catalogue
-	Findings   []Finding       `json:"findings"`             // most severe first
-	Security   *Security       `json:"security,omitempty"`   // SecurityOf the report when it was written; nil before
-	NotJudged  int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
-	Notices    []string        `json:"notices"`              // what the user should know about this run
-	Incomplete string          `json:"incomplete,omitempty"` // why the run ended early
-	FailOn     string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
-	Baseline   string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
-	Stale      []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
+	Format    int            `json:"format"` // ReportFormat when the report was written
+	Tool      string         `json:"tool"`
+	Version   string         `json:"version"`
+	Target    string         `json:"target"` // as shown to people, secrets redacted
+	Transport spec.Transport `json:"transport"`
+	Server    Server         `json:"server"`
+	// Implementation is what the configuration file says about the server.
+	Implementation Implementation  `json:"implementation,omitzero"`
+	Command        []string        `json:"command,omitempty"` // the command line that reproduces the run; nil if nothing was judged
+	SDK            string          `json:"sdk,omitempty"`     // name and version of the SDK that the server is built with, if recognized
+	Seed           uint64          `json:"seed"`
+	Revisions      []spec.Revision `json:"revisions"`            // the judged revisions, newest first
+	NotSpoken      []NotSpoken     `json:"notSpoken"`            // requested revisions that the server does not speak
+	Verdicts       []Verdict       `json:"verdicts"`             // by revision, newest first, then in the order of the catalogue
+	Findings       []Finding       `json:"findings"`             // most severe first
+	Security       *Security       `json:"security,omitempty"`   // SecurityOf the report when it was written; nil before
+	NotJudged      int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
+	Notices        []string        `json:"notices"`              // what the user should know about this run
+	Incomplete     string          `json:"incomplete,omitempty"` // why the run ended early
+	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
+	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to
+	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
+	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
+	Stale          []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
 	// Artifact is the path, from the repository's root, of a file that
 	// represents the server in formats that need a place in the code.
 	Artifact string `json:"artifact,omitempty"`

@@ -25,6 +25,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/baseline"
+	"github.com/mcp-conform/mcp-conform/internal/config"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
@@ -45,6 +46,9 @@ type Options struct {
 	// Requirements are ids of the requirements to judge, or regular expressions that
 	// match them; empty means all.
 	Requirements []string
+	// Profiles are names of profiles, such as "core@1", whose requirements are judged: lists
+	// that a newer version of this package does not change. Empty means all requirements.
+	Profiles []string
 	// Quick judges in a few seconds what needs no server of its own, in the newest
 	// revision only. The other requirements are skipped.
 	Quick bool
@@ -87,6 +91,9 @@ func Run(t *testing.T, s Server, o Options) {
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
 		t.Run(id, func(t *testing.T) { tell(t, report, byID[id], o.Strict) })
 	}
+	for i := range report.Profiles {
+		t.Log(reporters.ProfileText(&report.Profiles[i]))
+	}
 	if report.Incomplete != "" {
 		t.Errorf("the run is incomplete: %s", reporters.Visible(report.Incomplete))
 	}
@@ -114,8 +121,15 @@ func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Repo
 		}
 		eo.Revisions = append(eo.Revisions, rev)
 	}
+	for _, text := range o.Profiles {
+		p, err := config.ParseProfile(text)
+		if err != nil {
+			return nil, fmt.Errorf("Options.Profiles: %w", err)
+		}
+		eo.Selection.Profiles = append(eo.Selection.Profiles, p)
+	}
 	var err error
-	if eo.Selection.Focus, err = selected(name, o.Requirements); err != nil {
+	if eo.Selection.Focus, err = selected(name, o.Requirements, eo.Selection.Profiles); err != nil {
 		return nil, err
 	}
 	var known *baseline.Baseline
@@ -137,14 +151,18 @@ func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Repo
 	}
 	report.Redact(secrets.Text)
 	if known != nil {
-		known.Apply(report, time.Now(), len(o.Revisions) == 0 && len(eo.Selection.Focus) == 0 && !o.Quick)
+		known.Apply(report, time.Now(), len(o.Revisions) == 0 && len(eo.Selection.Focus) == 0 && len(o.Profiles) == 0 && !o.Quick)
+	}
+	for _, p := range eo.Selection.Profiles {
+		report.Profiles = append(report.Profiles, report.ProfileOf(p))
 	}
 	return report, nil
 }
 
-// selected returns the ids of the requirements that both the patterns and -run select, or nil
-// for all. The error is errNotRun if -run selects none of them.
-func selected(test string, patterns []string) ([]string, error) {
+// selected returns the ids of the requirements that the patterns, the profiles and -run select,
+// or nil if neither patterns nor -run narrow them. The error is errNotRun if -run selects none
+// of them.
+func selected(test string, patterns []string, profiles []*spec.Profile) ([]string, error) {
 	run, err := runPattern(test)
 	if err != nil {
 		return nil, err
@@ -163,6 +181,9 @@ func selected(test string, patterns []string) ([]string, error) {
 	var named, out []string
 	for _, q := range spec.Requirements().All() {
 		if len(patterns) > 0 && !slices.Contains(patterns, q.ID) && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
+			continue
+		}
+		if len(profiles) > 0 && !slices.ContainsFunc(profiles, func(p *spec.Profile) bool { return p.Has(q.ID) }) {
 			continue
 		}
 		named = append(named, q.ID)

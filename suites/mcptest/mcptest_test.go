@@ -63,6 +63,10 @@ func TestURL(t *testing.T) {
 	mcptest.Run(t, mcptest.URL(s.URL.String(), http.Header{"X-Of-The-Test": {"value"}}), mcptest.Options{Requirements: []string{`^ping\.`}, Revisions: []string{"2025-11-25"}, Strict: true})
 }
 
+func TestProfile(t *testing.T) {
+	mcptest.Run(t, inMemory(t, ""), mcptest.Options{Profiles: []string{"stdio@1", "logging@1"}, Revisions: []string{"2025-11-25"}, Strict: true})
+}
+
 // handler returns the reference server over HTTP as a handler.
 func handler(t *testing.T, over spec.Transport) http.Handler {
 	t.Helper()
@@ -81,6 +85,7 @@ const (
 	faultVariable    = "MCPTEST_FAULT"
 	strictVariable   = "MCPTEST_STRICT"
 	baselineVariable = "MCPTEST_BASELINE"
+	profileVariable  = "MCPTEST_PROFILE"
 )
 
 // TestWithFault is what TestFindings runs in a process of its own.
@@ -89,8 +94,12 @@ func TestWithFault(t *testing.T) {
 	if fault == "" {
 		t.Skip("TestFindings runs it")
 	}
+	var profiles []string
+	if name := os.Getenv(profileVariable); name != "" {
+		profiles = []string{name}
+	}
 	mcptest.Run(t, inMemory(t, fault), mcptest.Options{
-		Requirements: []string{"ping.responds", "pagination.cursor.invalid-code", "ping.empty-result"}, Revisions: []string{"2025-11-25"},
+		Profiles: profiles, Requirements: []string{"ping.responds", "pagination.cursor.invalid-code", "ping.empty-result"}, Revisions: []string{"2025-11-25"},
 		Strict: os.Getenv(strictVariable) != "", Baseline: os.Getenv(baselineVariable),
 	})
 }
@@ -114,6 +123,18 @@ func TestFindings(t *testing.T) {
 		{
 			name: "another is selected", fault: "ping.responds/unknown", run: `TestWithFault/cursor\.invalid-code`, passes: true,
 			prints: []string{"TestWithFault/pagination.cursor.invalid-code"}, omits: []string{"TestWithFault/ping"},
+		},
+		{
+			name: "in a profile", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{profileVariable + "=core@1"},
+			prints: []string{"--- FAIL: TestWithFault/ping.responds", "profile core@1 failed · ", "1 broken"},
+		},
+		{
+			name: "in no profile", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{profileVariable + "=tools@1"},
+			prints: []string{"Options.Requirements: no requirement matches"},
+		},
+		{
+			name: "an unknown profile", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{profileVariable + "=tool@1"},
+			prints: []string{`there is no profile "tool@1"`, "did you mean tools@1?"},
 		},
 		{name: "none is selected", fault: "ping.responds/unknown", run: `TestWithFault/no-such-id`, passes: true, omits: []string{"TestWithFault/"}},
 		{

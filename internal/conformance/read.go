@@ -1,0 +1,202 @@
+package conformance
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"go.yaml.in/yaml/v3"
+)
+
+// Limits on a file.
+const (
+	maxSize     = 1 << 20
+	maxDepth    = 16
+	maxProblems = 20
+)
+
+// A FileError describes why a file is no conformance report.
+type FileError struct {
+	Path     string
+	Problems []string // what is wrong, one sentence each
+	Advice   string
+}
+
+func (e *FileError) Error() string { return e.Path + ": " + strings.Join(e.Problems, "; ") }
+
+// Read reads a report and validates it against the schema. Its errors are of type
+// *FileError.
+func Read(path string) (*Report, error) {
+	bad := func(advice, format string, args ...any) error {
+		return &FileError{Path: path, Problems: []string{fmt.Sprintf(format, args...)}, Advice: advice}
+	}
+	const write = "mcp-conform run --report conformance=FILE writes one"
+	f, err := os.Open(path)
+	if err != nil {
+		var bare *os.PathError
+		if errors.As(err, &bare) {
+			err = bare.Err
+		}
+		return nil, bad(write, "it can't be read: %v", err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	if err != nil {
+		return nil, bad("", "it can't be read: %v", err)
+	}
+	return parse(path, text, bad)
+}
+
+func parse(path string, text []byte, bad func(advice, format string, args ...any) error) (*Report, error) {
+	const write = "mcp-conform run --report conformance=FILE writes one"
+	if len(text) > maxSize {
+		return nil, bad(write, "it has more than %d bytes, which no conformance report has", maxSize)
+	}
+	var document yaml.Node
+	if err := yaml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &document); err != nil {
+		return nil, bad(write, "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+	}
+	if len(document.Content) == 0 {
+		return nil, bad(write, "it is empty")
+	}
+	value, err := plain(document.Content[0], 0)
+	if err != nil {
+		return nil, bad("", "%v", err)
+	}
+	top, _ := value.(map[string]any)
+	if top["kind"] != Kind {
+		return nil, bad(write, "it is not a conformance report: its kind is not %s", Kind)
+	}
+	if v, ok := top["apiVersion"].(string); ok && v != APIVersion {
+		if isNewer(v) {
+			return nil, bad("use a newer mcp-conform", "it has the format %s, which is newer than %s, the newest that this mcp-conform reads", v, APIVersion)
+		}
+		return nil, bad("", "its apiVersion is %q, and should be %s", v, APIVersion)
+	}
+	if err := compiled().Validate(value); err != nil {
+		return nil, &FileError{Path: path, Problems: problems(err), Advice: "docs/" + SchemaFile + " describes the format"}
+	}
+	r := &Report{}
+	if err := document.Decode(r); err != nil {
+		return nil, bad("", "%v", err)
+	}
+	return r, nil
+}
+
+// isNewer reports whether an apiVersion is a later one of this format.
+func isNewer(v string) bool {
+	family, number, _ := strings.Cut(APIVersion, "/v")
+	theirs, newer, ok := strings.Cut(v, "/v")
+	ours, _ := strconv.Atoi(number)
+	n, err := strconv.Atoi(newer)
+	return ok && theirs == family && err == nil && n > ours
+}
+
+// plain returns a value as encoding/json represents it. Dates are strings, because
+// revisions look like dates.
+func plain(n *yaml.Node, depth int) (any, error) {
+	switch {
+	case depth > maxDepth:
+		return nil, fmt.Errorf("line %d: it is nested deeper than %d levels", n.Line, maxDepth)
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return nil, fmt.Errorf("line %d: anchors (&) and aliases (*) are not read", n.Line)
+	case n.Kind == yaml.MappingNode:
+		out := map[string]any{}
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			key := n.Content[i].Value
+			if _, twice := out[key]; twice || n.Content[i].Kind != yaml.ScalarNode {
+				return nil, fmt.Errorf("line %d: the key %q is there twice, or is not a text", n.Content[i].Line, key)
+			}
+			value, err := plain(n.Content[i+1], depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out[key] = value
+		}
+		return out, nil
+	case n.Kind == yaml.SequenceNode:
+		out := []any{}
+		for _, e := range n.Content {
+			value, err := plain(e, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, value)
+		}
+		return out, nil
+	}
+	switch n.ShortTag() {
+	case "!!int":
+		if i, err := strconv.ParseInt(n.Value, 10, 64); err == nil {
+			return i, nil
+		}
+	case "!!bool":
+		return n.Value == "true", nil
+	case "!!null":
+		return nil, nil
+	}
+	return n.Value, nil
+}
+
+// compiled returns the compiled schema.
+var compiled = sync.OnceValue(func() *jsonschema.Schema {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(Schema))
+	if err != nil {
+		panic(fmt.Sprintf("the schema of conformance reports is unreadable: %v", err))
+	}
+	compiler := jsonschema.NewCompiler()
+	if err := compiler.AddResource(SchemaFile, document); err != nil {
+		panic(fmt.Sprintf("the schema of conformance reports is unreadable: %v", err))
+	}
+	return compiler.MustCompile(SchemaFile)
+})
+
+// problems returns a sentence for each place where the schema does not hold.
+func problems(err error) []string {
+	var invalid *jsonschema.ValidationError
+	if !errors.As(err, &invalid) {
+		return []string{err.Error()}
+	}
+	var out []string
+	var look func(e *jsonschema.ValidationError)
+	look = func(e *jsonschema.ValidationError) {
+		for _, cause := range e.Causes {
+			look(cause)
+		}
+		if len(e.Causes) == 0 {
+			out = append(out, "at "+place(e.InstanceLocation)+": "+e.BasicOutput().Error.String())
+		}
+	}
+	look(invalid)
+	slices.Sort(out)
+	if more := len(out) - maxProblems; more > 0 {
+		out = append(out[:maxProblems], fmt.Sprintf("and %d more", more))
+	}
+	return out
+}
+
+// place returns a path as profiles[0].core.kept.
+func place(path []string) string {
+	var b strings.Builder
+	for _, step := range path {
+		switch _, err := strconv.Atoi(step); {
+		case err == nil:
+			fmt.Fprintf(&b, "[%s]", step)
+		case b.Len() > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
+	}
+	if b.Len() == 0 {
+		return "the top"
+	}
+	return b.String()
+}

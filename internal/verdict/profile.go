@@ -1,0 +1,173 @@
+package verdict
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// The results of a profile.
+const (
+	ProfilePassed        = "passed"         // none of its requirements is broken
+	ProfileFailed        = "failed"         // one of its requirements is broken, even if that is known
+	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
+	ProfileNotObserved   = "not observed"   // too few of its requirements came up
+	ProfileNotApplicable = "not applicable" // none of its requirements applies to the server
+)
+
+// A ProfileResult is what a run shows about a profile.
+type ProfileResult struct {
+	Name     string       `json:"name" yaml:"name"` // such as core@1
+	Result   string       `json:"result" yaml:"result"`
+	Core     ProfileCount `json:"core" yaml:"core"`
+	Extended ProfileCount `json:"extended" yaml:"extended"`
+}
+
+// A ProfileCount counts requirements of a profile. Each is counted once, by its most
+// severe outcome in the judged revisions; it is kept only if it was kept in all of them
+// in which it applies.
+type ProfileCount struct {
+	Kept          int `json:"kept" yaml:"kept"` // notes included, because they are permitted
+	Broken        int `json:"broken" yaml:"broken"`
+	Warned        int `json:"warned" yaml:"warned"`
+	Flaky         int `json:"flaky" yaml:"flaky"`
+	Unconfirmed   int `json:"unconfirmed" yaml:"unconfirmed"`
+	NotObserved   int `json:"notObserved" yaml:"notObserved"`
+	NotJudged     int `json:"notJudged" yaml:"notJudged"` // blocked by another finding, or the harness failed
+	Skipped       int `json:"skipped" yaml:"skipped"`     // left out by --quick, a focus or labels
+	NotApplicable int `json:"notApplicable" yaml:"notApplicable"`
+}
+
+// CameUp returns how many requirements were judged.
+func (c *ProfileCount) CameUp() int {
+	return c.Kept + c.Broken + c.Warned + c.Flaky + c.Unconfirmed
+}
+
+// Apply returns how many requirements apply to the server, judged or not.
+func (c *ProfileCount) Apply() int { return c.CameUp() + c.NotObserved + c.NotJudged + c.Skipped }
+
+// Total returns how many requirements the profile has.
+func (c *ProfileCount) Total() int { return c.Apply() + c.NotApplicable }
+
+// All returns the counts of core and extended requirements together.
+func (p *ProfileResult) All() ProfileCount {
+	a, b := p.Core, p.Extended
+	return ProfileCount{
+		Kept: a.Kept + b.Kept, Broken: a.Broken + b.Broken, Warned: a.Warned + b.Warned, Flaky: a.Flaky + b.Flaky,
+		Unconfirmed: a.Unconfirmed + b.Unconfirmed, NotObserved: a.NotObserved + b.NotObserved, NotJudged: a.NotJudged + b.NotJudged,
+		Skipped: a.Skipped + b.Skipped, NotApplicable: a.NotApplicable + b.NotApplicable,
+	}
+}
+
+// ProfileResults returns all results of a profile, the best first.
+func ProfileResults() []string {
+	return []string{ProfilePassed, ProfileFailed, ProfileIncomplete, ProfileNotObserved, ProfileNotApplicable}
+}
+
+// Conclude returns the result that follows from the counts of a run, which was complete
+// or not. A profile is passed only if the run was complete, nothing was broken, skipped,
+// blocked or seen to deviate without a retry, and at least half of the core requirements
+// that apply came up (of all that apply, if no core one does).
+func (p *ProfileResult) Conclude(complete bool) string {
+	all := p.All()
+	counted := p.Core
+	if counted.Apply() == 0 {
+		counted = all
+	}
+	switch {
+	case all.Broken > 0:
+		return ProfileFailed
+	case all.Apply() == 0 && complete:
+		return ProfileNotApplicable
+	case !complete || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
+		return ProfileIncomplete
+	case 2*counted.CameUp() < counted.Apply():
+		return ProfileNotObserved
+	default:
+		return ProfilePassed
+	}
+}
+
+// ProfileOf returns what the report shows about a profile. Call it after Add.
+func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
+	worst := map[string]profileState{}
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		if x.AppliesTo(v.Revision, v.Transport) {
+			worst[v.Requirement] = max(worst[v.Requirement], stateOf(v))
+		}
+	}
+	count := func(ids []string) ProfileCount {
+		var c ProfileCount
+		for _, id := range ids {
+			state, judged := worst[id]
+			if !judged && p.applies(id, x) {
+				state = stateNotObserved
+				if p.Narrowed {
+					state = stateSkipped
+				}
+			}
+			*c.of(state)++
+		}
+		return c
+	}
+	out := ProfileResult{Name: x.Name, Core: count(x.Core), Extended: count(x.Extended)}
+	out.Result = out.Conclude(p.Incomplete == "")
+	return out
+}
+
+// applies reports whether the requirement exists in a judged revision of the profile.
+func (p *Report) applies(id string, x *spec.Profile) bool {
+	q := spec.Requirements().Lookup(id)
+	for _, r := range p.Revisions {
+		if q != nil && x.AppliesTo(r, p.Transport) && q.AppliesTo(r, p.Transport) {
+			return true
+		}
+	}
+	return false
+}
+
+// A profileState is what counts of a requirement in a profile. Of several revisions the
+// greatest counts.
+type profileState int
+
+const (
+	stateNotApplicable profileState = iota
+	stateKept
+	stateNotObserved
+	stateSkipped
+	stateNotJudged
+	stateWarned
+	stateFlaky
+	stateUnconfirmed
+	stateBroken
+)
+
+func stateOf(v *Verdict) profileState {
+	switch v.Outcome {
+	case NotApplicable:
+		return stateNotApplicable
+	case Kept, Note:
+		return stateKept
+	case Warning:
+		return stateWarned
+	case Flaky:
+		return stateFlaky
+	case Unconfirmed:
+		return stateUnconfirmed
+	case Broken:
+		return stateBroken
+	case Blocked, HarnessError:
+		return stateNotJudged
+	default:
+		if v.LeftOut {
+			return stateSkipped
+		}
+		return stateNotObserved
+	}
+}
+
+// of returns the counter of a state.
+func (c *ProfileCount) of(s profileState) *int {
+	return [...]*int{
+		&c.NotApplicable, &c.Kept, &c.NotObserved, &c.Skipped, &c.NotJudged, &c.Warned, &c.Flaky, &c.Unconfirmed, &c.Broken,
+	}[s]
+}

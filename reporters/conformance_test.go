@@ -1,0 +1,145 @@
+package reporters
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/conformance"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// conformanceRead returns the conformance report of a run as its readers get it.
+func conformanceRead(t *testing.T, r *verdict.Report) *conformance.Report {
+	t.Helper()
+	out := &conformance.Report{}
+	if err := yaml.Unmarshal(write(t, Conformance, r), out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestConformanceDiffersOnlyInTheDate(t *testing.T) {
+	a, b := every(), every()
+	b.Stats.Started = b.Stats.Started.Add(24 * time.Hour)
+	b.Stats.Took, b.Stats.Messages = 0, 7
+	x, y := conformanceRead(t, a), conformanceRead(t, b)
+	if x.Date == y.Date {
+		t.Error("the date is not that of the run")
+	}
+	y.Date = x.Date
+	if diff := cmp.Diff(x, y); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestConformanceHasTheKnownFindings(t *testing.T) {
+	r := every()
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.Outcome == verdict.Broken && v.Revision == spec.V20251125 {
+			v.Known = "fixed in 2.0"
+		}
+	}
+	want := []conformance.Finding{
+		{Requirement: "tools.list.result-schema", Verdict: "harness error", Revisions: []spec.Revision{spec.V20251125, spec.V20250618}},
+		{Requirement: "base.response-id-echo", Verdict: "broken", Revisions: []spec.Revision{spec.V20250618}},
+		{Requirement: "base.response-id-echo", Verdict: "broken", Revisions: []spec.Revision{spec.V20251125}, Known: "fixed in 2.0"},
+		{Requirement: "lifecycle.initialize-first", Verdict: "flaky", Revisions: []spec.Revision{spec.V20251125, spec.V20250618}},
+		{Requirement: "stdio.exit-on-sigterm", Verdict: "warning", Revisions: []spec.Revision{spec.V20251125, spec.V20250618}},
+	}
+	if diff := cmp.Diff(want, conformanceRead(t, r).Findings); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestConformanceHasTheProfilesOfTheRun(t *testing.T) {
+	r := every()
+	all := conformanceRead(t, r)
+	var names []string
+	for _, p := range all.Profiles {
+		names = append(names, p.Name)
+	}
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, "core@1 tools@1 ") || strings.Contains(got, "sse@1") || !strings.HasSuffix(got, " full@1") {
+		t.Errorf("profiles of a whole run over stdio: %s", got)
+	}
+	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("stdio@1"))}
+	one := conformanceRead(t, r)
+	if len(one.Profiles) != 1 || one.Profiles[0].Name != "stdio@1" || one.Profiles[0].Extended.Warned != 1 {
+		t.Errorf("profiles of a run that was limited to stdio@1: %+v", one.Profiles)
+	}
+	if wrong := append(all.Contradictions(), one.Contradictions()...); len(wrong) > 0 {
+		t.Error(wrong)
+	}
+}
+
+// TestProfileBadges checks that each result has its colour, and that what was not observed
+// is not counted as kept.
+func TestProfileBadges(t *testing.T) {
+	for _, c := range []struct {
+		p          verdict.ProfileResult
+		text, name string
+	}{
+		{verdict.ProfileResult{Result: verdict.ProfilePassed, Core: verdict.ProfileCount{Kept: 3, NotObserved: 4, NotApplicable: 9}}, "passed, 3 of 7", "brightgreen"},
+		{verdict.ProfileResult{Result: verdict.ProfileFailed, Core: verdict.ProfileCount{Kept: 3, Broken: 2}}, "2 of 5 broken", "red"},
+		{verdict.ProfileResult{Result: verdict.ProfileNotObserved, Core: verdict.ProfileCount{Kept: 1, NotObserved: 2}}, "not observed, 1 of 3", "lightgrey"},
+		{verdict.ProfileResult{Result: verdict.ProfileIncomplete, Core: verdict.ProfileCount{Skipped: 3}}, "incomplete, 0 of 3", "yellow"},
+		{verdict.ProfileResult{Result: verdict.ProfileNotApplicable, Core: verdict.ProfileCount{NotApplicable: 3}}, "not applicable", "lightgrey"},
+	} {
+		c.p.Name = "core@1"
+		if b := profileBadge(&c.p); b.text != c.text || b.name != c.name || b.label != "MCP core@1" {
+			t.Errorf("%s: got %+v", c.p.Result, b)
+		}
+	}
+	r := every()
+	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("stdio@1"))}
+	if got := string(write(t, Badge, r)); !strings.Contains(got, "<title>MCP stdio@1: not observed, 1 of ") {
+		t.Errorf("the badge of a run that was limited to a profile:\n%s", got)
+	}
+}
+
+func TestProfileLines(t *testing.T) {
+	r := every()
+	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("core@1"))}
+	var b bytes.Buffer
+	NewConsole(&b, ConsoleOptions{Quiet: true}).End(r)
+	if got := b.String(); !strings.Contains(got, "\nprofile core@1 failed · 2 of ") || !strings.Contains(got, " · 1 broken · 1 flaky · ") {
+		t.Errorf("the console:\n%s", got)
+	}
+	if got := string(write(t, Markdown, r)); !strings.Contains(got, "| ❌ failed | ") {
+		t.Errorf("Markdown:\n%s", got)
+	}
+}
+
+// TestMatrix checks the table of several reports, one of which is hostile and one of which
+// has a profile of a newer tool.
+func TestMatrix(t *testing.T) {
+	fine := conformanceRead(t, every())
+	fine.Implementation = verdict.Implementation{Organization: "Example", Project: "odd", URL: "https://example.com/odd", Version: "2"}
+	hostile := conformanceRead(t, clean())
+	hostile.Implementation = verdict.Implementation{
+		Project: `<script>alert(1)</script> | [x](javascript:x) @someone`, URL: "javascript:alert(1)", Organization: "*a*\n| b |", Version: "`1`",
+	}
+	hostile.Profiles = append(hostile.Profiles[:2:2], conformance.Profile{Name: "pigeons@7", Result: verdict.ProfilePassed, Core: verdict.ProfileCount{Kept: 1}})
+	reports := []*conformance.Report{fine, hostile}
+	var markdown, page bytes.Buffer
+	if err := MatrixMarkdown(&markdown, reports); err != nil {
+		t.Fatal(err)
+	}
+	if err := MatrixHTML(&page, reports); err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "matrix.md", markdown.Bytes())
+	golden(t, "matrix.html", page.Bytes())
+	for _, bad := range []struct{ text, has string }{
+		{markdown.String(), "<script"}, {markdown.String(), "(javascript:"}, {markdown.String(), " @someone"}, {page.String(), "<script"}, {page.String(), `"javascript:`},
+	} {
+		if strings.Contains(bad.text, bad.has) {
+			t.Errorf("a hostile name is not escaped: %s in\n%s", bad.has, bad.text)
+		}
+	}
+}
