@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/conformance"
@@ -42,7 +43,7 @@ func conformanceOf(r *verdict.Report) *conformance.Report {
 		Findings:       conformanceFindings(r),
 		Command:        ShellQuote(r.Command),
 	}
-	out.Implementation.Version = cmp.Or(r.Implementation.Version, out.Server.Version)
+	out.Implementation.Version = cmp.Or(r.Implementation.Version, strings.TrimSpace(out.Server.Version))
 	if r.Transport != "" {
 		out.Transports = append(out.Transports, r.Transport)
 	}

@@ -2,6 +2,8 @@ package reporters
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +24,28 @@ func conformanceRead(t *testing.T, r *verdict.Report) *conformance.Report {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestConformanceIsValid checks that whatever a server says, the report can be read by its
+// schema, and does not contradict itself.
+func TestConformanceIsValid(t *testing.T) {
+	blank := every()
+	blank.Server = verdict.Server{Name: "\u202e\n", Version: " \t"}
+	blank.Incomplete, blank.Command = "\x1b[31mgone\n# profiles: []", []string{"a b", "'", "\n"}
+	for name, r := range map[string]*verdict.Report{"every": every(), "clean": clean(), "hostile": hostile(), "blank": blank, "nothing": {Tool: "mcp-conform", Version: "1", Incomplete: "gone"}} {
+		path := filepath.Join(t.TempDir(), "conformance.yaml")
+		if err := os.WriteFile(path, write(t, Conformance, r), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		read, err := conformance.Read(path)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if wrong := read.Contradictions(); len(wrong) > 0 {
+			t.Errorf("%s: %q", name, wrong)
+		}
+	}
 }
 
 func TestConformanceDiffersOnlyInTheDate(t *testing.T) {
