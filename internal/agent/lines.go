@@ -1,0 +1,151 @@
+package agent
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxLine limits a message of the client, in bytes.
+const maxLine = 4 << 20
+
+// lineTransport is the transport of a session over stdio. That of the SDK ends the session
+// at the first line that is no message; this one responds with an error, as JSON-RPC says.
+type lineTransport struct {
+	in  io.Reader
+	out io.Writer
+	end func() // is called when the input ends
+}
+
+// Connect implements mcp.Transport.
+func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
+	c := &lineConn{out: t.out, lines: make(chan []byte), failure: io.EOF, closed: make(chan struct{})}
+	go c.scan(t.in, t.end)
+	return c, nil
+}
+
+// lineConn implements mcp.Connection.
+type lineConn struct {
+	mu      sync.Mutex // guards out
+	out     io.Writer
+	lines   chan []byte
+	failure error // why lines was closed
+	once    sync.Once
+	closed  chan struct{}
+}
+
+// scan reads lines until the input ends. It may outlive the connection, because nothing
+// interrupts a read from stdin.
+func (c *lineConn) scan(in io.Reader, end func()) {
+	defer end()
+	defer close(c.lines)
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, maxLine)
+	for s.Scan() {
+		select {
+		case c.lines <- bytes.Clone(s.Bytes()):
+		case <-c.closed:
+			return
+		}
+	}
+	if errors.Is(s.Err(), bufio.ErrTooLong) {
+		c.failure = fmt.Errorf("a line has more than %d bytes", maxLine)
+	}
+}
+
+// Read implements mcp.Connection.
+func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-c.closed:
+			return nil, io.EOF
+		case line, ok := <-c.lines:
+			if !ok {
+				return nil, c.failure
+			}
+			if line = bytes.TrimSpace(line); len(line) == 0 {
+				continue
+			}
+			m, refusal := parse(line)
+			if refusal == nil {
+				return m, nil
+			}
+			if err := c.write(refusal); err != nil {
+				return nil, err
+			}
+		}
+	}
+}
+
+// parse returns the message of a line, or the response that refuses the line.
+func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
+	refuse := func(id json.RawMessage, code int, text string) []byte {
+		if id == nil {
+			id = json.RawMessage("null")
+		}
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, id, code, text)
+	}
+	if !json.Valid(line) {
+		return nil, refuse(nil, jsonrpc.CodeParseError, "the line is not JSON")
+	}
+	if line[0] == '[' {
+		return nil, refuse(nil, jsonrpc.CodeInvalidRequest, "batches are not part of this revision")
+	}
+	var head struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if json.Unmarshal(line, &head) != nil || len(head.ID) > 0 && !isID(head.ID) {
+		return nil, refuse(nil, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer")
+	}
+	m, err := jsonrpc.DecodeMessage(line)
+	if err != nil {
+		return nil, refuse(head.ID, jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC message")
+	}
+	return m, nil
+}
+
+// isID reports whether the SDK sends this id back as it is.
+func isID(raw json.RawMessage) bool {
+	return raw[0] == '"' || raw[0] != '{' && raw[0] != '[' && len(raw) < 16 && !strings.ContainsAny(string(raw), ".eEtfn")
+}
+
+// Write implements mcp.Connection.
+func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	return c.write(line)
+}
+
+func (c *lineConn) write(line []byte) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, err := c.out.Write(append(line, '\n'))
+	return err
+}
+
+// Close implements mcp.Connection.
+func (c *lineConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return nil
+}
+
+// SessionID implements mcp.Connection.
+func (c *lineConn) SessionID() string { return "" }
+
+// invalidParams is the error of a request with wrong parameters.
+func invalidParams(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+}
