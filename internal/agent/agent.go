@@ -43,11 +43,11 @@ run again. explain says what a requirement means and how to fix it. No tool take
 
 // Serve serves MCP until the input ends or the context is done.
 func Serve(ctx context.Context, o Options) error {
-	ctx, cancel := context.WithCancel(ctx)
+	session, cancel := context.WithCancel(ctx)
 	defer cancel()
-	t := &tools{Options: o, ctx: ctx, slot: make(chan struct{}, 1), reports: map[string]string{}}
+	t := &tools{Options: o, session: session, slot: make(chan struct{}, 1), reports: map[string]string{}}
 	end := func() {
-		t.mu.Lock() // no child starts from here on
+		t.mu.Lock() // no server is judged from here on
 		defer t.mu.Unlock()
 		cancel()
 	}
@@ -58,6 +58,7 @@ func Serve(ctx context.Context, o Options) error {
 		},
 		SupportedProtocolVersions: revisions,
 	})
+	s.AddReceivingMiddleware(t.strict)
 	t.server = s
 	if err := t.register(); err != nil {
 		return err
@@ -75,10 +76,10 @@ func Serve(ctx context.Context, o Options) error {
 // tools are the tools of a session, and the reports that they wrote.
 type tools struct {
 	Options
-	ctx     context.Context // done when the session ends
+	session context.Context // done when the client's input has ended
 	server  *mcp.Server
-	slot    chan struct{} // one server is judged at a time
-	running sync.WaitGroup
+	slot    chan struct{}  // one server is judged at a time
+	running sync.WaitGroup // the call that judges a server
 
 	mu      sync.Mutex        // guards reports, and the beginning of running
 	reports map[string]string // the files of the reports by id

@@ -21,7 +21,7 @@ const (
 	// endTime is how long an interrupted child may take to end its servers.
 	endTime = 20 * time.Second
 	// progressEvery is the time between two progress notifications.
-	progressEvery = 3 * time.Second
+	progressEvery = time.Second
 )
 
 var errCancelled = errors.New("cancelled")
@@ -38,20 +38,9 @@ func (e exited) failure() error {
 	return errors.New(cmp.Or(text, strings.TrimSpace(e.out), fmt.Sprintf("mcp-conform ended with exit code %d", e.code)))
 }
 
-// child runs this program with arguments. When the context or the session ends, the child
-// is interrupted: it ends its servers and writes the report of what it has found.
+// child runs this program with arguments. When the context ends, the child is interrupted:
+// it ends its servers and writes the report of what it has found.
 func (t *tools) child(ctx context.Context, line func(string), args ...string) (exited, error) {
-	t.mu.Lock()
-	if t.ctx.Err() != nil {
-		t.mu.Unlock()
-		return exited{}, errCancelled
-	}
-	t.running.Add(1)
-	t.mu.Unlock()
-	defer t.running.Done()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(t.ctx, cancel)()
 	out, errOut := &output{line: line}, &output{line: line}
 	c := exec.CommandContext(ctx, t.Program, args...) //nolint:gosec // the program is this one
 	c.Env, c.Stdout, c.Stderr, c.WaitDelay = t.Environ, out, errOut, endTime
@@ -71,14 +60,29 @@ func (t *tools) child(ctx context.Context, line func(string), args ...string) (e
 	return exited{out.String(), errOut.String(), c.ProcessState.ExitCode()}, nil
 }
 
-// alone waits until no other call judges a server. The returned function lets the next one in.
-func (t *tools) alone(ctx context.Context) (func(), error) {
+// alone waits until no other call judges a server. The context that it returns ends with
+// the session, too. The function that it returns lets the next call in.
+func (t *tools) alone(ctx context.Context) (context.Context, func(), error) {
 	select {
 	case t.slot <- struct{}{}:
-		return func() { <-t.slot }, nil
 	case <-ctx.Done():
-		return nil, errCancelled
+		return nil, nil, errCancelled
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.session.Err() != nil {
+		<-t.slot
+		return nil, nil, errCancelled
+	}
+	t.running.Add(1)
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(t.session, cancel)
+	return ctx, func() {
+		stop()
+		cancel()
+		t.running.Done()
+		<-t.slot
+	}, nil
 }
 
 // output keeps the beginning of what a child writes, and passes on its lines.

@@ -87,7 +87,7 @@ func (t *tools) run(ctx context.Context, r *mcp.CallToolRequest, in runInput) (j
 
 // judge runs the program on a server, and offers its report.
 func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, flags ...string) (judgement, *verdict.Report, error) {
-	free, err := t.alone(ctx)
+	ctx, free, err := t.alone(ctx)
 	if err != nil {
 		return judgement{}, nil, err
 	}
@@ -231,7 +231,7 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 	if in.Seconds < 1 || in.Seconds > maxSeconds {
 		return fuzzed{}, fmt.Errorf("seconds is %d; give 1 to %d", in.Seconds, maxSeconds)
 	}
-	free, err := t.alone(ctx)
+	ctx, free, err := t.alone(ctx)
 	if err != nil {
 		return fuzzed{}, err
 	}

@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
+	"strconv"
 	"sync"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
@@ -106,7 +106,7 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 		ID json.RawMessage `json:"id"`
 	}
 	if json.Unmarshal(line, &head) != nil || len(head.ID) > 0 && !isID(head.ID) {
-		return nil, refuse(nil, jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer")
+		return nil, refuse(echoed(head.ID), jsonrpc.CodeInvalidRequest, "the id is neither a string nor an integer")
 	}
 	m, err := jsonrpc.DecodeMessage(line)
 	if err != nil {
@@ -117,7 +117,19 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 
 // isID reports whether the SDK sends this id back as it is.
 func isID(raw json.RawMessage) bool {
-	return raw[0] == '"' || raw[0] != '{' && raw[0] != '[' && len(raw) < 16 && !strings.ContainsAny(string(raw), ".eEtfn")
+	n, err := strconv.ParseInt(string(raw), 10, 64)
+	return raw[0] == '"' || err == nil && -maxInteger < n && n < maxInteger
+}
+
+// maxInteger is the first integer that a float64 can confuse with the next.
+const maxInteger = 1 << 53
+
+// echoed returns an id for the response that refuses it: numbers are sent back.
+func echoed(raw json.RawMessage) json.RawMessage {
+	if len(raw) > 0 && (raw[0] == '-' || '0' <= raw[0] && raw[0] <= '9') {
+		return raw
+	}
+	return nil
 }
 
 // Write implements mcp.Connection.
@@ -144,8 +156,3 @@ func (c *lineConn) Close() error {
 
 // SessionID implements mcp.Connection.
 func (c *lineConn) SessionID() string { return "" }
-
-// invalidParams is the error of a request with wrong parameters.
-func invalidParams(err error) error {
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
-}

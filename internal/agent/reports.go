@@ -60,6 +60,18 @@ func (t *tools) offerOldReports() {
 	}
 }
 
+// has reports whether a report has this URI.
+func (t *tools) has(u string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range t.reports {
+		if uri(id) == u {
+			return true
+		}
+	}
+	return false
+}
+
 // report returns the file of a report.
 func (t *tools) report(id string) (string, error) {
 	t.mu.Lock()
