@@ -135,7 +135,7 @@ var layers = []struct {
 	{"internal/officialsuite", nil},
 	{"internal/officialsuite/sidebyside", []string{"internal/officialsuite"}},
 	// An MCP server that runs this program again.
-	{"internal/agent", []string{"internal/spec", "internal/verdict"}},
+	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},
 	{"internal/cli", []string{anything}},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }

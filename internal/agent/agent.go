@@ -137,17 +137,38 @@ func add[In, Out any](t *tools, name, description string, a *mcp.ToolAnnotations
 	if err != nil {
 		return fmt.Errorf("the input schema of %s: %w", name, err)
 	}
+	out, err := jsonschema.For[Out](nil)
+	if err != nil {
+		return fmt.Errorf("the output schema of %s: %w", name, err)
+	}
+	withoutNull(in)
+	withoutNull(out)
 	if p := in.Properties["server"]; p != nil && len(t.Servers) > 0 {
 		for _, n := range t.names() {
 			p.Enum = append(p.Enum, n)
 		}
 	}
-	tool := &mcp.Tool{Name: name, Title: a.Title, Description: description, Annotations: a, InputSchema: in}
+	tool := &mcp.Tool{Name: name, Title: a.Title, Description: description, Annotations: a, InputSchema: in, OutputSchema: out}
 	mcp.AddTool(t.server, tool, func(ctx context.Context, r *mcp.CallToolRequest, in In) (*mcp.CallToolResult, Out, error) {
 		out, err := handle(ctx, r, in)
 		return nil, out, err
 	})
 	return nil
+}
+
+// withoutNull makes lists of the schema plain arrays. They are inferred to be an array or
+// null, which some clients can't read.
+func withoutNull(s *jsonschema.Schema) {
+	if s == nil {
+		return
+	}
+	if slices.Equal(s.Types, []string{"null", "array"}) {
+		s.Type, s.Types = "array", nil
+	}
+	withoutNull(s.Items)
+	for _, p := range s.Properties {
+		withoutNull(p)
+	}
 }
 
 // prompt returns the steps with which an agent makes a server conform.

@@ -57,7 +57,10 @@ type result struct {
 	Summary  string
 	Text     string
 	Entries  []struct{ ID, Title string }
-	Findings []struct{ ID, Requirement, Verdict, Permitted, Seen, Fix, Replay string }
+	Findings []struct {
+		ID, Requirement, Verdict, Permitted, Seen, Fix, Replay string
+		Revisions                                              []string
+	}
 }
 
 func call(ctx context.Context, t *testing.T, s *mcp.ClientSession, tool string, args map[string]any) (result, string) {
@@ -102,6 +105,13 @@ func TestToolsAreDescribed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		out, err := json.Marshal(tool.OutputSchema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(in)+string(out), `"null"`) {
+			t.Errorf("%s has a type that may be null: %s, %s", tool.Name, in, out)
+		}
 		for _, word := range []string{"command", "path", "url"} {
 			if strings.Contains(string(in), `"`+word+`"`) {
 				t.Errorf("%s takes a %s: %s", tool.Name, word, in)
@@ -123,11 +133,14 @@ func TestAFindingIsFixed(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	s := session(t, nil, "--out", folder, "--allow", faulty)
-	before, wrong := call(t.Context(), t, s, "run", only)
+	before, wrong := call(t.Context(), t, s, "run", map[string]any{"server": "ref", "focus": only["focus"]})
 	if wrong != "" || before.Conforms || len(before.Findings) == 0 {
 		t.Fatalf("run: %q, %+v", wrong, before)
 	}
 	f := before.Findings[0]
+	if diff := cmp.Diff([]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}, f.Revisions); diff != "" {
+		t.Errorf("the revisions of the finding (-want +got):\n%s", diff)
+	}
 	if f.Requirement != "ping.responds" || f.Verdict != "broken" || f.Permitted == "" || f.Seen == "" || f.Fix == "" || !strings.HasPrefix(f.Replay, "mcp-conform run ") {
 		t.Errorf("the finding is %+v", f)
 	}
@@ -200,6 +213,16 @@ func TestReading(t *testing.T) {
 	p, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "make-this-server-conform", Arguments: map[string]string{"server": "ref"}})
 	if err != nil || !strings.Contains(p.Messages[0].Content.(*mcp.TextContent).Text, `with server "ref"`) {
 		t.Errorf("the prompt: %v, %+v", err, p)
+	}
+}
+
+func TestSecretsStayOut(t *testing.T) {
+	t.Parallel()
+	const secret = "sk-live-4fT9qLw2ZxVb71Kd"
+	s := session(t, nil, "--allow", "ref=SELF serve --api-key "+secret)
+	_, wrong := call(t.Context(), t, s, "run", only)
+	if !strings.Contains(wrong, "--api-key") || strings.Contains(wrong, secret) {
+		t.Errorf("a server that does not start: %q", wrong)
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
 type runInput struct {
@@ -28,7 +29,7 @@ type judgement struct {
 	URI        string         `json:"uri" jsonschema:"the resource with the whole report"`
 	Server     string         `json:"server" jsonschema:"name and version that the server reports"`
 	Revisions  []string       `json:"revisions" jsonschema:"the revisions that were judged"`
-	Conforms   bool           `json:"conforms" jsonschema:"whether the run is complete and no requirement is broken"`
+	Conforms   bool           `json:"conforms" jsonschema:"whether the run is complete and no requirement of those that it judged is broken"`
 	Incomplete string         `json:"incomplete,omitempty" jsonschema:"why the run ended early"`
 	Counts     map[string]int `json:"counts" jsonschema:"how many requirements have each verdict, over all revisions"`
 	Findings   []finding      `json:"findings" jsonschema:"what the server breaks, the most severe first"`
@@ -47,7 +48,7 @@ type finding struct {
 	Requirement string   `json:"requirement"`
 	Verdict     string   `json:"verdict" jsonschema:"broken, warning, flaky, unconfirmed or note"`
 	Level       string   `json:"level"`
-	Revision    string   `json:"revision"`
+	Revisions   []string `json:"revisions" jsonschema:"where it was found; the rest is from the first"`
 	Transport   string   `json:"transport"`
 	Summary     string   `json:"summary"`
 	Permitted   string   `json:"permitted" jsonschema:"everything that would have conformed"`
@@ -114,7 +115,7 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 func judgementOf(id string, r *verdict.Report, code int) judgement {
 	out := judgement{
 		Report: id, URI: uri(id), Server: strings.TrimSpace(r.Server.Name + " " + r.Server.Version), Revisions: []string{},
-		Conforms: code == 0, Incomplete: r.Incomplete, Counts: map[string]int{}, Findings: []finding{}, Notices: r.Notices,
+		Conforms: code == 0, Incomplete: r.Incomplete, Counts: map[string]int{}, Notices: r.Notices,
 	}
 	for _, rev := range r.Revisions {
 		out.Revisions = append(out.Revisions, string(rev))
@@ -125,19 +126,26 @@ func judgementOf(id string, r *verdict.Report, code int) judgement {
 	for _, p := range r.Profiles {
 		out.Profiles = append(out.Profiles, profile{p.Name, p.Result})
 	}
-	shown, more := bounded(r.Findings, maxFindings)
-	out.LeftOut = more
-	for i := range shown {
-		out.Findings = append(out.Findings, findingOf(&shown[i]))
+	all := []finding{}
+	seen := map[verdict.Key]int{}
+	for i := range r.Findings {
+		key := r.Findings[i].Key().InAnyRevision()
+		if n, ok := seen[key]; ok && all[n].Verdict == r.Findings[i].Outcome.String() {
+			all[n].Revisions = append(all[n].Revisions, string(r.Findings[i].Revision))
+			continue
+		}
+		seen[key] = len(all)
+		all = append(all, findingOf(&r.Findings[i]))
 	}
+	out.Findings, out.LeftOut = bounded(all, maxFindings)
 	return out
 }
 
 func findingOf(f *verdict.Finding) finding {
 	out := finding{
-		ID: f.ID, Requirement: f.Requirement, Verdict: f.Outcome.String(), Level: string(f.Level), Revision: string(f.Revision),
+		ID: f.ID, Requirement: f.Requirement, Verdict: f.Outcome.String(), Level: string(f.Level), Revisions: []string{string(f.Revision)},
 		Transport: string(f.Transport), Summary: f.Summary, Permitted: f.Permitted, Seen: short(f.Seen), Evidence: []string{},
-		Page: f.Page, Replay: strings.Join(f.Replay, " "), Group: f.Group,
+		Page: f.Page, Replay: reporters.ShellQuote(f.Replay), Group: f.Group,
 	}
 	if f.SDK != nil {
 		out.SDK = f.SDK.String()
@@ -166,7 +174,7 @@ type replayInput struct {
 }
 
 type replayed struct {
-	Fixed   bool   `json:"fixed" jsonschema:"whether the requirement was observed and kept"`
+	Fixed   bool   `json:"fixed" jsonschema:"whether the requirement was observed and kept in all revisions of the finding"`
 	Verdict string `json:"verdict" jsonschema:"the verdict now: kept, broken, not observed, …"`
 	Reason  string `json:"reason,omitempty" jsonschema:"the reason of the verdict"`
 	judgement
@@ -190,19 +198,48 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 		if f.ID != in.Finding {
 			continue
 		}
-		now, report, err := t.judge(ctx, r, s, "--revision="+string(f.Revision), "--focus="+f.Requirement)
+		now, report, err := t.judge(ctx, r, s, narrowed(f, before)...)
 		if err != nil {
 			return replayed{}, err
 		}
-		out := replayed{Verdict: verdict.NotObserved.String(), judgement: now}
-		for _, v := range report.Verdicts {
-			if v.Requirement == f.Requirement && v.Revision == f.Revision {
-				out.Fixed, out.Verdict, out.Reason = v.Outcome == verdict.Kept, v.Outcome.String(), v.Reason
-			}
-		}
-		return out, nil
+		return outcomeOf(f.Requirement, report, now), nil
 	}
 	return replayed{}, fmt.Errorf("the report %s has no finding %q", in.Report, in.Finding)
+}
+
+// outcomeOf returns the most severe verdict of a requirement.
+func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
+	out := replayed{Verdict: verdict.NotObserved.String(), judgement: now}
+	worst, found := verdict.NotApplicable, false
+	for i := range r.Verdicts {
+		v := &r.Verdicts[i]
+		if v.Requirement != requirement || found && v.Outcome <= worst {
+			continue
+		}
+		worst, found = v.Outcome, true
+		out.Fixed, out.Verdict, out.Reason = v.Outcome == verdict.Kept, v.Outcome.String(), v.Reason
+	}
+	return out
+}
+
+// narrowed returns the flags that limit a run to what showed a finding, in all revisions of
+// the report in which it was found.
+func narrowed(f *verdict.Finding, r *verdict.Report) []string {
+	var flags []string
+	for i := range r.Findings {
+		if other := &r.Findings[i]; other.Key().InAnyRevision() == f.Key().InAnyRevision() {
+			flags = append(flags, "--revision="+string(other.Revision))
+		}
+	}
+	for i, word := range f.Replay {
+		if word == "--" {
+			break
+		}
+		if word == "--focus" && i+1 < len(f.Replay) {
+			flags = append(flags, "--focus="+f.Replay[i+1])
+		}
+	}
+	return flags
 }
 
 type fuzzInput struct {

@@ -28,19 +28,25 @@ type lineTransport struct {
 
 // Connect implements mcp.Transport.
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
-	c := &lineConn{out: t.out, lines: make(chan []byte), failure: io.EOF, closed: make(chan struct{})}
+	c := &lineConn{
+		out: t.out, lines: make(chan []byte), failure: io.EOF, closed: make(chan struct{}),
+		open: map[jsonrpc.ID]bool{}, settled: make(chan struct{}, 1),
+	}
 	go c.scan(t.in, t.end)
 	return c, nil
 }
 
 // lineConn implements mcp.Connection.
 type lineConn struct {
-	mu      sync.Mutex // guards out
-	out     io.Writer
 	lines   chan []byte
 	failure error // why lines was closed
 	once    sync.Once
 	closed  chan struct{}
+	settled chan struct{} // gets a value when open becomes empty
+
+	mu   sync.Mutex // guards what follows
+	out  io.Writer
+	open map[jsonrpc.ID]bool // the requests that were read and have no response yet
 }
 
 // scan reads lines until the input ends. It may outlive the connection, because nothing
@@ -72,6 +78,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			return nil, io.EOF
 		case line, ok := <-c.lines:
 			if !ok {
+				c.settle(ctx)
 				return nil, c.failure
 			}
 			if line = bytes.TrimSpace(line); len(line) == 0 {
@@ -79,11 +86,66 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 			}
 			m, refusal := parse(line)
 			if refusal == nil {
+				c.note(m)
 				return m, nil
 			}
 			if err := c.write(refusal); err != nil {
 				return nil, err
 			}
+		}
+	}
+}
+
+// settle waits until all requests have a response, because the SDK drops those that it has
+// not sent when the input ends.
+func (c *lineConn) settle(ctx context.Context) {
+	for {
+		c.mu.Lock()
+		n := len(c.open)
+		c.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-c.settled:
+		case <-c.closed:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// note keeps the id of a request that expects a response. One that is cancelled expects none.
+func (c *lineConn) note(m jsonrpc.Message) {
+	r, ok := m.(*jsonrpc.Request)
+	if !ok {
+		return
+	}
+	if r.IsCall() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.open[r.ID] = true
+		return
+	}
+	var p struct {
+		RequestID any `json:"requestId"`
+	}
+	if r.Method == "notifications/cancelled" && json.Unmarshal(r.Params, &p) == nil {
+		if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
+			c.answered(id)
+		}
+	}
+}
+
+// answered forgets a request.
+func (c *lineConn) answered(id jsonrpc.ID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if delete(c.open, id); len(c.open) == 0 {
+		select {
+		case c.settled <- struct{}{}:
+		default: // a value is there
 		}
 	}
 }
@@ -112,6 +174,9 @@ func parse(line []byte) (m jsonrpc.Message, refusal []byte) {
 	if err != nil {
 		return nil, refuse(head.ID, jsonrpc.CodeInvalidRequest, "the line is not a JSON-RPC message")
 	}
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Params == nil {
+		r.Params = json.RawMessage("{}") // the SDK refuses requests without params as invalid, although only a parameter is missing
+	}
 	return m, nil
 }
 
@@ -137,6 +202,9 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 	line, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
+	}
+	if r, ok := m.(*jsonrpc.Response); ok {
+		defer c.answered(r.ID)
 	}
 	return c.write(line)
 }

@@ -16,9 +16,10 @@ const codeNotFound = -32002
 // strict refuses what the SDK accepts, or refuses in another way than the revisions say.
 func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
-		switch p := r.GetParams().(type) {
-		case *mcp.SetLoggingLevelParams:
+		if method == "logging/setLevel" {
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server does not log"}
+		}
+		switch p := r.GetParams().(type) {
 		case *mcp.InitializeParams:
 			if p == nil || p.ProtocolVersion == "" || p.ClientInfo == nil || p.Capabilities == nil {
 				return nil, invalidParams(errors.New("initialize needs protocolVersion, capabilities and clientInfo"))
