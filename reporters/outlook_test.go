@@ -15,7 +15,7 @@ import (
 // TestRemaining checks what a run shows of the time that it still takes: on the status line of a
 // terminal, and in lines that get rarer elsewhere.
 func TestRemaining(t *testing.T) {
-	const slow, faster = "the server takes 150 ms a response", "--quick takes about 10 s for 118 of 337 requirements"
+	const slow, faster = "the server takes 150 ms a response", "--quick judges at most 118 of 337 requirements"
 	steps := []struct {
 		at   time.Duration
 		done int
@@ -42,10 +42,10 @@ func TestRemaining(t *testing.T) {
 			"… 14/40 cases · about 40 s left · the server takes 150 ms a response · base 14/40",
 			"… 25/40 cases · about 20 s left · the server takes 150 ms a response · base 25/40",
 			"… 39/40 cases · a few seconds left · base 39/40",
-		}, "note: this run is slow; faster: --quick takes about 10 s for 118 of 337 requirements\n"},
+		}, "note: this run is slow; faster: --quick judges at most 118 of 337 requirements\n"},
 		{"in a pipe", ConsoleOptions{Width: 120}, nil, "" +
-			"note: after 16 s: 10/40 cases, about 40 s left, the server takes 150 ms a response; faster: --quick takes about 10 s for\n" +
-			"      118 of 337 requirements\n" +
+			"note: after 16 s: 10/40 cases, about 40 s left, the server takes 150 ms a response; faster: --quick judges at most 118\n" +
+			"      of 337 requirements\n" +
 			"note: after 33 s: 25/40 cases, about 20 s left, the server takes 150 ms a response\n"},
 		{"quiet", ConsoleOptions{Width: 120, Quiet: true}, nil, ""},
 	} {

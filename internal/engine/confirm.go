@@ -236,7 +236,7 @@ func (a *attempt) unit(last bool) *unit {
 	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return &unit{revision: a.revision, cases: origin.cases, sharesConversation: true, takesInventory: true, reusesServers: origin.reusesServers}
+		return &unit{revision: a.revision, cases: origin.cases, isChain: origin.isChain, sharesConversation: true, takesInventory: !origin.isChain, reusesServers: origin.reusesServers}
 	default:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, sharesConversation: true, takesInventory: true}
 	}

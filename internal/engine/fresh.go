@@ -59,7 +59,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		return
 	}
 	again := &unit{
-		revision: u.revision, cases: u.cases, sharesConversation: u.sharesConversation, takesInventory: u.sharesConversation, reusesServers: u.reusesServers, ownProcess: true,
+		revision: u.revision, cases: u.cases, isChain: u.isChain, sharesConversation: u.sharesConversation, takesInventory: u.sharesConversation && !u.isChain, reusesServers: u.reusesServers, ownProcess: true,
 		exclusive: u.exclusive || r.hasSingleProcess(),
 	}
 	go again.run(ctx, r, nil, func(c *suite.Case) {

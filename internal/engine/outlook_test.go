@@ -145,13 +145,17 @@ func TestSlowness(t *testing.T) {
 		start  time.Duration
 		silent time.Duration // waits without a response
 		quick  bool          // the user wants a quick run already
+		copies bool          // several servers can run
+		ended  string        // why the run ended early
 		want   string
 	}{
 		{name: "fast", took: 19 * time.Second},
-		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
-		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions"},
+		{name: "ended early", took: 30 * time.Second, ended: "interrupted", want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
+		{name: "several that are slow to start", took: 30 * time.Second, start: 8 * time.Second, copies: true, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 judges one of 2 revisions, --jobs 4 starts more servers at once"},
+		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 judges one of 2 revisions"},
+		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 judges one of 2 revisions"},
 		{name: "quick", took: 30 * time.Second, quick: true, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
-		{name: "silent", took: 30 * time.Second, silent: 20 * time.Second, want: "30 s, of which the run waited 18 s for responses (typically 150 ms each), 10 s for responses that did not come; faster: --revision 2025-11-25 takes about 8 s for one of 2 revisions, --timeout 2s ends the waits for responses that don't come"},
+		{name: "silent", took: 30 * time.Second, silent: 20 * time.Second, want: "30 s, of which the run waited 18 s for responses (typically 150 ms each), 10 s for responses that did not come; faster: --revision 2025-11-25 judges one of 2 revisions, --timeout 2s ends the waits for responses that don't come"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -160,7 +164,7 @@ func TestSlowness(t *testing.T) {
 					&unit{revision: spec.V20251125, sharesConversation: true, cases: []*suite.Case{withRounds("shared.new", 20)}},
 				)
 				x.o.Quick = c.quick
-				x.gate.one = true
+				x.gate.one, x.o.Jobs = !c.copies, 2
 				began := time.Now()
 				x.waits.all = []wait{{forResponses, began, began.Add(28 * time.Second)}}
 				if c.start > 0 {
@@ -177,7 +181,7 @@ func TestSlowness(t *testing.T) {
 					ended()
 				}
 				<-time.After(c.took - time.Since(began))
-				if diff := cmp.Diff(c.want, x.slowness(c.took)); diff != "" {
+				if diff := cmp.Diff(c.want, x.slowness(c.took, c.ended)); diff != "" {
 					t.Errorf("(-want +got):\n%s", diff)
 				}
 			})

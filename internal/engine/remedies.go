@@ -12,7 +12,7 @@ import (
 )
 
 // A run that takes long says where its time goes, and which settings would make the next one
-// faster. Both are measured: a setting is named only if this run shows that it helps.
+// faster. A setting is named only if this run shows that it helps, and what it leaves out.
 
 const (
 	// slowRun is the duration from which a run says where its time went.
@@ -27,8 +27,8 @@ const (
 )
 
 // slowness returns where the time of a slow run went, and what would make it faster; "" for a
-// run that was not slow.
-func (r *execution) slowness(took time.Duration) string {
+// run that was not slow. ended says why the run ended early; "" if it did not.
+func (r *execution) slowness(took time.Duration, ended string) string {
 	if took < slowRun || len(r.units) == 0 {
 		return ""
 	}
@@ -49,6 +49,9 @@ func (r *execution) slowness(took time.Duration) string {
 	if len(parts) > 0 {
 		out += ", of which the run waited " + strings.Join(parts, ", ")
 	}
+	if ended != "" { // what was not judged might have taken any time
+		return out
+	}
 	first, last := r.outlook.casesSpan()
 	if all := r.remedies(took, last.Sub(first)); len(all) > 0 {
 		out += "; faster: " + strings.Join(all, ", ")
@@ -63,22 +66,22 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	all := func(*unit, *suite.Case) bool { return true }
 	isNewest := func(u *unit, _ *suite.Case) bool { return u.revision == newest }
 	isQuick := func(u *unit, c *suite.Case) bool { return isNewest(u, c) && !isSlow(c) }
-	now := r.timeOf(1, all)
+	now := r.timeOf(all)
 	var out []string
-	name := func(setting string, then time.Duration, what string) {
+	// saves reports whether the run would take clearly less time than now.
+	saves := func(then time.Duration) bool {
 		share := then.Seconds() / max(now, leastResponse).Seconds()
-		if d := took - cases + time.Duration(share*float64(cases)); d.Seconds() <= (1-worthwhile)*took.Seconds() {
-			out = append(out, fmt.Sprintf("%s takes %s%s", setting, roundedTime(d), what))
-		}
+		d := took - cases + time.Duration(share*float64(cases))
+		return d.Seconds() <= (1-worthwhile)*took.Seconds()
 	}
-	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 {
-		name("--revision "+string(newest), r.timeOf(1, isNewest), fmt.Sprintf(" for one of %d revisions", len(r.revisions)))
+	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 && saves(r.timeOf(isNewest)) {
+		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.revisions)))
 	}
-	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all {
-		name("--quick", r.timeOf(1, isQuick), fmt.Sprintf(" for %d of %d requirements", quick, all))
+	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all && saves(r.timeOf(isQuick)) {
+		out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
 	}
-	if jobs := 2 * r.o.Jobs; r.rates(newest).response >= client.SlowResponse && !r.gate.one {
-		name(fmt.Sprintf("--jobs %d", jobs), r.timeOf(2, all), "")
+	if r.rates(newest).start >= slowStart && !r.gate.one {
+		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.o.Jobs))
 	}
 	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && r.timeout() > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
@@ -86,27 +89,15 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	return out
 }
 
-// roundedTime returns an expected time in words.
-func roundedTime(d time.Duration) string {
-	switch {
-	case d >= 90*time.Second:
-		return fmt.Sprintf("about %.0f minutes", d.Minutes())
-	case d >= 10*time.Second:
-		return fmt.Sprintf("about %.0f s", d.Round(5*time.Second).Seconds())
-	default:
-		return fmt.Sprintf("about %.0f s", max(d.Seconds(), 1))
-	}
-}
-
-// timeOf returns how long the cases that are chosen take if so many times as many units as in this
-// run run at once. Cases that ended take as long as they took, the others as long as expected.
-func (r *execution) timeOf(times int, chosen func(*unit, *suite.Case) bool) time.Duration {
+// timeOf returns about how long the cases that are chosen take. Cases that ended take as long as
+// they took, the others as long as expected.
+func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o := r.outlook
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rates := r.allRates()
 	e := o.experience(r.units, rates)
-	return r.makespan(times*o.slots(r.units, r.gate.most), func(u *unit) load {
+	return r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			if !chosen(u, c) {

@@ -48,7 +48,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 			Cases: r.tally.ran, Messages: int(r.messages.Load()),
 		},
 	}
-	p.Stats.Slow = r.slowness(p.Stats.Took)
+	p.Stats.Slow = r.slowness(p.Stats.Took, reason)
 	for _, rev := range r.revisions {
 		s := r.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
@@ -77,6 +77,9 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Incomplete = r.discounts.FloodReason()
 	}
 	p.Verdicts = r.opinions().Verdicts()
+	if reason != "" {
+		r.leaveOutUnfinished(p.Verdicts)
+	}
 	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
 	p.Group(r.groupSightings())
 	if r.handshakeFails != "" && !r.protected {

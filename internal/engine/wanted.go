@@ -16,6 +16,17 @@ func (r *execution) finish(c *suite.Case, rev spec.Revision, wants []suite.Want)
 	}
 }
 
+// leaveOutUnfinished marks the verdicts, which count no findings yet, on requirements that were
+// kept so far, of a run that ended early: a case that judges or provokes them and did not run to
+// its end might have broken them.
+func (r *execution) leaveOutUnfinished(verdicts []verdict.Verdict) {
+	for i := range verdicts {
+		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinished(v.Requirement, v.Revision) != nil {
+			v.Outcome = verdict.NotObserved
+		}
+	}
+}
+
 // unfinished returns a planned case that judges or provokes the requirement and
 // did not run to its end, or nil.
 func (r *execution) unfinished(requirement string, rev spec.Revision) *suite.Case {
