@@ -28,7 +28,7 @@ type Options struct {
 	Version string   // its version
 	Environ []string // the environment of its child processes
 	Servers []Server // all that the tools may start or reach
-	Folder  string   // where reports are written; it must exist
+	Folder  string   // where reports are written; it is made with the first one
 	In      io.Reader
 	Out     io.Writer
 }

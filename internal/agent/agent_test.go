@@ -36,6 +36,9 @@ func session(t *testing.T, o *mcp.ClientOptions, args ...string) *mcp.ClientSess
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "SELF", "'"+self+"'")
 	}
+	if !slices.Contains(args, "--out") {
+		args = append(args, "--out", t.TempDir())
+	}
 	c := exec.Command(self, append([]string{"mcp"}, args...)...)
 	c.Env, c.Stderr = append(os.Environ(), asProgram+"=1"), os.Stderr
 	s, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), &mcp.CommandTransport{Command: c}, nil)
@@ -56,6 +59,9 @@ type result struct {
 	Worse    *bool
 	Summary  string
 	Text     string
+	Found    bool
+	Output   string
+	Files    []string
 	Entries  []struct{ ID, Title string }
 	Findings []struct {
 		ID, Requirement, Verdict, Permitted, Seen, Fix, Replay string
@@ -213,6 +219,18 @@ func TestReading(t *testing.T) {
 	p, err := s.GetPrompt(t.Context(), &mcp.GetPromptParams{Name: "make-this-server-conform", Arguments: map[string]string{"server": "ref"}})
 	if err != nil || !strings.Contains(p.Messages[0].Content.(*mcp.TextContent).Text, `with server "ref"`) {
 		t.Errorf("the prompt: %v, %+v", err, p)
+	}
+}
+
+func TestFuzz(t *testing.T) {
+	t.Parallel()
+	s := session(t, nil, "--allow", faulty)
+	r, wrong := call(t.Context(), t, s, "fuzz", map[string]any{"server": "ref", "seconds": 1})
+	if wrong != "" || !r.Found || !strings.Contains(r.Output, "ping.responds") || len(r.Files) == 0 {
+		t.Fatalf("fuzz: %q, %+v", wrong, r)
+	}
+	if _, err := os.Stat(r.Files[0]); err != nil {
+		t.Error(err)
 	}
 }
 

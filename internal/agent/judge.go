@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -95,7 +94,10 @@ func (t *tools) judge(ctx context.Context, r *mcp.CallToolRequest, s Server, fla
 	defer free()
 	line, stop := progress(ctx, r, "judging "+s.Name)
 	defer stop()
-	id, path := t.fresh(s)
+	id, path, err := t.fresh(s.Name, ".json")
+	if err != nil {
+		return judgement{}, nil, err
+	}
 	args := append([]string{"run", "--report", "json=" + path}, flags...)
 	e, err := t.child(ctx, line, append(args, s.Args...)...)
 	if _, missing := os.Stat(path); missing == nil {
@@ -275,9 +277,9 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 	defer free()
 	line, stop := progress(ctx, r, "searching "+s.Name)
 	defer stop()
-	folder, err := os.MkdirTemp(t.Folder, "fuzz-"+s.Name+"-")
+	_, folder, err := t.fresh("fuzz-"+s.Name, "")
 	if err != nil {
-		return fuzzed{}, errors.New("the folder for replay files can't be made")
+		return fuzzed{}, err
 	}
 	args := []string{"fuzz", "--time", fmt.Sprintf("%ds", in.Seconds), "--out", folder}
 	e, err := t.child(ctx, line, append(args, s.Args...)...)

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,13 +20,17 @@ const maxReport = 32 << 20
 
 func uri(id string) string { return "report://" + id }
 
-// fresh returns the id of a new report on a server, and its file.
-func (t *tools) fresh(s Server) (id, path string) {
+// fresh returns a new id that begins with a name, and the path of that id and the extension
+// in the folder for reports.
+func (t *tools) fresh(name, ext string) (id, path string, err error) {
+	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
+		return "", "", errors.New("the folder for reports can't be made")
+	}
 	for n := 1; ; n++ {
-		id = fmt.Sprintf("%s-%d", s.Name, n)
-		path = filepath.Join(t.Folder, id+".json")
+		id = fmt.Sprintf("%s-%d", name, n)
+		path = filepath.Join(t.Folder, id+ext)
 		if _, err := os.Stat(path); err != nil {
-			return id, path
+			return id, path, nil
 		}
 	}
 }

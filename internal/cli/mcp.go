@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"crypto/rand"
 	"fmt"
 	"net/url"
 	"os"
@@ -56,12 +57,9 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	if err != nil {
 		return harnessError{fmt.Errorf("finding this program to start it again: %w", err)}
 	}
-	folder, err := a.agentFolder(f.out)
+	folder, err := reportFolder(f.out)
 	if err != nil {
 		return err
-	}
-	if f.out == "" {
-		defer func() { _ = os.Remove(folder) }() // unless it has reports
 	}
 	defer a.watch("mcp-conform: interrupted: ending the servers; once more kills them")()
 	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Folder: folder, In: a.In, Out: a.Out}
@@ -71,14 +69,11 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 	return nil
 }
 
-// agentFolder returns the absolute path of the folder for reports.
-func (a *app) agentFolder(out string) (string, error) {
+// reportFolder returns the absolute path of the folder for reports. A temporary one is only
+// made with its first report.
+func reportFolder(out string) (string, error) {
 	if out == "" {
-		folder, err := os.MkdirTemp("", "mcp-conform-")
-		if err != nil {
-			return "", usagef("name one that can be written with --out", "no temporary folder for reports can be made: %v", err)
-		}
-		return folder, nil
+		return filepath.Join(os.TempDir(), "mcp-conform-"+rand.Text()), nil
 	}
 	folder, err := filepath.Abs(out)
 	if err == nil {
