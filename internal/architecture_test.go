@@ -134,6 +134,8 @@ var layers = []struct {
 	// What holds it against the official suite runs programs alone.
 	{"internal/officialsuite", nil},
 	{"internal/officialsuite/sidebyside", []string{"internal/officialsuite"}},
+	// An MCP server that runs this program again.
+	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},
 	{"internal/cli", []string{anything}},
 	{"cmd/mcp-conform", []string{"internal/cli"}},
 }

@@ -18,6 +18,9 @@ const (
 	maxScript   = 256 << 10
 )
 
+// ownModule is the module of this program.
+const ownModule = "github.com/mcp-conform/mcp-conform"
+
 // Recognise returns the SDK of the server that argv starts in dir. It returns nil
 // if it finds none, or several, or a version that is not a release. It reads the
 // modules in a Go binary, or the package.json next to a Node script.
@@ -31,16 +34,7 @@ func Recognise(argv []string, dir string) *Used {
 	}
 	var found []Used
 	if info, err := buildinfo.ReadFile(program); err == nil {
-		for _, module := range info.Deps {
-			if module.Replace != nil {
-				continue
-			}
-			for i := range All() {
-				if s := &All()[i]; s.Module != "" && s.Module == module.Path {
-					found = append(found, Used{s, strings.TrimPrefix(module.Version, "v")})
-				}
-			}
-		}
+		found = ofModules(info)
 	} else if script := scriptOf(program, argv[1:], dir); script != "" {
 		found = ofScript(script)
 	}
@@ -48,6 +42,25 @@ func Recognise(argv []string, dir string) *Used {
 		return nil
 	}
 	return &found[0]
+}
+
+// ofModules returns the SDKs among the modules of a Go program.
+func ofModules(info *buildinfo.BuildInfo) []Used {
+	if info.Main.Path == ownModule { // its reference server uses no SDK
+		return nil
+	}
+	var found []Used
+	for _, module := range info.Deps {
+		if module.Replace != nil {
+			continue
+		}
+		for i := range All() {
+			if s := &All()[i]; s.Module != "" && s.Module == module.Path {
+				found = append(found, Used{s, strings.TrimPrefix(module.Version, "v")})
+			}
+		}
+	}
+	return found
 }
 
 // inside resolves a relative path in dir. A bare name is unchanged, so that it

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -121,5 +122,19 @@ func TestRecogniseRealServers(t *testing.T) {
 				t.Errorf("%s: got %v, want %s", argv, u, want)
 			}
 		})
+	}
+}
+
+// TestThisProgramHasNoSDK checks that this program, which is linked with an SDK, does not
+// count as a server that is built with it: its reference server is not.
+func TestThisProgramHasNoSDK(t *testing.T) {
+	for path, want := range map[string]int{"example.com/server": 1, "github.com/mcp-conform/mcp-conform": 0} {
+		info := &debug.BuildInfo{
+			Main: debug.Module{Path: path},
+			Deps: []*debug.Module{{Path: "github.com/modelcontextprotocol/go-sdk", Version: "v1.8.0"}},
+		}
+		if got := ofModules(info); len(got) != want {
+			t.Errorf("%s: %d SDKs, want %d", path, len(got), want)
+		}
 	}
 }

@@ -1,6 +1,8 @@
 package target
 
 import (
+	"errors"
+	"runtime"
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/lazyregexp"
@@ -19,6 +21,24 @@ var assignment = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_]*=`)
 func (w word) assigns() bool {
 	end := len(assignment.FindString(w.text))
 	return end > 0 && (w.quoted < 0 || w.quoted >= end)
+}
+
+// SplitCommand splits the value of a flag, the command line of a server, into words. Its
+// errors are of type *UsageError.
+func SplitCommand(flag, text string) ([]string, error) {
+	words, err := splitCommand(text, runtime.GOOS)
+	if err != nil {
+		var wrong *UsageError
+		if errors.As(err, &wrong) {
+			return nil, &UsageError{What: strings.ReplaceAll(wrong.What, "--start", flag), Advice: strings.ReplaceAll(wrong.Advice, "--start", flag)}
+		}
+		return nil, err
+	}
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.text
+	}
+	return out, nil
 }
 
 // splitCommand splits a command line into words as a POSIX shell does: at spaces that are

@@ -1,0 +1,110 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// maxReport limits the size of a report that is offered, in bytes.
+const maxReport = 32 << 20
+
+func uri(id string) string { return "report://" + id }
+
+// fresh returns a new id that begins with a name, and the path of that id and the extension
+// in the folder for reports.
+func (t *tools) fresh(name, ext string) (id, path string, err error) {
+	if err := os.MkdirAll(t.Folder, 0o700); err != nil {
+		return "", "", errors.New("the folder for reports can't be made")
+	}
+	for n := 1; ; n++ {
+		id = fmt.Sprintf("%s-%d", name, n)
+		path = filepath.Join(t.Folder, id+ext)
+		if _, err := os.Stat(path); err != nil {
+			return id, path, nil
+		}
+	}
+}
+
+// offer makes a report a resource.
+func (t *tools) offer(id, path string) {
+	t.mu.Lock()
+	t.reports[id] = path
+	t.mu.Unlock()
+	t.server.AddResource(&mcp.Resource{
+		Name: id, Title: "Report " + id, URI: uri(id), MIMEType: "application/json", Description: "The whole report of a run, as docs/reports.md describes it",
+	}, func(context.Context, *mcp.ReadResourceRequest) (*mcp.ReadResourceResult, error) {
+		if info, err := os.Stat(path); err != nil || info.Size() > maxReport {
+			return nil, mcp.ResourceNotFoundError(uri(id))
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return nil, mcp.ResourceNotFoundError(uri(id))
+		}
+		return &mcp.ReadResourceResult{Contents: []*mcp.ResourceContents{{URI: uri(id), MIMEType: "application/json", Text: string(text)}}}, nil
+	})
+}
+
+// offerOldReports offers the reports that an earlier session wrote into the folder, on
+// servers that are still allowed.
+func (t *tools) offerOldReports() {
+	for _, s := range t.Servers {
+		files, _ := filepath.Glob(filepath.Join(t.Folder, s.Name+"-*.json"))
+		for _, path := range files {
+			t.offer(strings.TrimSuffix(filepath.Base(path), ".json"), path)
+		}
+	}
+}
+
+// has reports whether a report has this URI.
+func (t *tools) has(u string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for id := range t.reports {
+		if uri(id) == u {
+			return true
+		}
+	}
+	return false
+}
+
+// report returns the file of a report.
+func (t *tools) report(id string) (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if path, ok := t.reports[id]; ok {
+		return path, nil
+	}
+	var ids []string
+	for known := range t.reports {
+		ids = append(ids, known)
+	}
+	if len(ids) == 0 {
+		return "", fmt.Errorf("there is no report %q: call run first", id)
+	}
+	slices.Sort(ids)
+	ids, _ = bounded(ids, maxFindings)
+	return "", fmt.Errorf("there is no report %q; there are %s", id, strings.Join(ids, ", "))
+}
+
+// read reads a report.
+func read(path string) (*verdict.Report, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the report %s can't be read", filepath.Base(path))
+	}
+	var r verdict.Report
+	if err := json.Unmarshal(text, &r); err != nil {
+		return nil, fmt.Errorf("%s is not a report: %w", filepath.Base(path), err)
+	}
+	return &r, nil
+}

@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// codeNotFound is the error of an unknown resource in the revisions that the server speaks.
+// The SDK sends that of a later revision.
+const codeNotFound = -32002
+
+// strict refuses what the SDK accepts, or refuses in another way than the revisions say.
+func (t *tools) strict(next mcp.MethodHandler) mcp.MethodHandler {
+	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
+		if method == "logging/setLevel" {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this server does not log"}
+		}
+		switch p := r.GetParams().(type) {
+		case *mcp.InitializeParams:
+			if p == nil || p.ProtocolVersion == "" || p.ClientInfo == nil || p.Capabilities == nil {
+				return nil, invalidParams(errors.New("initialize needs protocolVersion, capabilities and clientInfo"))
+			}
+		case *mcp.ReadResourceParams:
+			if p != nil && p.URI != "" && !t.has(p.URI) {
+				data, err := json.Marshal(map[string]string{"uri": p.URI})
+				if err != nil {
+					return nil, err
+				}
+				return nil, &jsonrpc.Error{Code: codeNotFound, Message: "there is no such report", Data: data}
+			}
+		}
+		return next(ctx, method, r)
+	}
+}
+
+// invalidParams is the error of a request with wrong parameters.
+func invalidParams(err error) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: err.Error()}
+}
