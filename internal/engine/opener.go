@@ -97,12 +97,9 @@ func (r *reusable) collect(last *suite.Case) {
 }
 
 // isSpoiled reports whether the case has left the conversation in an unusual state. In the
-// stateless era there is none, once a request was responded to.
+// stateless era one without a handshake is as good as another, once a request was responded to.
 func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
-	if conv.Revision().Era() == spec.Stateless {
-		return conv.Server().ProtocolVersion == ""
-	}
-	return by != nil && by.SpoilsServer
+	return by != nil && by.SpoilsServer || conv.Server().ProtocolVersion == ""
 }
 
 // options adds to the options of a case what the run says about all conversations.
