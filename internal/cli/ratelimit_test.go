@@ -88,7 +88,7 @@ func verdictsOf(r *verdict.Report) map[string]verdict.Outcome {
 // gets without a limit, that it rarely has to refuse a request, and that the report says so.
 func TestRateLimit(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("left out with -short: it takes seconds")
 	}
 	t.Parallel()
 	const filter = "ping || lifecycle || completion || tools"
@@ -138,7 +138,7 @@ func TestRateLimit(t *testing.T) {
 // that it is not accused.
 func TestRateLimitWithoutEnd(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes seconds")
+		t.Skip("left out with -short: it takes seconds")
 	}
 	t.Parallel()
 	for _, c := range []struct {

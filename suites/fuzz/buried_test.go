@@ -50,7 +50,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 // TestBuriedFaultsAreFound tests a sample of faults that are found quickly.
 func TestBuriedFaultsAreFound(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes half a minute")
+		t.Skip("left out with -short: it takes half a minute")
 	}
 	for _, id := range []string{
 		"base.request-answered/deep-meta", "prompts.get.result-schema/empty-argument", "tools.list.result-schema/after-unsubscribing",

@@ -100,7 +100,7 @@ func repeating(method, params string) script.Script {
 // one, is noted, with different summaries. A server that keeps only some is not.
 func TestMemory(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes some seconds")
+		t.Skip("left out with -short: it takes some seconds")
 	}
 	if suitetest.RaceDetector {
 		t.Skip("is about the memory of a server that is this binary")
@@ -161,7 +161,7 @@ func TestMemoryOfSlowTools(t *testing.T) {
 // server's memory can't be measured, the search says so at once.
 func TestMemorySearched(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it takes some seconds")
+		t.Skip("left out with -short: it takes some seconds")
 	}
 	o := fuzz.Options{
 		Dialer: keepingDialer(t, "cancelled requests"), Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
