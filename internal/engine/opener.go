@@ -81,7 +81,7 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 type reusable struct {
 	left  []*client.Conversation // by cases that have ended
 	taken []*client.Conversation // those of the case that runs, or of the unit itself
-	ended map[*client.Conversation]bool
+	ended map[*client.Conversation]bool // those that no later case can use
 }
 
 // collect moves what the last case leaves to what the next can take. The last case is nil
@@ -96,8 +96,8 @@ func (r *reusable) collect(last *suite.Case) {
 	r.taken = nil
 }
 
-// isSpoiled reports whether the case has left the conversation in an unusual state. In the
-// stateless era one without a handshake is as good as another, once a request was responded to.
+// isSpoiled reports whether no other case can continue the conversation: the last case has left
+// it in an unusual state, or its opening got no result.
 func isSpoiled(conv *client.Conversation, by *suite.Case) bool {
 	return by != nil && by.SpoilsServer || conv.Server().ProtocolVersion == ""
 }
