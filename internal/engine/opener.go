@@ -79,8 +79,8 @@ func (o *opener) Continue(ctx context.Context, co client.Options) *client.Conver
 
 // reusable holds the conversations of a unit with servers that serve further cases.
 type reusable struct {
-	left  []*client.Conversation // by cases that have ended
-	taken []*client.Conversation // those of the case that runs, or of the unit itself
+	left  []*client.Conversation        // by cases that have ended
+	taken []*client.Conversation        // those of the case that runs, or of the unit itself
 	ended map[*client.Conversation]bool // those that no later case can use
 }
 
