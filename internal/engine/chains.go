@@ -38,7 +38,7 @@ func (h *chained) add(c *suite.Case) {
 // that do not wait go on in the shared conversation.
 func (h *chained) units(shared *unit) []*unit {
 	if shared.revision.Era() == spec.Stateless {
-		shared.cases, shared.reusesServers = slices.Concat(shared.cases, inChainOrder(h.other)), true
+		shared.cases, shared.reusesServers = slices.Concat(shared.cases, inChainOrder(h.other)), len(h.other) > 0
 		return chains(shared.revision, h.waiting, waitingChains)
 	}
 	return slices.Concat(chains(shared.revision, h.waiting, waitingChains), chains(shared.revision, h.other, otherChains))
