@@ -62,7 +62,5 @@ func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 
 // inChainOrder returns the cases that leave their servers as they were, and then the others.
 func inChainOrder(cases []*suite.Case) []*suite.Case {
-	leaves := func(c *suite.Case) bool { return !c.SpoilsServer }
-	spoils := func(c *suite.Case) bool { return c.SpoilsServer }
-	return slices.Concat(slices.DeleteFunc(slices.Clone(cases), spoils), slices.DeleteFunc(slices.Clone(cases), leaves))
+	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return compareBool(a.SpoilsServer, b.SpoilsServer) })
 }

@@ -103,16 +103,9 @@ func makespan(slots int, loads []load) time.Duration {
 		busy = append(busy, 0)
 	}
 	for _, l := range loads {
-		if l.runs {
-			continue
+		if !l.runs {
+			busy[slices.Index(busy, slices.Min(busy))] += l.left
 		}
-		first := 0
-		for i := range busy {
-			if busy[i] < busy[first] {
-				first = i
-			}
-		}
-		busy[first] += l.left
 	}
 	return slices.Max(busy)
 }
@@ -140,6 +133,7 @@ func (r *execution) arrange(ctx context.Context) {
 	})
 }
 
+// compareBool is cmp.Compare for bools: false comes first.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
