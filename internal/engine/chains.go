@@ -48,7 +48,7 @@ func (h *chained) units(shared *unit) []*unit {
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))
 	for i := range out {
-		u := &unit{revision: rev, isChain: true, sharesConversation: true, reusesServers: true, conversation: &sharedConversation{}}
+		u := &unit{revision: rev, isChain: true, sharesConversation: true, reusesServers: true}
 		for j := i; j < len(cases); j += len(out) {
 			u.cases = append(u.cases, cases[j])
 		}
