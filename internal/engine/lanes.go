@@ -51,7 +51,9 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	opening.Wait()
 	for _, s := range opened {
 		if s != nil {
-			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, reusesServers: shared.reusesServers, conversation: s})
+			lane := shared.anew(nil)
+			lane.conversation = s
+			out = append(out, lane)
 		}
 	}
 	rates := r.rates(shared.revision)

@@ -19,9 +19,9 @@ import (
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
-	sharesConversation bool                // starts with the shared conversation, even without cases
-	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
-	isChain            bool                // its cases share servers, but no conversation, see chains
+	sharesConversation bool                // starts with a conversation that its cases share or go on with, even without cases
+	reusesServers      bool                // cases that do not share it go on with servers that earlier ones left, see opener.Continue
+	isChain            bool                // none of its cases shares it, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
@@ -44,6 +44,14 @@ type unit struct {
 	ruleResults     []ruleResult
 	conversations   []*client.Conversation // that the rules judged
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
+}
+
+// anew returns a unit that runs the cases as u does, in conversations of its own.
+func (u *unit) anew(cases []*suite.Case) *unit {
+	return &unit{
+		revision: u.revision, cases: cases,
+		sharesConversation: u.sharesConversation, isChain: u.isChain, reusesServers: u.reusesServers, takesInventory: u.isLane(),
+	}
 }
 
 // A caseObservation is an observation with the case that made it.
