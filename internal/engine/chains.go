@@ -38,7 +38,7 @@ func (h *chained) add(c *suite.Case) {
 // that do not wait go on in the shared conversation.
 func (h *chained) units(shared *unit) []*unit {
 	if shared.revision.Era() == spec.Stateless {
-		shared.cases, shared.reusesServers = slices.Concat(shared.cases, inChainOrder(h.other)), len(h.other) > 0
+		shared.cases = slices.Concat(shared.cases, inChainOrder(h.other))
 		return chains(shared.revision, h.waiting, waitingChains)
 	}
 	return slices.Concat(chains(shared.revision, h.waiting, waitingChains), chains(shared.revision, h.other, otherChains))
@@ -48,7 +48,7 @@ func (h *chained) units(shared *unit) []*unit {
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))
 	for i := range out {
-		u := &unit{revision: rev, isChain: true, sharesConversation: true, reusesServers: true}
+		u := &unit{revision: rev, isChain: true, sharesConversation: true}
 		for j := i; j < len(cases); j += len(out) {
 			u.cases = append(u.cases, cases[j])
 		}

@@ -60,8 +60,8 @@ func TestOnlyChainsReuseServers(t *testing.T) {
 			chained.add(&suite.Case{})
 		}
 		chained.units(shared)
-		if shared.reusesServers != c.want {
-			t.Errorf("%s, %d cases: %v", c.rev, c.other, shared.reusesServers)
+		if got := shared.reusesServers(); got != c.want {
+			t.Errorf("%s, %d cases: %v", c.rev, c.other, got)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (r *offer) allRates() map[spec.Revision]rates {
 // cost returns about how long the case takes in the unit. In a chain, those that spoil servers
 // follow each other, so that each starts one.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
-	if c.SharesConversation || u.reusesServers && !c.SpoilsServer {
+	if c.SharesConversation || u.sharesConversation && !c.SpoilsServer {
 		return r.work(c)
 	}
 	return r.start + r.work(c)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -20,7 +21,6 @@ type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
 	sharesConversation bool                // starts with a conversation that its cases share or go on with, even without cases
-	reusesServers      bool                // cases that do not share it go on with servers that earlier ones left, see opener.Continue
 	isChain            bool                // none of its cases shares it, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
@@ -50,8 +50,14 @@ type unit struct {
 func (u *unit) anew(cases []*suite.Case) *unit {
 	return &unit{
 		revision: u.revision, cases: cases,
-		sharesConversation: u.sharesConversation, isChain: u.isChain, reusesServers: u.reusesServers, takesInventory: u.isLane(),
+		sharesConversation: u.sharesConversation, isChain: u.isChain, takesInventory: u.isLane(),
 	}
+}
+
+// reusesServers reports whether cases go on with servers that earlier ones left, see
+// opener.Continue: if one conversation is shared, those that do not share it.
+func (u *unit) reusesServers() bool {
+	return u.sharesConversation && slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.SharesConversation })
 }
 
 // A caseObservation is an observation with the case that made it.
@@ -78,7 +84,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	dialer, stop := u.dialer(r)
 	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
-	if u.reusesServers {
+	if u.reusesServers() {
 		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
