@@ -103,11 +103,11 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 			if !chosen(u, c) {
 				continue
 			}
-			d, ended := o.took[instance{c.ID, u.revision}]
-			if !ended {
-				d = time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
+			if s := o.spanOf(u, c); s.hasEnded() {
+				l.left += s.took()
+			} else {
+				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
 			}
-			l.left += d
 		}
 		return l
 	})

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"slices"
-	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -39,7 +38,6 @@ type unit struct {
 	hasExited      bool          // its own process exited unexpectedly
 	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
-	spans           []span // when its cases ran
 	observations    []caseObservation
 	ruleResults     []ruleResult
 	conversations   []*client.Conversation // that the rules judged
@@ -109,11 +107,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		if u.sharesConversation {
 			o.beginCase(c)
 		}
-		began := time.Now()
 		for _, s := range r.runCase(ctx, c, env, o) {
 			u.observations = append(u.observations, caseObservation{c, s})
 		}
-		u.spans = append(u.spans, span{c, u.revision, began, time.Now()})
 		if u.sharesConversation {
 			o.renew(ctx)
 		}
