@@ -331,8 +331,7 @@ const slowStart = 500 * time.Millisecond
 
 // whySlow returns what makes the run slow, as far as it is known, or "".
 func (r *offer) whySlow() string {
-	newest := r.newest()
-	rates := r.rates(newest)
+	rates := r.rates(r.newest())
 	var takes []string
 	if rates.start >= slowStart {
 		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))
