@@ -23,7 +23,7 @@ type chained struct{ waiting, other []*suite.Case }
 
 // formsChain reports whether the case goes on with servers of others and leaves its own to them.
 func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
-	return r.transport() == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow())
+	return r.transport() == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
 func (h *chained) add(c *suite.Case) {
@@ -38,7 +38,7 @@ func (h *chained) add(c *suite.Case) {
 // that do not wait go on in the shared conversation.
 func (h *chained) units(shared *unit) []*unit {
 	if shared.revision.Era() == spec.Stateless {
-		shared.cases, shared.reusesServers = slices.Concat(shared.cases, inChainOrder(h.other)), true
+		shared.cases = slices.Concat(shared.cases, inChainOrder(h.other))
 		return chains(shared.revision, h.waiting, waitingChains)
 	}
 	return slices.Concat(chains(shared.revision, h.waiting, waitingChains), chains(shared.revision, h.other, otherChains))
@@ -48,7 +48,7 @@ func (h *chained) units(shared *unit) []*unit {
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))
 	for i := range out {
-		u := &unit{revision: rev, isChain: true, sharesConversation: true, reusesServers: true, conversation: &sharedConversation{}}
+		u := &unit{revision: rev, isChain: true, sharesConversation: true}
 		for j := i; j < len(cases); j += len(out) {
 			u.cases = append(u.cases, cases[j])
 		}
@@ -62,7 +62,5 @@ func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 
 // inChainOrder returns the cases that leave their servers as they were, and then the others.
 func inChainOrder(cases []*suite.Case) []*suite.Case {
-	leaves := func(c *suite.Case) bool { return !c.SpoilsServer }
-	spoils := func(c *suite.Case) bool { return c.SpoilsServer }
-	return slices.Concat(slices.DeleteFunc(slices.Clone(cases), spoils), slices.DeleteFunc(slices.Clone(cases), leaves))
+	return slices.SortedStableFunc(slices.Values(cases), func(a, b *suite.Case) int { return compareBool(a.SpoilsServer, b.SpoilsServer) })
 }

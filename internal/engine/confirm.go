@@ -98,21 +98,21 @@ func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitG
 	}
 }
 
-// retryTogether retries once, in one conversation, the candidates of a shared
-// conversation.
+// retryTogether retries once, in one unit, the candidates of a unit whose cases share
+// a conversation or servers.
 func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	if ctx.Err() != nil {
 		return
 	}
-	u := &unit{revision: attempts[0].revision, sharesConversation: true, takesInventory: true, reusesServers: attempts[0].candidates[0].unit.reusesServers}
+	var cases []*suite.Case
 	var candidates []*candidate
 	for _, a := range attempts {
 		if a.during != nil {
-			u.cases = append(u.cases, a.during)
+			cases = append(cases, a.during)
 		}
 		candidates = append(candidates, a.candidates...)
 	}
-	r.retryUnit(ctx, u, candidates)
+	r.retryUnit(ctx, candidates[0].unit.anew(cases), candidates)
 }
 
 // confirm collects all candidates in r.found, and retries each one above a note
@@ -236,8 +236,8 @@ func (a *attempt) unit(last bool) *unit {
 	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return &unit{revision: a.revision, cases: origin.cases, isChain: origin.isChain, sharesConversation: true, takesInventory: !origin.isChain, reusesServers: origin.reusesServers}
+		return origin.anew(origin.cases)
 	default:
-		return &unit{revision: a.revision, cases: []*suite.Case{a.during}, sharesConversation: true, takesInventory: true}
+		return origin.anew([]*suite.Case{a.during})
 	}
 }

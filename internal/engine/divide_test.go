@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 )
 
@@ -40,5 +41,27 @@ func TestDivideAreas(t *testing.T) {
 				t.Errorf("the cases of each unit (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestOnlyChainsReuseServers checks that the unit that shares a conversation keeps servers only
+// for cases that go on with them: over HTTP there are none.
+func TestOnlyChainsReuseServers(t *testing.T) {
+	for _, c := range []struct {
+		rev   spec.Revision
+		other int
+		want  bool
+	}{
+		{spec.V20260728, 1, true}, {spec.V20260728, 0, false}, {spec.V20251125, 1, false},
+	} {
+		shared := &unit{revision: c.rev, sharesConversation: true}
+		chained := chained{}
+		for range c.other {
+			chained.add(&suite.Case{})
+		}
+		chained.units(shared)
+		if got := shared.reusesServers(); got != c.want {
+			t.Errorf("%s, %d cases: %v", c.rev, c.other, got)
+		}
 	}
 }

@@ -115,14 +115,14 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	start := func(u *unit) {
 		all.Add(1)
 		var shared *sharedConversation
-		if u.sharesConversation {
+		if u.isLane() {
 			sharing.Add(1)
 			if shared = u.conversation; shared == nil {
 				shared = r.shared[u.revision]
 			}
 		}
 		after := func() {
-			if u.sharesConversation {
+			if u.isLane() {
 				sharing.Done()
 			}
 			r.repeat(ctx, u, func() {
@@ -166,22 +166,22 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 	if r.idle != nil {
 		all.Go(func() { busy.Wait(); close(r.idle) })
 	}
-	var sharingUnits, others, exclusive []*unit
+	var lanes, others, exclusive []*unit
 	for _, u := range r.units {
 		switch {
-		case u.sharesConversation:
-			sharingUnits = append(sharingUnits, u)
+		case u.isLane():
+			lanes = append(lanes, u)
 		case u.exclusive:
 			exclusive = append(exclusive, u)
 		default:
 			others = append(others, u)
 		}
 	}
-	unused := r.unused(sharingUnits)
-	background(sharingUnits)
+	unused := r.unused(lanes)
+	background(lanes)
 	background(others)
 	if r.probePass != nil {
-		// The sharing units continue the probe's conversations; when they are done,
+		// The lanes continue the probe's conversations; when they are done,
 		// the probe's slot is released.
 		started.Wait()
 		sharing.Wait()
@@ -200,10 +200,10 @@ func (u *unit) isBusy() bool {
 }
 
 // unused returns the probe's conversations that no unit continues.
-func (r *execution) unused(sharing []*unit) []*sharedConversation {
+func (r *execution) unused(lanes []*unit) []*sharedConversation {
 	var out []*sharedConversation
 	for rev, s := range r.shared {
-		if !slices.ContainsFunc(sharing, func(u *unit) bool { return u.revision == rev && u.conversation == nil }) {
+		if !slices.ContainsFunc(lanes, func(u *unit) bool { return u.revision == rev }) {
 			out = append(out, s)
 		}
 	}

@@ -58,10 +58,8 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		done()
 		return
 	}
-	again := &unit{
-		revision: u.revision, cases: u.cases, isChain: u.isChain, sharesConversation: u.sharesConversation, takesInventory: u.sharesConversation && !u.isChain, reusesServers: u.reusesServers, ownProcess: true,
-		exclusive: u.exclusive || r.hasSingleProcess(),
-	}
+	again := u.anew(u.cases)
+	again.ownProcess, again.exclusive = true, u.exclusive || r.hasSingleProcess()
 	go again.run(ctx, r, nil, func(c *suite.Case) {
 		if slices.Contains(u.unreported, c) {
 			r.reportDone(again, c)

@@ -24,28 +24,18 @@ const (
 
 // mostLanes returns how many conversations the cases of a revision may share.
 func (r *offer) mostLanes() int {
-	switch slow := r.isSlow(); {
+	switch {
 	case r.gate.one || r.mixesResponses:
 		return 1
-	case r.transport() != spec.Stdio && slow:
+	case r.transport() != spec.Stdio && r.isSlow:
 		return maxLanes * whenSlow
 	case r.transport() != spec.Stdio:
 		return maxLanes
-	case slow:
+	case r.isSlow:
 		return min(maxLanes*whenSlow, r.gate.most/len(r.revisions))
 	default:
 		return 1
 	}
-}
-
-// isSlow reports whether the run mostly waits for the server, as the probe has shown.
-func (r *offer) isSlow() bool {
-	for _, s := range r.shared {
-		if s.conv != nil && s.conv.IsSlow() {
-			return true
-		}
-	}
-	return false
 }
 
 // lanes divides the cases that share a conversation among several
@@ -61,7 +51,9 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	opening.Wait()
 	for _, s := range opened {
 		if s != nil {
-			out = append(out, &unit{revision: shared.revision, sharesConversation: true, takesInventory: true, reusesServers: shared.reusesServers, conversation: s})
+			lane := shared.anew(nil)
+			lane.conversation = s
+			out = append(out, lane)
 		}
 	}
 	rates := r.rates(shared.revision)

@@ -34,6 +34,8 @@ type offer struct {
 	// mixesResponses reports whether responses to one client reach another; see
 	// detectMixing.
 	mixesResponses bool
+	// isSlow reports whether the run mostly waits for the server, as the probe has shown.
+	isSlow bool
 	// paces holds the pace of each revision; a retry has its own.
 	paces map[spec.Revision]*client.Pace
 }

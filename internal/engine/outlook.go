@@ -20,10 +20,38 @@ import (
 // have ended.
 type outlook struct {
 	mu      sync.Mutex
-	began   map[instance]time.Time     // when each case began
-	took    map[instance]time.Duration // by the cases that have ended
-	retries []retry                    // that are still to do
-	known   map[verdict.Key]bool       // the deviations that retries are about
+	spans   map[instance]span    // of the cases that have begun, without retries
+	retries []retry              // that are still to do
+	known   map[verdict.Key]bool // the deviations that retries are about
+}
+
+// A span is the time in which a case ran, or has run so far.
+type span struct {
+	from, to time.Time // to is zero while the case runs
+}
+
+func (s span) hasBegun() bool { return !s.from.IsZero() }
+func (s span) hasEnded() bool { return !s.to.IsZero() }
+
+// end returns when the case ended, or the current time.
+func (s span) end() time.Time {
+	if s.hasEnded() {
+		return s.to
+	}
+	return time.Now()
+}
+
+func (s span) took() time.Duration { return s.end().Sub(s.from) }
+
+// spanOf returns when the case ran, zero if it has not begun. It requires o.mu.
+func (o *outlook) spanOf(u *unit, c *suite.Case) span { return o.spans[instance{c.ID, u.revision}] }
+
+// ranAt reports whether the case has ended and was running at the time.
+func (o *outlook) ranAt(u *unit, c *suite.Case, at time.Time) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	s := o.spanOf(u, c)
+	return s.from.Before(at) && s.to.After(at)
 }
 
 // A retry is an attempt that is expected to run.
@@ -34,7 +62,7 @@ type retry struct {
 }
 
 func newOutlook() *outlook {
-	return &outlook{began: map[instance]time.Time{}, took: map[instance]time.Duration{}, known: map[verdict.Key]bool{}}
+	return &outlook{spans: map[instance]span{}, known: map[verdict.Key]bool{}}
 }
 
 // begin notes that a case begins; the function that it returns notes that the case has ended.
@@ -42,14 +70,14 @@ func (o *outlook) begin(c *suite.Case, rev spec.Revision) (ended func()) {
 	key, now := instance{c.ID, rev}, time.Now()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if _, known := o.began[key]; known {
+	if o.spans[key].hasBegun() {
 		return func() {} // a retry
 	}
-	o.began[key] = now
+	o.spans[key] = span{from: now}
 	return func() {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		o.took[key] = time.Since(now)
+		o.spans[key] = span{now, time.Now()}
 	}
 }
 
@@ -118,8 +146,8 @@ func (o *outlook) slots(units []*unit, most int) int {
 		if u.exclusive || len(u.cases) == 0 {
 			continue
 		}
-		began, ok := o.began[instance{u.cases[0].ID, u.revision}]
-		if !ok {
+		began := o.spanOf(u, u.cases[0]).from
+		if began.IsZero() {
 			began = time.Now()
 		} else if first.IsZero() || began.Before(first) {
 			first = began
@@ -133,12 +161,8 @@ func (o *outlook) slots(units []*unit, most int) int {
 		return most
 	}
 	var all time.Duration
-	for key, began := range o.began {
-		until := last
-		if took, ended := o.took[key]; ended && began.Add(took).Before(last) {
-			until = began.Add(took)
-		}
-		all += max(0, until.Sub(began))
+	for _, s := range o.spans {
+		all += max(0, min(s.took(), last.Sub(s.from)))
 	}
 	return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
 }
@@ -156,20 +180,19 @@ func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) exper
 	var e experience
 	for _, u := range units {
 		for _, c := range u.cases {
-			key, cost := instance{c.ID, u.revision}, rates[u.revision].cost(u, c)
+			cost := rates[u.revision].cost(u, c)
 			most := mostFactor * (cost + rates[u.revision].start)
 			e.all += cost
-			d, ended := o.took[key]
-			began, runs := o.began[key]
-			switch {
-			case ended && d < time.Duration(emptyFactor*float64(cost)):
-				e.empty += cost
-			case ended:
-				e.expected += cost
-				e.took += min(d, most)
-			case runs:
-				d = time.Since(began)
+			s := o.spanOf(u, c)
+			switch d := s.took(); {
+			case !s.hasBegun():
+			case !s.hasEnded():
 				e.expected += min(d, cost)
+				e.took += min(d, most)
+			case d < time.Duration(emptyFactor*float64(cost)):
+				e.empty += cost
+			default:
+				e.expected += cost
 				e.took += min(d, most)
 			}
 		}
@@ -210,7 +233,7 @@ func (r *execution) remaining() time.Duration {
 	for _, a := range o.retries {
 		d := expect(a.cost(rates[a.revision]))
 		if !a.began.IsZero() {
-			d = max(d-time.Since(a.began), d/4)
+			d = stillTakes(d, a.began)
 		}
 		if a.alone {
 			alone += d
@@ -221,14 +244,12 @@ func (r *execution) remaining() time.Duration {
 	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
-			key, d := instance{c.ID, u.revision}, expect(rates[u.revision].cost(u, c))
-			_, ended := o.took[key]
-			began, runs := o.began[key]
-			l.runs = l.runs || runs
+			s, d := o.spanOf(u, c), expect(rates[u.revision].cost(u, c))
+			l.runs = l.runs || s.hasBegun()
 			switch {
-			case ended:
-			case runs: // one that takes longer than expected may take still longer
-				l.left += max(d-time.Since(began), d/4)
+			case s.hasEnded():
+			case s.hasBegun():
+				l.left += stillTakes(d, s.from)
 			default:
 				l.left += time.Duration(float64(d) * e.busy())
 			}
@@ -236,6 +257,12 @@ func (r *execution) remaining() time.Duration {
 		return l
 	}, retries...)
 	return max(left+alone, time.Millisecond)
+}
+
+// stillTakes returns how long what began then still takes. What takes longer than expected may
+// take still longer.
+func stillTakes(expected time.Duration, began time.Time) time.Duration {
+	return max(expected-time.Since(began), expected/4)
 }
 
 // cost returns about how long a retry takes that reproduces its deviations at once: the handshake,
@@ -255,16 +282,12 @@ func (a *attempt) cost(r rates) time.Duration {
 func (o *outlook) casesSpan() (first, last time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for key, began := range o.began {
-		if first.IsZero() || began.Before(first) {
-			first = began
+	for _, s := range o.spans {
+		if first.IsZero() || s.from.Before(first) {
+			first = s.from
 		}
-		ended := time.Now()
-		if took, over := o.took[key]; over {
-			ended = began.Add(took)
-		}
-		if ended.After(last) {
-			last = ended
+		if s.end().After(last) {
+			last = s.end()
 		}
 	}
 	return first, last
@@ -308,8 +331,7 @@ const slowStart = 500 * time.Millisecond
 
 // whySlow returns what makes the run slow, as far as it is known, or "".
 func (r *offer) whySlow() string {
-	newest := r.newest()
-	rates := r.rates(newest)
+	rates := r.rates(r.newest())
 	var takes []string
 	if rates.start >= slowStart {
 		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))

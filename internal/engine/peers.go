@@ -20,11 +20,10 @@ import (
 // that session runs alone. So an unsolicited message is retried among its
 // peers: the cases that were running when it came.
 
-// A span is the time in which a case ran.
-type span struct {
+// A peer is a case in a revision.
+type peer struct {
 	testCase *suite.Case
 	revision spec.Revision
-	from, to time.Time
 }
 
 const (
@@ -62,10 +61,10 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 // retryAmongPeers runs the case of the attempt while its peers run in a loop,
 // until a candidate recurs.
 func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
-	var peers []span
+	var peers []peer
 	for _, c := range a.candidates {
 		for _, p := range r.peersOf(c) {
-			if !slices.ContainsFunc(peers, func(q span) bool { return q.testCase == p.testCase && q.revision == p.revision }) && len(peers) < maxPeers {
+			if !slices.Contains(peers, p) && len(peers) < maxPeers {
 				peers = append(peers, p)
 			}
 		}
@@ -140,13 +139,13 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 
 // peersOf returns the cases of other units that were running when the
 // candidate's message came.
-func (r *confirmation) peersOf(c *candidate) []span {
+func (r *confirmation) peersOf(c *candidate) []peer {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
-	var out []span
+	var out []peer
 	for _, u := range r.units {
-		for _, s := range u.spans {
-			if u != c.unit && s.from.Before(at) && s.to.After(at) && len(out) < maxPeers {
-				out = append(out, s)
+		for _, each := range u.cases {
+			if u != c.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
+				out = append(out, peer{each, u.revision})
 			}
 		}
 	}

@@ -331,7 +331,8 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	} else {
 		pass.last()
 		r.probePass = pass
-		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow()))
+		r.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
+		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow))
 		r.learnRoles()
 	}
 	return nil

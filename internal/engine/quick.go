@@ -36,10 +36,10 @@ func (r *prober) newestSpoken(results []*probed) []*probed {
 }
 
 // leavesOut reports whether a quick run leaves the case out.
-func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && isSlow(c) }
+func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) }
 
-// isSlow reports whether quick runs leave the case out.
-func isSlow(c *suite.Case) bool { return !c.SharesConversation && !c.Quick }
+// isQuick reports whether quick runs run the case.
+func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
 // leavesOutAll reports whether a quick run leaves out every selected case that
 // applies.
@@ -81,7 +81,7 @@ func (r *execution) whyLeftOut(p verdict.Place) string {
 		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.missing(c, p.Revision) != "" {
 			continue
 		}
-		if isSlow(c) {
+		if !isQuick(c) {
 			return "the case " + c.ID + " judges or provokes it"
 		}
 		isAsked = true

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -65,7 +66,7 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	newest := r.newest()
 	all := func(*unit, *suite.Case) bool { return true }
 	isNewest := func(u *unit, _ *suite.Case) bool { return u.revision == newest }
-	isQuick := func(u *unit, c *suite.Case) bool { return isNewest(u, c) && !isSlow(c) }
+	isInQuickRun := func(u *unit, c *suite.Case) bool { return isNewest(u, c) && isQuick(c) }
 	now := r.timeOf(all)
 	var out []string
 	// saves reports whether the run would take clearly less time than now.
@@ -77,13 +78,15 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 && saves(r.timeOf(isNewest)) {
 		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.revisions)))
 	}
-	if quick, all := r.quickRequirements(newest); !r.o.Quick && 0 < quick && quick < all && saves(r.timeOf(isQuick)) {
-		out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
+	if !r.o.Quick && saves(r.timeOf(isInQuickRun)) {
+		if quick, all := r.quickRequirements(newest); 0 < quick && quick < all {
+			out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
+		}
 	}
 	if r.rates(newest).start >= slowStart && !r.gate.one {
 		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.o.Jobs))
 	}
-	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && r.timeout() > shortTimeout {
+	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && cmp.Or(r.o.Timeout, client.DefaultTimeout) > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
@@ -103,22 +106,14 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 			if !chosen(u, c) {
 				continue
 			}
-			d, ended := o.took[instance{c.ID, u.revision}]
-			if !ended {
-				d = time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
+			if s := o.spanOf(u, c); s.hasEnded() {
+				l.left += s.took()
+			} else {
+				l.left += time.Duration(float64(rates[u.revision].cost(u, c)) * e.factor() * e.busy())
 			}
-			l.left += d
 		}
 		return l
 	})
-}
-
-// timeout returns how long the run waits for a response.
-func (r *session) timeout() time.Duration {
-	if r.o.Timeout > 0 {
-		return r.o.Timeout
-	}
-	return client.DefaultTimeout
 }
 
 // quickRequirements returns how many of the requirements that the run may judge a quick run

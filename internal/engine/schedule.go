@@ -59,7 +59,7 @@ func (r *offer) allRates() map[spec.Revision]rates {
 // cost returns about how long the case takes in the unit. In a chain, those that spoil servers
 // follow each other, so that each starts one.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
-	if c.SharesConversation || u.reusesServers && !c.SpoilsServer {
+	if c.SharesConversation || u.sharesConversation && !c.SpoilsServer {
 		return r.work(c)
 	}
 	return r.start + r.work(c)
@@ -75,11 +75,10 @@ func (r rates) work(c *suite.Case) time.Duration {
 }
 
 // unitCost returns about how long the unit takes.
-func (r *offer) unitCost(u *unit) time.Duration {
+func (r rates) unitCost(u *unit) time.Duration {
 	var sum time.Duration
-	rates := r.rates(u.revision)
 	for _, c := range u.cases {
-		sum += rates.cost(u, c)
+		sum += r.cost(u, c)
 	}
 	return sum
 }
@@ -103,16 +102,9 @@ func makespan(slots int, loads []load) time.Duration {
 		busy = append(busy, 0)
 	}
 	for _, l := range loads {
-		if l.runs {
-			continue
+		if !l.runs {
+			busy[slices.Index(busy, slices.Min(busy))] += l.left
 		}
-		first := 0
-		for i := range busy {
-			if busy[i] < busy[first] {
-				first = i
-			}
-		}
-		busy[first] += l.left
 	}
 	return slices.Max(busy)
 }
@@ -125,9 +117,10 @@ func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 // end before, those come first that judge the most in their time; then the cases of units that
 // share a conversation are in that order, too.
 func (r *execution) arrange(ctx context.Context) {
-	value := r.longest
-	if r.isShortOfTime(ctx) {
-		value = r.mostTelling()
+	rates := r.allRates()
+	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
+	if r.isShortOfTime(ctx, rates) {
+		value = r.mostTelling(rates)
 		for _, u := range r.units {
 			arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) })
 		}
@@ -140,6 +133,7 @@ func (r *execution) arrange(ctx context.Context) {
 	})
 }
 
+// compareBool is cmp.Compare for bools: false comes first.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:
@@ -159,10 +153,8 @@ func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
 	})
 }
 
-func (r *execution) longest(u *unit) float64 { return r.unitCost(u).Seconds() }
-
 // mostTelling returns a function that returns how many requirements a unit judges in a second.
-func (r *execution) mostTelling() func(*unit) float64 {
+func (r *execution) mostTelling(rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
 	for _, p := range r.casePairs {
 		judged[instance{p.judge, p.revision}]++
@@ -179,7 +171,7 @@ func (r *execution) mostTelling() func(*unit) float64 {
 		for _, c := range u.cases {
 			n += judged[instance{c.ID, u.revision}]
 		}
-		return float64(n) / max(r.unitCost(u), leastResponse).Seconds()
+		return float64(n) / max(rates[u.revision].unitCost(u), leastResponse).Seconds()
 	}
 }
 
@@ -188,10 +180,13 @@ func (r *execution) mostTelling() func(*unit) float64 {
 const spare = 0.7
 
 // isShortOfTime reports whether the run is likely to reach its limit.
-func (r *execution) isShortOfTime(ctx context.Context) bool {
+func (r *execution) isShortOfTime(ctx context.Context, rates map[spec.Revision]rates) bool {
 	end, limited := ctx.Deadline()
-	expected := r.makespan(r.gate.most, func(u *unit) load { return load{left: r.unitCost(u)} })
-	return limited && expected.Seconds() > spare*time.Until(end).Seconds()
+	if !limited {
+		return false
+	}
+	expected := r.makespan(r.gate.most, func(u *unit) load { return load{left: rates[u.revision].unitCost(u)} })
+	return expected.Seconds() > spare*time.Until(end).Seconds()
 }
 
 // makespan returns when the last of the units ends if so many run at once, and then the exclusive

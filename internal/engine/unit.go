@@ -2,7 +2,7 @@ package engine
 
 import (
 	"context"
-	"time"
+	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -19,9 +19,8 @@ import (
 type unit struct {
 	revision           spec.Revision
 	cases              []*suite.Case
-	sharesConversation bool                // starts with the shared conversation, even without cases
-	reusesServers      bool                // its other cases go on with servers that earlier ones left, see opener.Continue
-	isChain            bool                // its cases share servers, but no conversation, see chains
+	sharesConversation bool                // starts with a conversation that its cases share or go on with, even without cases
+	isChain            bool                // none of its cases shares it, see chains
 	rank               int                 // of units that wait for a slot, the one with the lowest rank gets it
 	exclusive          bool                // no other server runs at the same time
 	repeats            int                 // number of the retry, from 1; 0 for a first run. A retry gives every request its full time
@@ -39,11 +38,24 @@ type unit struct {
 	hasExited      bool          // its own process exited unexpectedly
 	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
-	spans           []span // when its cases ran
 	observations    []caseObservation
 	ruleResults     []ruleResult
 	conversations   []*client.Conversation // that the rules judged
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
+}
+
+// anew returns a unit that runs the cases as u does, in conversations of its own.
+func (u *unit) anew(cases []*suite.Case) *unit {
+	return &unit{
+		revision: u.revision, cases: cases,
+		sharesConversation: u.sharesConversation, isChain: u.isChain, takesInventory: u.isLane(),
+	}
+}
+
+// reusesServers reports whether cases go on with servers that earlier ones left, see
+// opener.Continue: if one conversation is shared, those that do not share it.
+func (u *unit) reusesServers() bool {
+	return u.sharesConversation && slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.SharesConversation })
 }
 
 // A caseObservation is an observation with the case that made it.
@@ -70,7 +82,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	}
 	dialer, stop := u.dialer(r)
 	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
-	if u.reusesServers {
+	if u.reusesServers() {
 		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
@@ -95,11 +107,9 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		if u.sharesConversation {
 			o.beginCase(c)
 		}
-		began := time.Now()
 		for _, s := range r.runCase(ctx, c, env, o) {
 			u.observations = append(u.observations, caseObservation{c, s})
 		}
-		u.spans = append(u.spans, span{c, u.revision, began, time.Now()})
 		if u.sharesConversation {
 			o.renew(ctx)
 		}
