@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -191,7 +190,7 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	if err != nil {
 		return replayed{}, err
 	}
-	s, err := t.allowed(in.Report[:max(0, strings.LastIndex(in.Report, "-"))])
+	s, err := t.allowed(serverOf(in.Report))
 	if err != nil {
 		return replayed{}, err
 	}
@@ -256,8 +255,10 @@ type fuzzed struct {
 	Files      []string `json:"files" jsonschema:"replay files, for mcp-conform replay"`
 }
 
-// maxSeconds limits a search.
-const maxSeconds = 120
+const (
+	maxSeconds    = 120      // of a search
+	maxFuzzOutput = 16 << 10 // bytes of its output
+)
 
 func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) (fuzzed, error) {
 	s, err := t.allowed(in.Server)
@@ -289,9 +290,6 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 	if e.code == 2 || e.code == 3 {
 		return fuzzed{}, e.failure()
 	}
-	out := fuzzed{Found: e.code == 1, Incomplete: e.code == 4, Output: e.out[:min(len(e.out), 16<<10)], Files: []string{}}
-	out.Output = strings.ToValidUTF8(out.Output, "")
-	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
-	out.Files = append(out.Files, files...)
-	return out, nil
+	output := strings.ToValidUTF8(e.out[:min(len(e.out), maxFuzzOutput)], "")
+	return fuzzed{Found: e.code == 1, Incomplete: e.code == 4, Output: output, Files: jsonFiles(folder)}, nil
 }
