@@ -208,19 +208,20 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	return replayed{}, fmt.Errorf("the report %s has no finding %q", in.Report, in.Finding)
 }
 
-// outcomeOf returns the most severe verdict of a requirement.
+// outcomeOf returns the most severe verdict of a requirement. It is fixed only if it was kept
+// in all revisions, so one in which it was not observed counts more than one in which it was.
 func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
-	out := replayed{Verdict: verdict.NotObserved.String(), judgement: now}
-	worst, found := verdict.NotApplicable, false
+	var worst *verdict.Verdict
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		if v.Requirement != requirement || found && v.Outcome <= worst {
-			continue
+		if v.Requirement == requirement && (worst == nil || worst.Outcome == verdict.Kept || v.Outcome > max(worst.Outcome, verdict.Kept)) {
+			worst = v
 		}
-		worst, found = v.Outcome, true
-		out.Fixed, out.Verdict, out.Reason = v.Outcome == verdict.Kept, v.Outcome.String(), v.Reason
 	}
-	return out
+	if worst == nil {
+		return replayed{Verdict: verdict.NotObserved.String(), judgement: now}
+	}
+	return replayed{Fixed: worst.Outcome == verdict.Kept, Verdict: worst.Outcome.String(), Reason: worst.Reason, judgement: now}
 }
 
 // narrowed returns the flags that limit a run to what showed a finding, in all revisions of
