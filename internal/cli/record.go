@@ -235,7 +235,7 @@ func (s *recordedSession) clientSummary(r *recorded) {
 	fmt.Fprintln(s.a.Err, "client: it did this outside the protocol; what the server does after that may result from it:")
 	for i, m := range mistakes {
 		if !slices.ContainsFunc(mistakes[:i], func(o record.Mistake) bool { return o.Summary == m.Summary }) {
-			fmt.Fprintf(s.a.Err, "  %s\n    https://modelcontextprotocol.io/specification/%s/%s\n", m.Summary, r.revision, m.Page)
+			fmt.Fprintf(s.a.Err, "  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, r.revision))
 		}
 		fmt.Fprintf(s.a.Err, "  » → %.200s\n", strings.TrimSpace(s.a.visible(string(r.Events[m.At].Raw))))
 	}
