@@ -154,7 +154,7 @@ func (s *recordedSession) follow(done <-chan struct{}) {
 		}
 		began := time.Now()
 		if s.write() {
-			s.judge(rules.SoFar)
+			s.judge()
 		}
 		pause = max(leastPause, judgingCost*time.Since(began))
 	}
@@ -175,9 +175,9 @@ func (s *recordedSession) write() bool {
 }
 
 // judge prints what is new of what the server and the client do wrong.
-func (s *recordedSession) judge(judge func([]rules.Rule, []*transcript.Event, spec.Revision, spec.Transport) []rules.Result) {
+func (s *recordedSession) judge() {
 	r := s.recorded()
-	for _, result := range judge(s.rules, r.Events, r.revision, r.transport) {
+	for _, result := range rules.SoFar(s.rules, r.Events, r.revision, r.transport) {
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
 			outcome := d.Outcome(spec.Requirements().Lookup(d.Requirement), result.Revision)
