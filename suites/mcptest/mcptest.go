@@ -70,12 +70,13 @@ type Options struct {
 // can't be reached, or if the run ended before everything was judged.
 func Run(t *testing.T, s Server, o Options) {
 	t.Helper()
-	report, err := judge(t.Context(), t.Name(), s, o)
+	secrets := &redact.Secrets{}
+	report, err := judge(t.Context(), t.Name(), s, o, secrets)
 	switch {
 	case errors.Is(err, errNotRun):
 		return
 	case err != nil:
-		t.Fatal(explain(err))
+		t.Fatal(explain(err, secrets))
 	}
 	for _, n := range report.Notices {
 		t.Log(reporters.Visible(n))
@@ -105,8 +106,9 @@ func Run(t *testing.T, s Server, o Options) {
 // errNotRun says that -run selects none of the requirements.
 var errNotRun = errors.New("-run selects no requirement")
 
-// judge runs the suites. name is that of the test.
-func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Report, error) {
+// judge runs the suites. name is that of the test. It adds what must not be printed to the
+// secrets, and removes it from the report.
+func judge(ctx context.Context, name string, s Server, o Options, secrets *redact.Secrets) (*verdict.Report, error) {
 	eo := engine.Options{
 		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
 		Policy: inventory.Config{Policy: inventory.Policy(cmp.Or(o.CallTools, string(inventory.CallSafe))), Call: o.Tools},
@@ -138,12 +140,11 @@ func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Repo
 			return nil, err
 		}
 	}
-	dialer, stop, err := s.open()
+	dialer, stop, err := s.open(secrets)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	secrets := redact.New(s.secrets...)
 	eo.Dialer, eo.Redactor = dialer, transcript.NewRedactor(secrets)
 	report, err := engine.Run(ctx, eo)
 	if err != nil {
@@ -237,8 +238,8 @@ func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict b
 	}
 }
 
-// explain returns the text of an error with what to do about it.
-func explain(err error) string {
+// explain returns the text of an error with what to do about it, without secrets.
+func explain(err error, secrets *redact.Secrets) string {
 	text := err.Error()
 	var unreachable *engine.UnreachableError
 	if errors.As(err, &unreachable) {
@@ -246,10 +247,14 @@ func explain(err error) string {
 			text += "\n" + unreachable.Advice
 		}
 		if unreachable.Stderr != "" {
-			text += "\nthe server's stderr:\n" + unreachable.Stderr
+			text += "\nthe server's stderr:\n" + strings.TrimSpace(unreachable.Stderr)
 		}
 	}
-	return reporters.Visible(text)
+	lines := strings.Split(secrets.Text(text), "\n")
+	for i := range lines {
+		lines[i] = reporters.Visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // ofProcess are the cases about how a process ends.
