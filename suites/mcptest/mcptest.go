@@ -225,8 +225,7 @@ func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict b
 			skipped = append(skipped, fmt.Sprintf("%s, %s: %s", v.Revision, v.Outcome, reporters.Visible(v.Reason)))
 		default:
 			text := reporters.VerdictText(r, v)
-			fails := v.Outcome == verdict.Broken || v.Outcome >= verdict.Unconfirmed || strict && v.Outcome == verdict.Warning
-			if fails && v.Known == "" {
+			if v.Known == "" && v.Outcome.Fails(strict) {
 				t.Error(text)
 			} else {
 				t.Log(text)
