@@ -173,6 +173,9 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 	}
 	var wanted []*regexp.Regexp
 	for _, p := range patterns {
+		if spec.Requirements().Lookup(p) != nil {
+			p = "^" + regexp.QuoteMeta(p) + "$"
+		}
 		re, err := regexp.Compile(p)
 		if err != nil {
 			return nil, fmt.Errorf("Options.Requirements: %q is neither an id nor a regular expression: %w", p, err)
@@ -181,7 +184,7 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 	}
 	var named, out []string
 	for _, q := range spec.Requirements().All() {
-		if len(patterns) > 0 && !slices.Contains(patterns, q.ID) && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
+		if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
 			continue
 		}
 		if len(profiles) > 0 && !slices.ContainsFunc(profiles, func(p *spec.Profile) bool { return p.Has(q.ID) }) {
