@@ -113,7 +113,7 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
 		Policy: inventory.Config{Policy: inventory.Policy(cmp.Or(o.CallTools, string(inventory.CallSafe))), Call: o.Tools},
 	}
-	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, eo.Policy.Policy) {
+	if !slices.Contains(inventory.Policies(), eo.Policy.Policy) {
 		return nil, fmt.Errorf("Options.CallTools is %q; it must be safe, all or none", o.CallTools)
 	}
 	for _, text := range o.Revisions {
