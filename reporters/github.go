@@ -28,8 +28,7 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 	counts := map[string]int{}
 	for _, e := range entries(r, false) {
 		kind := "warning"
-		switch {
-		case e.Outcome >= verdict.Unconfirmed, r.FailOn == FailOnShould && e.Outcome == verdict.Warning:
+		if e.Outcome.Fails(r.FailOn == FailOnShould) {
 			kind = "error"
 		}
 		if counts[kind]++; counts[kind] <= shownByGitHub {

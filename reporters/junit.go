@@ -80,10 +80,7 @@ const (
 // additional testcase, which is an error.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
-	findings := map[string]*verdict.Finding{}
-	for i := range r.Findings {
-		findings[r.Findings[i].ID] = &r.Findings[i]
-	}
+	findings := findingsByID(r)
 	properties := junitProperties(r)
 	suites := map[string]*junitSuite{}
 	suite := func(name string) *junitSuite {
@@ -187,25 +184,10 @@ func junitVerdict(v *verdict.Verdict, findings map[string]*verdict.Finding, stri
 	return c
 }
 
-// findingsOf returns the findings that a verdict names.
-func findingsOf(v *verdict.Verdict, all map[string]*verdict.Finding) []*verdict.Finding {
-	var out []*verdict.Finding
-	for _, id := range v.Findings {
-		if f := all[id]; f != nil {
-			out = append(out, f)
-		}
-	}
-	return out
-}
-
 // VerdictText returns a verdict of the report with its findings as plain text of several
 // lines, safe to print.
 func VerdictText(r *verdict.Report, v *verdict.Verdict) string {
-	all := map[string]*verdict.Finding{}
-	for i := range r.Findings {
-		all[r.Findings[i].ID] = &r.Findings[i]
-	}
-	return junitBody(v, findingsOf(v, all))
+	return junitBody(v, findingsOf(v, findingsByID(r)))
 }
 
 // junitReason returns one line that says why a verdict is not kept.

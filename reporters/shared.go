@@ -95,3 +95,22 @@ func cutFrom(e *verdict.Evidence, shown int) string {
 	}
 	return fmt.Sprintf("%d of %d bytes", shown, size)
 }
+
+func findingsByID(r *verdict.Report) map[string]*verdict.Finding {
+	out := map[string]*verdict.Finding{}
+	for i := range r.Findings {
+		out[r.Findings[i].ID] = &r.Findings[i]
+	}
+	return out
+}
+
+// findingsOf returns the findings that a verdict names.
+func findingsOf(v *verdict.Verdict, all map[string]*verdict.Finding) []*verdict.Finding {
+	var out []*verdict.Finding
+	for _, id := range v.Findings {
+		if f := all[id]; f != nil {
+			out = append(out, f)
+		}
+	}
+	return out
+}

@@ -23,10 +23,7 @@ const (
 func TAP(w io.Writer, r *verdict.Report) error {
 	var b bytes.Buffer
 	t := &tap{out: &b}
-	findings := map[string]*verdict.Finding{}
-	for i := range r.Findings {
-		findings[r.Findings[i].ID] = &r.Findings[i]
-	}
+	findings := findingsByID(r)
 	b.WriteString("TAP version 14\n")
 	t.comment(strings.TrimSpace("judged: " + judged(r)))
 	for i := range r.Notices {
@@ -98,13 +95,8 @@ func (t *tap) revision(r *verdict.Report, rev spec.Revision, findings map[string
 
 // verdict writes a test point, and reports whether it passes.
 func (t *tap) verdict(r *verdict.Report, v *verdict.Verdict, findings map[string]*verdict.Finding, number int) bool {
-	var fs []*verdict.Finding
-	for _, id := range v.Findings {
-		if f := findings[id]; f != nil {
-			fs = append(fs, f)
-		}
-	}
-	fails := v.Outcome >= verdict.Unconfirmed || r.FailOn == FailOnShould && v.Outcome == verdict.Warning
+	fs := findingsOf(v, findings)
+	fails := v.Outcome.Fails(r.FailOn == FailOnShould)
 	directive := ""
 	switch v.Outcome {
 	case verdict.NotApplicable, verdict.NotObserved, verdict.Blocked:

@@ -194,10 +194,8 @@ func (t *tools) prompt(_ context.Context, r *mcp.GetPromptRequest) (*mcp.GetProm
 	}, nil
 }
 
-// bounded returns at most n of the list, and how many are left out.
+// bounded returns at most n of the list, never nil, and how many are left out.
 func bounded[T any](list []T, n int) ([]T, int) {
-	if len(list) <= n {
-		return append([]T{}, list...), 0
-	}
-	return slices.Clone(list[:n]), len(list) - n
+	n = min(n, len(list))
+	return append([]T{}, list[:n]...), len(list) - n
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -137,7 +138,7 @@ func TestToolsAreDescribed(t *testing.T) {
 // server without its fault.
 func TestAFindingIsFixed(t *testing.T) {
 	t.Parallel()
-	folder := t.TempDir()
+	folder := filepath.Join(t.TempDir(), "[reports]")
 	s := session(t, nil, "--out", folder, "--allow", faulty)
 	before, wrong := call(t.Context(), t, s, "run", map[string]any{"server": "ref", "focus": only["focus"]})
 	if wrong != "" || before.Conforms || len(before.Findings) == 0 {
@@ -159,7 +160,13 @@ func TestAFindingIsFixed(t *testing.T) {
 		t.Errorf("replay of the same server: %q, %+v", wrong, r)
 	}
 
+	if err := os.WriteFile(filepath.Join(folder, "ref-other-1.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s = session(t, nil, "--out", folder, "--allow", "ref=SELF serve")
+	if _, err := s.ReadResource(t.Context(), &mcp.ReadResourceParams{URI: "report://ref-other-1"}); err == nil {
+		t.Error("a report on a server that is not allowed is offered")
+	}
 	r, wrong := call(t.Context(), t, s, "replay", again)
 	if wrong != "" || r.Fixed == nil || !*r.Fixed || r.Verdict != "kept" {
 		t.Errorf("replay of the right server: %q, %+v", wrong, r)

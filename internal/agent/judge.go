@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -191,7 +190,7 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	if err != nil {
 		return replayed{}, err
 	}
-	s, err := t.allowed(in.Report[:max(0, strings.LastIndex(in.Report, "-"))])
+	s, err := t.allowed(serverOf(in.Report))
 	if err != nil {
 		return replayed{}, err
 	}
@@ -209,19 +208,20 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	return replayed{}, fmt.Errorf("the report %s has no finding %q", in.Report, in.Finding)
 }
 
-// outcomeOf returns the most severe verdict of a requirement.
+// outcomeOf returns the most severe verdict of a requirement. It is fixed only if it was kept
+// in all revisions, so one in which it was not observed counts more than one in which it was.
 func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
-	out := replayed{Verdict: verdict.NotObserved.String(), judgement: now}
-	worst, found := verdict.NotApplicable, false
+	var worst *verdict.Verdict
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		if v.Requirement != requirement || found && v.Outcome <= worst {
-			continue
+		if v.Requirement == requirement && (worst == nil || worst.Outcome == verdict.Kept || v.Outcome > max(worst.Outcome, verdict.Kept)) {
+			worst = v
 		}
-		worst, found = v.Outcome, true
-		out.Fixed, out.Verdict, out.Reason = v.Outcome == verdict.Kept, v.Outcome.String(), v.Reason
 	}
-	return out
+	if worst == nil {
+		return replayed{Verdict: verdict.NotObserved.String(), judgement: now}
+	}
+	return replayed{Fixed: worst.Outcome == verdict.Kept, Verdict: worst.Outcome.String(), Reason: worst.Reason, judgement: now}
 }
 
 // narrowed returns the flags that limit a run to what showed a finding, in all revisions of
@@ -256,8 +256,10 @@ type fuzzed struct {
 	Files      []string `json:"files" jsonschema:"replay files, for mcp-conform replay"`
 }
 
-// maxSeconds limits a search.
-const maxSeconds = 120
+const (
+	maxSeconds    = 120      // of a search
+	maxFuzzOutput = 16 << 10 // bytes of its output
+)
 
 func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) (fuzzed, error) {
 	s, err := t.allowed(in.Server)
@@ -289,9 +291,6 @@ func (t *tools) fuzz(ctx context.Context, r *mcp.CallToolRequest, in fuzzInput) 
 	if e.code == 2 || e.code == 3 {
 		return fuzzed{}, e.failure()
 	}
-	out := fuzzed{Found: e.code == 1, Incomplete: e.code == 4, Output: e.out[:min(len(e.out), 16<<10)], Files: []string{}}
-	out.Output = strings.ToValidUTF8(out.Output, "")
-	files, _ := filepath.Glob(filepath.Join(folder, "*.json"))
-	out.Files = append(out.Files, files...)
-	return out, nil
+	output := strings.ToValidUTF8(e.out[:min(len(e.out), maxFuzzOutput)], "")
+	return fuzzed{Found: e.code == 1, Incomplete: e.code == 4, Output: output, Files: jsonFiles(folder)}, nil
 }

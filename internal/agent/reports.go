@@ -18,7 +18,13 @@ import (
 // maxReport limits the size of a report that is offered, in bytes.
 const maxReport = 32 << 20
 
-func uri(id string) string { return "report://" + id }
+// scheme begins the URI of a report; its id follows.
+const scheme = "report://"
+
+func uri(id string) string { return scheme + id }
+
+// serverOf returns the name of the server that a report is about.
+func serverOf(id string) string { return id[:max(0, strings.LastIndex(id, "-"))] }
 
 // fresh returns a new id that begins with a name, and the path of that id and the extension
 // in the folder for reports.
@@ -57,24 +63,32 @@ func (t *tools) offer(id, path string) {
 // offerOldReports offers the reports that an earlier session wrote into the folder, on
 // servers that are still allowed.
 func (t *tools) offerOldReports() {
-	for _, s := range t.Servers {
-		files, _ := filepath.Glob(filepath.Join(t.Folder, s.Name+"-*.json"))
-		for _, path := range files {
-			t.offer(strings.TrimSuffix(filepath.Base(path), ".json"), path)
+	for _, path := range jsonFiles(t.Folder) {
+		id := strings.TrimSuffix(filepath.Base(path), ".json")
+		if _, err := t.allowed(serverOf(id)); err == nil {
+			t.offer(id, path)
 		}
 	}
 }
 
-// has reports whether a report has this URI.
-func (t *tools) has(u string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for id := range t.reports {
-		if uri(id) == u {
-			return true
+// jsonFiles returns the paths of the JSON files in a folder.
+func jsonFiles(folder string) []string {
+	out := []string{}
+	entries, _ := os.ReadDir(folder) // none if it does not exist
+	for _, e := range entries {
+		if filepath.Ext(e.Name()) == ".json" {
+			out = append(out, filepath.Join(folder, e.Name()))
 		}
 	}
-	return false
+	return out
+}
+
+// has reports whether a report has this URI.
+func (t *tools) has(u string) bool {
+	id, ok := strings.CutPrefix(u, scheme)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return ok && t.reports[id] != ""
 }
 
 // report returns the file of a report.

@@ -185,7 +185,7 @@ Judge a server:
   mcp-conform run http://localhost:3000/mcp            a server that is running
   mcp-conform run --config .mcp.json --server NAME     as a client would start it
   mcp-conform run --reference                          the server bundled with the tool
-  mcp-conform record -- node server.js                 with a real client, in whose configuration this stands
+  mcp-conform record -- node server.js                 a real client's session: put this into its configuration
   mcp-conform judge session.jsonl                      what a client and a server once said
 
 When it does not start, or offers more than is called:

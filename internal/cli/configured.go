@@ -206,7 +206,7 @@ func (k *configured) policy(given inventory.Policy) error {
 			k.calls.Fixtures = nil
 		}
 	}
-	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, k.calls.Policy) {
+	if !slices.Contains(inventory.Policies(), k.calls.Policy) {
 		return usagef("give safe, all or none", "--call-tools is %q", given)
 	}
 	return nil

@@ -154,7 +154,7 @@ func (s *recordedSession) follow(done <-chan struct{}) {
 		}
 		began := time.Now()
 		if s.write() {
-			s.judge(rules.SoFar)
+			s.judge()
 		}
 		pause = max(leastPause, judgingCost*time.Since(began))
 	}
@@ -175,9 +175,9 @@ func (s *recordedSession) write() bool {
 }
 
 // judge prints what is new of what the server and the client do wrong.
-func (s *recordedSession) judge(judge func([]rules.Rule, []*transcript.Event, spec.Revision, spec.Transport) []rules.Result) {
+func (s *recordedSession) judge() {
 	r := s.recorded()
-	for _, result := range judge(s.rules, r.Events, r.revision, r.transport) {
+	for _, result := range rules.SoFar(s.rules, r.Events, r.revision, r.transport) {
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
 			outcome := d.Outcome(spec.Requirements().Lookup(d.Requirement), result.Revision)
@@ -235,7 +235,7 @@ func (s *recordedSession) clientSummary(r *recorded) {
 	fmt.Fprintln(s.a.Err, "client: it did this outside the protocol; what the server does after that may result from it:")
 	for i, m := range mistakes {
 		if !slices.ContainsFunc(mistakes[:i], func(o record.Mistake) bool { return o.Summary == m.Summary }) {
-			fmt.Fprintf(s.a.Err, "  %s\n    https://modelcontextprotocol.io/specification/%s/%s\n", m.Summary, r.revision, m.Page)
+			fmt.Fprintf(s.a.Err, "  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, r.revision))
 		}
 		fmt.Fprintf(s.a.Err, "  » → %.200s\n", strings.TrimSpace(s.a.visible(string(r.Events[m.At].Raw))))
 	}

@@ -119,7 +119,19 @@ func readConformance(path string) (*conformance.Report, error) {
 	if bad.Advice != "" {
 		advice = append(advice, bad.Advice)
 	}
-	return nil, usagef(reporters.Visible(strings.Join(advice, "\n")), "%s: %s", path, bad.Problems[0])
+	return nil, usagef(strings.Join(advice, "\n"), "%s: %s", path, bad.Problems[0])
+}
+
+// readConsistent is like readConformance, but refuses a report that contradicts itself.
+func readConsistent(path string) (*conformance.Report, error) {
+	r, err := readConformance(path)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := r.Contradictions(); len(wrong) > 0 {
+		return nil, usagef("mcp-conform report check "+path+" lists all", "%s: %s", path, wrong[0])
+	}
+	return r, nil
 }
 
 func (a *app) reportTableCommand() *cobra.Command {
@@ -133,12 +145,9 @@ each profile.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var reports []*conformance.Report
 			for _, path := range args {
-				r, err := readConformance(path)
+				r, err := readConsistent(path)
 				if err != nil {
 					return err
-				}
-				if wrong := r.Contradictions(); len(wrong) > 0 {
-					return usagef("mcp-conform report check "+path+" lists all", "%s: %s", path, wrong[0])
 				}
 				reports = append(reports, r)
 			}
@@ -165,12 +174,9 @@ func (a *app) reportBadgeCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(_ *cobra.Command, args []string) error {
-			r, err := readConformance(args[0])
+			r, err := readConsistent(args[0])
 			if err != nil {
 				return err
-			}
-			if wrong := r.Contradictions(); len(wrong) > 0 {
-				return usagef("mcp-conform report check "+args[0]+" lists all", "%s: %s", args[0], wrong[0])
 			}
 			p, err := profileNamed(r, args[0], profile)
 			if err != nil {

@@ -5,6 +5,7 @@ package conformance
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"fmt"
 
@@ -77,12 +78,7 @@ func (p *Profile) Counted() verdict.ProfileResult {
 
 // Title returns the name of the implementation, "" if nothing is known.
 func (r *Report) Title() string {
-	switch {
-	case r.Implementation.Project != "":
-		return r.Implementation.Project
-	default:
-		return r.Server.Name
-	}
+	return cmp.Or(r.Implementation.Project, r.Server.Name)
 }
 
 // Digest returns a SHA-256 hash in the form that reports have.

@@ -22,6 +22,9 @@ const (
 	maxProblems = 20
 )
 
+// writeAdvice is the advice for a file that is something else.
+const writeAdvice = "mcp-conform run --report conformance=FILE writes one"
+
 // A FileError describes why a file is no conformance report.
 type FileError struct {
 	Path     string
@@ -37,14 +40,13 @@ func Read(path string) (*Report, error) {
 	bad := func(advice, format string, args ...any) error {
 		return &FileError{Path: path, Problems: []string{fmt.Sprintf(format, args...)}, Advice: advice}
 	}
-	const write = "mcp-conform run --report conformance=FILE writes one"
 	f, err := os.Open(path)
 	if err != nil {
 		var bare *os.PathError
 		if errors.As(err, &bare) {
 			err = bare.Err
 		}
-		return nil, bad(write, "it can't be read: %v", err)
+		return nil, bad(writeAdvice, "it can't be read: %v", err)
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
 	text, err := io.ReadAll(io.LimitReader(f, maxSize+1))
@@ -55,16 +57,15 @@ func Read(path string) (*Report, error) {
 }
 
 func parse(path string, text []byte, bad func(advice, format string, args ...any) error) (*Report, error) {
-	const write = "mcp-conform run --report conformance=FILE writes one"
 	if len(text) > maxSize {
-		return nil, bad(write, "it has more than %d bytes, which no conformance report has", maxSize)
+		return nil, bad(writeAdvice, "it has more than %d bytes, which no conformance report has", maxSize)
 	}
 	var document yaml.Node
 	if err := yaml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &document); err != nil {
-		return nil, bad(write, "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, bad(writeAdvice, "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(document.Content) == 0 {
-		return nil, bad(write, "it is empty")
+		return nil, bad(writeAdvice, "it is empty")
 	}
 	value, err := plain(document.Content[0], 0)
 	if err != nil {
@@ -72,7 +73,7 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 	}
 	top, _ := value.(map[string]any)
 	if top["kind"] != Kind {
-		return nil, bad(write, "it is not a conformance report: its kind is not %s", Kind)
+		return nil, bad(writeAdvice, "it is not a conformance report: its kind is not %s", Kind)
 	}
 	if v, ok := top["apiVersion"].(string); ok && v != APIVersion {
 		if isNewer(v) {

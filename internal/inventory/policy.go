@@ -24,6 +24,9 @@ const (
 	CallNone Policy = "none"
 )
 
+// Policies returns all policies.
+func Policies() []Policy { return []Policy{CallSafe, CallAll, CallNone} }
+
 // Config is what the configuration says about a server's offer. The zero Config
 // calls no tool.
 type Config struct {

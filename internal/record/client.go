@@ -12,7 +12,7 @@ import (
 type Mistake struct {
 	Summary string // one sentence
 	At      int    // the position of the message in the transcript
-	Page    string // of the specification, without the revision
+	Section string // of the specification, as the catalogue names it
 }
 
 // maxMistakes bounds the mistakes of one kind that are kept.
@@ -53,14 +53,15 @@ type client struct {
 }
 
 const (
-	messages  = "basic#messages"
-	lifecycle = "basic/lifecycle#initialization"
+	messages     = "basic/index#messages"
+	lifecycle    = "basic/lifecycle#initialization"
+	cancellation = "basic/patterns/cancellation#behavior-requirements"
 )
 
-func (c *client) add(e *transcript.Event, page, format string, args ...any) {
+func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 	summary := fmt.Sprintf(format, args...)
 	if c.kinds[summary]++; c.kinds[summary] <= maxMistakes {
-		c.mistakes = append(c.mistakes, Mistake{Summary: summary, At: e.Seq, Page: page})
+		c.mistakes = append(c.mistakes, Mistake{Summary: summary, At: e.Seq, Section: section})
 	}
 }
 
@@ -127,9 +128,9 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 		switch {
 		case !id.Present():
 		case id.Key() == c.opening:
-			c.add(e, "basic/utilities/cancellation#behavior-requirements", "The client cancels initialize.")
+			c.add(e, cancellation, "The client cancels initialize.")
 		case !c.ids[id.Key()]:
-			c.add(e, "basic/utilities/cancellation#behavior-requirements", "The client cancels a request that it did not send.")
+			c.add(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
 }

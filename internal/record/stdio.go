@@ -37,7 +37,6 @@ const (
 	// exitTime is how long the server has to exit after its input was closed, and again
 	// after SIGTERM.
 	exitTime = 5 * time.Second
-	readSize = 64 << 10
 	// headKept is how many bytes of a line that is too long are kept.
 	headKept = 4 << 10
 )
@@ -64,8 +63,10 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	inputOver, exited := make(chan struct{}), make(chan struct{})
 	go func() { // it outlives a server that exits while the client writes nothing
 		defer close(inputOver)
-		pass(client.In, &recording{to: in, rec: rec, kind: transcript.Sent})
-		_ = in.Close() // an error shows in the server's exit
+		sent := &recording{to: in, rec: rec, kind: transcript.Sent}
+		_, _ = io.Copy(sent, client.In) // an error shows in the server's exit, as that of Close does
+		sent.finish()
+		_ = in.Close()
 		rec.Add(transcript.Event{Kind: transcript.InputClosed})
 	}()
 	var ending sync.WaitGroup
@@ -133,23 +134,6 @@ func end(server *exec.Cmd, inputOver, exited <-chan struct{}, signals <-chan os.
 	}
 }
 
-// pass copies chunk by chunk until either end is closed.
-func pass(from io.Reader, to *recording) {
-	buffer := make([]byte, readSize)
-	for {
-		n, err := from.Read(buffer)
-		if n > 0 {
-			if _, failed := to.Write(buffer[:n]); failed != nil {
-				break
-			}
-		}
-		if err != nil {
-			break
-		}
-	}
-	to.finish()
-}
-
 // recording records lines and passes their bytes on.
 type recording struct {
 	to     io.Writer
@@ -157,9 +141,9 @@ type recording struct {
 	kind   transcript.Kind // Sent or Received
 	failed func()          // called when nothing can be passed on any more; nil for nothing
 
-	line []byte
-	size int64 // of the line so far, of which line is the head if it is too long
-	deaf bool  // nothing more is recorded
+	line []byte // the line so far, or its head if the line is too long
+	size int64  // the length of the line so far, in bytes
+	deaf bool   // nothing more is recorded
 }
 
 // Write implements io.Writer. It records first: otherwise the response to a request could be
@@ -177,11 +161,7 @@ func (r *recording) take(p []byte) {
 	for len(p) > 0 && !r.deaf {
 		line, rest, found := bytes.Cut(p, []byte{'\n'})
 		r.size += int64(len(line))
-		most := r.rec.Limits().Frame
-		if r.size > int64(most) {
-			most = min(most, headKept)
-		}
-		r.line = append(r.line, line[:min(len(line), max(0, most-len(r.line)))]...)
+		r.line = append(r.line, line[:min(len(line), r.rec.Limits().Frame-len(r.line))]...)
 		if found {
 			r.add(false)
 		}
@@ -189,22 +169,21 @@ func (r *recording) take(p []byte) {
 	}
 }
 
+// add records the current line and starts the next. A line that exceeds the limits is the last.
 func (r *recording) add(unterminated bool) {
-	line, size := slices.Clone(r.line), r.size
-	r.line, r.size = r.line[:0], 0
-	why := r.rec.Admit(len(line))
-	if size > int64(r.rec.Limits().Frame) {
+	line, size := r.line, r.size
+	r.line, r.size = nil, 0
+	var why string
+	if size > int64(len(line)) {
 		why = fmt.Sprintf("a line of %d bytes is too long to be recorded", size)
-		line = line[:min(len(line), headKept)]
-	}
-	switch {
-	case why == "":
+	} else if why = r.rec.Admit(len(line)); why == "" {
 		r.rec.Add(transcript.Event{Kind: r.kind, Raw: line, Size: size, Unterminated: unterminated})
-	case r.kind == transcript.Received:
-		r.deaf = true
-		r.rec.Add(transcript.Event{Kind: transcript.Flooded, Raw: line, Size: size, Detail: why})
-	default:
-		r.deaf = true
+		return
+	}
+	r.deaf = true
+	if r.kind == transcript.Received {
+		r.rec.Add(transcript.Event{Kind: transcript.Flooded, Raw: slices.Clone(line[:min(len(line), headKept)]), Size: size, Detail: why})
+	} else {
 		r.rec.Remark("what the client sends is not recorded from here on: " + why)
 	}
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"bytes"
-	"cmp"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -19,8 +18,7 @@ func (s *Session) noteGaveUp(e *transcript.Event) {
 	if s.InputClosed || s.OutputEnded || s.sessionEnded {
 		return
 	}
-	first, _ := slices.BinarySearchFunc(s.requests, e.Of, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
-	for _, req := range s.requests[first:] {
+	for _, req := range s.RequestsFrom(e.Of) {
 		if req.Event.Seq != e.Of { // a batch has several requests
 			break
 		}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -155,6 +156,12 @@ func (s *Session) requestOf(r *transcript.Request) *Request {
 
 // ClientRequests returns the client's requests in the order in which they were sent.
 func (s *Session) ClientRequests() []*Request { return s.requests }
+
+// RequestsFrom returns the client's requests that were sent at this position or later.
+func (s *Session) RequestsFrom(seq int) []*Request {
+	first, _ := slices.BinarySearchFunc(s.requests, seq, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
+	return s.requests[first:]
+}
 
 // RequestAnsweredBy returns the client's request with the id of the response, or nil.
 func (s *Session) RequestAnsweredBy(m *wire.Message) *Request {

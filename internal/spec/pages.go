@@ -27,7 +27,13 @@ func (q *Requirement) Page(r Revision) string {
 	if heading := inherited[q.Section]; heading != "" && q.Basis(r) == JSONRPC && !r.AtLeast(V20260728) {
 		return jsonRPC + "#" + heading
 	}
-	page, heading, _ := strings.Cut(sectionIn(q.Section, r), "#")
+	return PageOf(q.Section, r)
+}
+
+// PageOf returns the public URL of a section of the catalogue, such as
+// basic/index#messages, in revision r.
+func PageOf(section string, r Revision) string {
+	page, heading, _ := strings.Cut(sectionIn(section, r), "#")
 	address := site + "specification/" + string(r)
 	switch {
 	case page == practices:

@@ -65,6 +65,22 @@ func TestInheritedPage(t *testing.T) {
 	}
 }
 
+func TestPageOfASection(t *testing.T) {
+	for _, c := range []struct {
+		section string
+		r       spec.Revision
+		want    string
+	}{
+		{"basic/index#messages", spec.V20241105, "2024-11-05/basic/messages"},
+		{"basic/index#messages", spec.V20251125, "2025-11-25/basic#messages"},
+		{"basic/patterns/cancellation#behavior-requirements", spec.V20250618, "2025-06-18/basic/utilities/cancellation#behavior-requirements"},
+	} {
+		if got, want := spec.PageOf(c.section, c.r), "https://modelcontextprotocol.io/specification/"+c.want; got != want {
+			t.Errorf("%s in %s: got %s; want %s", c.section, c.r, got, want)
+		}
+	}
+}
+
 // TestEveryPageExists compares the URLs with a checkout of the specification: page and
 // heading must exist, and the URL must have the heading of the catalogue if the page has it.
 func TestEveryPageExists(t *testing.T) {

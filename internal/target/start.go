@@ -67,7 +67,7 @@ func (r *resolver) started(where, raw string) (*Start, error) {
 			return nil, usage("", "--ready is "+s.Ready.String()+", and no server is ready by then", "give the time that it may take to listen, like --ready 10s")
 		}
 	}
-	words, err := splitCommand(s.text, r.goos)
+	words, err := splitCommand("--start", s.text, r.goos)
 	if err != nil {
 		return nil, err
 	}

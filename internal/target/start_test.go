@@ -26,7 +26,7 @@ func TestSplitCommand(t *testing.T) {
 		{"5$ $ a$, x=~ *.js {port} #", "", []string{"5$", "$", "a$,", "x=~", "*.js", "{port}", "#"}},
 		{`C:\bin\serve.exe "a\b\"c" 'd'`, "windows", []string{`C:\bin\serve.exe`, `a\b"c`, "d"}},
 	} {
-		got, err := splitCommand(c.text, c.goos)
+		got, err := splitCommand("--start", c.text, c.goos)
 		if err != nil {
 			t.Errorf("%q: %v", c.text, err)
 		}
@@ -44,7 +44,7 @@ func TestSplitCommand(t *testing.T) {
 func TestSplitCommandReadsWhatIsQuoted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		argv := rapid.SliceOfN(rapid.StringMatching(`[ -~]{0,8}`), 1, 4).Draw(t, "argv")
-		got, err := splitCommand(quoteAll(argv), "linux")
+		got, err := splitCommand("--start", quoteAll(argv), "linux")
 		if err != nil {
 			t.Fatal(err)
 		}

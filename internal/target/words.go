@@ -1,7 +1,6 @@
 package target
 
 import (
-	"errors"
 	"runtime"
 	"strings"
 
@@ -26,12 +25,8 @@ func (w word) assigns() bool {
 // SplitCommand splits the value of a flag, the command line of a server, into words. Its
 // errors are of type *UsageError.
 func SplitCommand(flag, text string) ([]string, error) {
-	words, err := splitCommand(text, runtime.GOOS)
+	words, err := splitCommand(flag, text, runtime.GOOS)
 	if err != nil {
-		var wrong *UsageError
-		if errors.As(err, &wrong) {
-			return nil, &UsageError{What: strings.ReplaceAll(wrong.What, "--start", flag), Advice: strings.ReplaceAll(wrong.Advice, "--start", flag)}
-		}
 		return nil, err
 	}
 	out := make([]string, len(words))
@@ -44,16 +39,16 @@ func SplitCommand(flag, text string) ([]string, error) {
 // splitCommand splits a command line into words as a POSIX shell does: at spaces that are
 // neither quoted nor escaped. It expands nothing. It returns an error for syntax that only
 // a shell can execute: treated as part of a word, it would start something else than the
-// user meant.
-func splitCommand(text, goos string) ([]word, error) {
-	s := &splitter{text: text, backslash: goos != "windows"}
+// user meant. The flag is the one that errors name.
+func splitCommand(flag, text, goos string) ([]word, error) {
+	s := &splitter{flag: flag, text: text, backslash: goos != "windows"}
 	for s.at < len(s.text) {
 		c := s.text[s.at]
 		s.at++
 		var err error
 		switch {
 		case c == 0:
-			err = usage("", "--start has a NUL byte in it", "leave it out")
+			err = usage("", flag+" has a NUL byte in it", "leave it out")
 		case c == '\n', strings.IndexByte("|&;<>()`", c) >= 0, c == '$' && s.expands():
 			err = s.needsShell(c)
 		case c == ' ' || c == '\t' || c == '\r':
@@ -76,6 +71,7 @@ func splitCommand(text, goos string) ([]word, error) {
 }
 
 type splitter struct {
+	flag      string
 	text      string
 	at        int
 	backslash bool // it escapes; on Windows it separates folders
@@ -128,7 +124,7 @@ func (s *splitter) single() error {
 	s.mark()
 	length := strings.IndexByte(s.text[s.at:], '\'')
 	if length < 0 {
-		return unclosed("'")
+		return s.unclosed("'")
 	}
 	s.begin().text += s.text[s.at : s.at+length]
 	s.at += length + 1
@@ -152,7 +148,7 @@ func (s *splitter) double() error {
 			s.add(c, true)
 		}
 	}
-	return unclosed(`"`)
+	return s.unclosed(`"`)
 }
 
 // expands reports whether a shell would replace the dollar sign that was just read
@@ -164,11 +160,11 @@ func (s *splitter) expands() bool {
 
 func (s *splitter) needsShell(c byte) error {
 	what := quote(string([]byte{c}))
-	return usage("", "--start has "+what+" in it, which means something to a shell alone, and none is run",
+	return usage("", s.flag+" has "+what+" in it, which means something to a shell alone, and none is run",
 		"put it in single quotes if it belongs to an argument, or run a shell yourself:",
-		"  --start "+quoteAll([]string{"sh -c " + quoteAll([]string{redact.Arg(s.text)})}))
+		"  "+s.flag+" "+quoteAll([]string{"sh -c " + quoteAll([]string{redact.Arg(s.text)})}))
 }
 
-func unclosed(mark string) error {
-	return usage("", "a quote in --start is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
+func (s *splitter) unclosed(mark string) error {
+	return usage("", "a quote in "+s.flag+" is not closed: "+mark, "close it, or write \\"+mark+" for the character itself")
 }

@@ -39,6 +39,10 @@ func Outcomes() []Outcome {
 	return []Outcome{HarnessError, Broken, Unconfirmed, Flaky, Warning, Note, Blocked, Kept, NotObserved, NotApplicable}
 }
 
+// Fails reports whether the outcome fails a test, in which a warning fails only if it is
+// strict. A known finding fails none, whatever its outcome.
+func (o Outcome) Fails(strict bool) bool { return o >= Unconfirmed || strict && o == Warning }
+
 // Evidence is one event of a transcript that shows a finding.
 type Evidence struct {
 	Direction string `json:"direction"` // ">" to the server, "<" from it, "!" stderr or process

@@ -70,12 +70,13 @@ type Options struct {
 // can't be reached, or if the run ended before everything was judged.
 func Run(t *testing.T, s Server, o Options) {
 	t.Helper()
-	report, err := judge(t.Context(), t.Name(), s, o)
+	secrets := &redact.Secrets{}
+	report, err := judge(t.Context(), t.Name(), s, o, secrets)
 	switch {
 	case errors.Is(err, errNotRun):
 		return
 	case err != nil:
-		t.Fatal(explain(err))
+		t.Fatal(explain(err, secrets))
 	}
 	for _, n := range report.Notices {
 		t.Log(reporters.Visible(n))
@@ -105,13 +106,14 @@ func Run(t *testing.T, s Server, o Options) {
 // errNotRun says that -run selects none of the requirements.
 var errNotRun = errors.New("-run selects no requirement")
 
-// judge runs the suites. name is that of the test.
-func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Report, error) {
+// judge runs the suites. name is that of the test. It adds what must not be printed to the
+// secrets, and removes it from the report.
+func judge(ctx context.Context, name string, s Server, o Options, secrets *redact.Secrets) (*verdict.Report, error) {
 	eo := engine.Options{
 		Cases: s.cases(), Rules: ruleset.All(), Target: s.name, Timeout: o.Timeout, Quick: o.Quick,
 		Policy: inventory.Config{Policy: inventory.Policy(cmp.Or(o.CallTools, string(inventory.CallSafe))), Call: o.Tools},
 	}
-	if !slices.Contains([]inventory.Policy{inventory.CallSafe, inventory.CallAll, inventory.CallNone}, eo.Policy.Policy) {
+	if !slices.Contains(inventory.Policies(), eo.Policy.Policy) {
 		return nil, fmt.Errorf("Options.CallTools is %q; it must be safe, all or none", o.CallTools)
 	}
 	for _, text := range o.Revisions {
@@ -138,12 +140,11 @@ func judge(ctx context.Context, name string, s Server, o Options) (*verdict.Repo
 			return nil, err
 		}
 	}
-	dialer, stop, err := s.open()
+	dialer, stop, err := s.open(secrets)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	secrets := redact.New(s.secrets...)
 	eo.Dialer, eo.Redactor = dialer, transcript.NewRedactor(secrets)
 	report, err := engine.Run(ctx, eo)
 	if err != nil {
@@ -172,6 +173,9 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 	}
 	var wanted []*regexp.Regexp
 	for _, p := range patterns {
+		if spec.Requirements().Lookup(p) != nil {
+			p = "^" + regexp.QuoteMeta(p) + "$"
+		}
 		re, err := regexp.Compile(p)
 		if err != nil {
 			return nil, fmt.Errorf("Options.Requirements: %q is neither an id nor a regular expression: %w", p, err)
@@ -180,7 +184,7 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 	}
 	var named, out []string
 	for _, q := range spec.Requirements().All() {
-		if len(patterns) > 0 && !slices.Contains(patterns, q.ID) && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
+		if len(wanted) > 0 && !slices.ContainsFunc(wanted, func(re *regexp.Regexp) bool { return re.MatchString(q.ID) }) {
 			continue
 		}
 		if len(profiles) > 0 && !slices.ContainsFunc(profiles, func(p *spec.Profile) bool { return p.Has(q.ID) }) {
@@ -224,8 +228,7 @@ func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict b
 			skipped = append(skipped, fmt.Sprintf("%s, %s: %s", v.Revision, v.Outcome, reporters.Visible(v.Reason)))
 		default:
 			text := reporters.VerdictText(r, v)
-			fails := v.Outcome == verdict.Broken || v.Outcome >= verdict.Unconfirmed || strict && v.Outcome == verdict.Warning
-			if fails && v.Known == "" {
+			if v.Known == "" && v.Outcome.Fails(strict) {
 				t.Error(text)
 			} else {
 				t.Log(text)
@@ -237,8 +240,8 @@ func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict b
 	}
 }
 
-// explain returns the text of an error with what to do about it.
-func explain(err error) string {
+// explain returns the text of an error with what to do about it, without secrets.
+func explain(err error, secrets *redact.Secrets) string {
 	text := err.Error()
 	var unreachable *engine.UnreachableError
 	if errors.As(err, &unreachable) {
@@ -246,10 +249,14 @@ func explain(err error) string {
 			text += "\n" + unreachable.Advice
 		}
 		if unreachable.Stderr != "" {
-			text += "\nthe server's stderr:\n" + unreachable.Stderr
+			text += "\nthe server's stderr:\n" + strings.TrimSpace(unreachable.Stderr)
 		}
 	}
-	return reporters.Visible(text)
+	lines := strings.Split(secrets.Text(text), "\n")
+	for i := range lines {
+		lines[i] = reporters.Visible(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // ofProcess are the cases about how a process ends.

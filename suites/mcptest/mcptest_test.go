@@ -86,6 +86,7 @@ const (
 	strictVariable   = "MCPTEST_STRICT"
 	baselineVariable = "MCPTEST_BASELINE"
 	profileVariable  = "MCPTEST_PROFILE"
+	addressVariable  = "MCPTEST_ADDRESS"
 )
 
 // TestWithFault is what TestFindings runs in a process of its own.
@@ -102,6 +103,15 @@ func TestWithFault(t *testing.T) {
 		Profiles: profiles, Requirements: []string{"ping.responds", "pagination.cursor.invalid-code", "ping.empty-result"}, Revisions: []string{"2025-11-25"},
 		Strict: os.Getenv(strictVariable) != "", Baseline: os.Getenv(baselineVariable),
 	})
+}
+
+// TestUnreachable is run by TestFindings, too.
+func TestUnreachable(t *testing.T) {
+	address := os.Getenv(addressVariable)
+	if address == "" {
+		t.Skip("TestFindings runs it")
+	}
+	mcptest.Run(t, mcptest.URL(address, nil), mcptest.Options{})
 }
 
 // TestFindings checks which subtests fail, and what they print.
@@ -152,6 +162,14 @@ func TestFindings(t *testing.T) {
 		{
 			name: "a warning, strictly", fault: "pagination.cursor.invalid-code/internal", run: "TestWithFault", environment: []string{strictVariable + "=1"},
 			prints: []string{"--- FAIL: TestWithFault/pagination.cursor.invalid-code"},
+		},
+		{
+			name: "not reached", run: "TestUnreachable", environment: []string{addressVariable + "=http://127.0.0.1:9/mcp"},
+			prints: []string{"the server can't be reached: ", "\n        check that the server runs, and the URL\n"},
+		},
+		{
+			name: "a secret in the address", run: "TestUnreachable", environment: []string{addressVariable + "=127.0.0.1:9/mcp?api_key=sk-live-4fT9qLw2ZxVb71Kd"},
+			prints: []string{"mcp?api_key=REDACTED"}, omits: []string{"sk-live"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -11,8 +11,11 @@ import (
 	"net/url"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
@@ -23,61 +26,77 @@ import (
 
 // A Server is a server to judge: made by Command, URL, SSE, Handler, SSEHandler or Stream.
 type Server struct {
-	name     string   // in reports
-	secrets  []string // that must not be printed
-	inMemory bool     // it is no process, so that nothing is judged about its exit
-	// open returns how to connect, and a function that ends what it started.
-	open func() (d transport.Dialer, stop func(), err error)
+	name     string // in reports
+	inMemory bool   // it is no process, so that nothing is judged about its exit
+	// open returns how to connect, and a function that ends what it started. It adds what
+	// must not be printed to the secrets.
+	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 
 // Command is a server over stdio that is started with these words, in the environment of
 // the test. It is started several times.
 func Command(name string, args ...string) Server {
-	return Server{name: name, open: func() (transport.Dialer, func(), error) {
-		return stdio.NewDialer(stdio.Command{Argv: append([]string{name}, args...), Env: os.Environ()}), func() {}, nil
+	return Server{name: name, open: func(secrets *redact.Secrets) (transport.Dialer, func(), error) {
+		c := stdio.Command{Argv: append([]string{name}, args...), Env: os.Environ()}
+		secrets.AddArgs(c.Argv...)
+		for _, entry := range c.Env { // the server may print what it inherits
+			variable, value, _ := strings.Cut(entry, "=")
+			secrets.AddNamed(variable, value)
+		}
+		return stdio.NewDialer(c), func() {}, nil
 	}}
 }
 
 // URL is a server over Streamable HTTP that runs already. The fields of header, which may
 // be nil, are sent with each request.
 func URL(address string, header http.Header) Server {
-	return Server{name: address, secrets: secrets(header), open: func() (transport.Dialer, func(), error) {
-		u, err := parse(address)
-		if err != nil {
-			return nil, nil, err
-		}
-		return streamablehttp.NewDialer(u, reach(header)), func() {}, nil
-	}}
+	return remote(spec.StreamableHTTP, address, header)
 }
 
 // SSE is like URL for a server over HTTP+SSE (2024-11-05).
-func SSE(address string, header http.Header) Server {
-	return Server{name: address, secrets: secrets(header), open: func() (transport.Dialer, func(), error) {
-		u, err := parse(address)
-		if err != nil {
-			return nil, nil, err
+func SSE(address string, header http.Header) Server { return remote(spec.SSE, address, header) }
+
+func remote(over spec.Transport, address string, header http.Header) Server {
+	return Server{name: address, open: func(secrets *redact.Secrets) (transport.Dialer, func(), error) {
+		secrets.AddArgs(address)
+		var r exchange.Reach
+		for _, name := range slices.Sorted(maps.Keys(header)) {
+			for _, value := range header[name] {
+				secrets.AddGiven(name, value)
+				r.Fields = append(r.Fields, transcript.Field{Name: name, Value: value})
+			}
 		}
-		return sse.NewDialer(u, reach(header)), func() {}, nil
+		u, err := url.Parse(address)
+		switch {
+		case err != nil:
+			return nil, nil, err
+		case u.Scheme != "http" && u.Scheme != "https":
+			return nil, nil, errors.New("the URL of a server begins with http:// or https://, not " + address)
+		}
+		return dialerFor(over, u, r), func() {}, nil
 	}}
 }
 
 // Handler is a server over Streamable HTTP whose endpoint is h. It serves on the loopback
 // interface while the test runs.
-func Handler(h http.Handler) Server {
-	return Server{name: "the handler", open: func() (transport.Dialer, func(), error) {
+func Handler(h http.Handler) Server { return serving(spec.StreamableHTTP, h, "/mcp") }
+
+// SSEHandler is like Handler for a server over HTTP+SSE. path is that of its stream.
+func SSEHandler(h http.Handler, path string) Server { return serving(spec.SSE, h, path) }
+
+func serving(over spec.Transport, h http.Handler, path string) Server {
+	return Server{name: "the handler", open: func(*redact.Secrets) (transport.Dialer, func(), error) {
 		s := httptest.NewServer(h)
-		u, err := url.Parse(s.URL + "/mcp")
-		return streamablehttp.NewDialer(u, exchange.Reach{}), s.Close, err
+		u, err := url.Parse(s.URL + path)
+		return dialerFor(over, u, exchange.Reach{}), s.Close, err
 	}}
 }
 
-// SSEHandler is like Handler for a server over HTTP+SSE. path is that of its stream.
-func SSEHandler(h http.Handler, path string) Server {
-	return Server{name: "the handler", open: func() (transport.Dialer, func(), error) {
-		s := httptest.NewServer(h)
-		u, err := url.Parse(s.URL + path)
-		return sse.NewDialer(u, exchange.Reach{}), s.Close, err
-	}}
+func dialerFor(over spec.Transport, u *url.URL, r exchange.Reach) transport.Dialer {
+	if over == spec.SSE {
+		return sse.NewDialer(u, r)
+	}
+	return streamablehttp.NewDialer(u, r)
 }
 
 // Stream is a server in this process that reads messages from a stream, one on a line, and
@@ -86,7 +105,7 @@ func SSEHandler(h http.Handler, path string) Server {
 // without what is specified for a process: its exit and its stderr. If the stream has a
 // method CloseWrite, that ends the input of the server.
 func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
-	return Server{name: "the stream", inMemory: true, open: func() (transport.Dialer, func(), error) {
+	return Server{name: "the stream", inMemory: true, open: func(*redact.Secrets) (transport.Dialer, func(), error) {
 		return stdio.InProcess("stream", func(ctx context.Context, in io.Reader, out, errOut io.Writer, signals <-chan string) int {
 			return serve(ctx, connect, in, out, errOut, signals)
 		}), func() {}, nil
@@ -157,30 +176,4 @@ func (n noting) Write(p []byte) (int, error) {
 	default:
 	}
 	return n.Writer.Write(p)
-}
-
-func parse(address string) (*url.URL, error) {
-	u, err := url.Parse(address)
-	switch {
-	case err != nil:
-		return nil, err
-	case u.Scheme != "http" && u.Scheme != "https":
-		return nil, errors.New("the URL of a server begins with http:// or https://, not " + address)
-	}
-	return u, nil
-}
-
-// secrets returns the values of the header, which may be tokens.
-func secrets(header http.Header) []string {
-	return slices.Concat(slices.Collect(maps.Values(header))...)
-}
-
-func reach(header http.Header) exchange.Reach {
-	var r exchange.Reach
-	for name, values := range header {
-		for _, v := range values {
-			r.Fields = append(r.Fields, transcript.Field{Name: name, Value: v})
-		}
-	}
-	return r
 }

@@ -1,9 +1,6 @@
 package tasks
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -104,8 +101,4 @@ func (l *ledger) equalCalls(c *call) []*call { return l.index.equal[callKey{c.na
 func (l *ledger) plainCalls(c *call) []*call { return l.index.plain[callKey{c.name, c.arguments}] }
 
 // sentAfter returns the client's requests after the event.
-func (l *ledger) sentAfter(e *transcript.Event) []*rules.Request {
-	all := l.s.ClientRequests()
-	from, _ := slices.BinarySearchFunc(all, e.Seq+1, func(req *rules.Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
-	return all[from:]
-}
+func (l *ledger) sentAfter(e *transcript.Event) []*rules.Request { return l.s.RequestsFrom(e.Seq + 1) }
