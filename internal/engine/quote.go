@@ -210,48 +210,6 @@ func joinStderr(clear map[int]*transcript.Event, pieces []int) *transcript.Event
 	return &last
 }
 
-// contextOf returns the positions of the events that are shown in addition to
-// the given ones: the first events, those before each of the given, and a few
-// after the last of them.
-func contextOf(events []*transcript.Event, at []int) []int {
-	var open []int // events that may be shown
-	for i, e := range events {
-		if isInformative(e) && !slices.Contains(at, i) {
-			open = append(open, i)
-		}
-	}
-	out := slices.Clone(open[:min(beginning, len(open))])
-	take := func(i int) {
-		if len(out) < maxContext && !slices.Contains(out, i) {
-			out = append(out, i)
-		}
-	}
-	last, _ := slices.BinarySearch(open, at[len(at)-1])
-	for _, i := range open[last:min(last+following, len(open))] {
-		take(i)
-	}
-	for back := 1; back <= len(open) && len(out) < maxContext; back++ { // the nearest event before each given one, then the next
-		for _, i := range slices.Backward(at) {
-			if near, _ := slices.BinarySearch(open, i); near >= back {
-				take(open[near-back])
-			}
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// isInformative reports whether an event is shown as context.
-func isInformative(e *transcript.Event) bool {
-	switch e.Kind {
-	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:
-		return false
-	case transcript.Over:
-		return e.How != transcript.Complete
-	}
-	return true
-}
-
 func direction(k transcript.Kind) string {
 	switch k {
 	case transcript.Sent, transcript.Requested:

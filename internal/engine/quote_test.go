@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -95,6 +96,36 @@ func TestContext(t *testing.T) {
 		"20 > ping · id 9", "21 < error -32601 · id 9",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestContextOverHTTP checks that it does not depend on which of several requests was answered
+// first.
+func TestContextOverHTTP(t *testing.T) {
+	quoted := func(answered ...int) []string {
+		tr := transcript.New()
+		for n := 1; n <= 12; n++ {
+			tr.Add(transcript.Event{Kind: transcript.Requested, Exchange: n, Raw: []byte("POST /mcp HTTP/1.1")})
+			tr.Add(transcript.Event{Kind: transcript.Sent, Exchange: n, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":"ping"}`, n)})
+		}
+		for _, n := range answered {
+			tr.Add(transcript.Event{Kind: transcript.Received, Exchange: n, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"result":{}}`, n)})
+		}
+		tr.Add(transcript.Event{Kind: transcript.Requested, Exchange: 13, Raw: []byte("POST /mcp HTTP/1.1")})
+		at := tr.Add(transcript.Event{Kind: transcript.Sent, Exchange: 13, Raw: []byte(`{"jsonrpc":"2.0","id":13,"method":"ping"}`)}).Seq
+		_, context := Quote(tr.From(0), &verdict.Deviation{At: []int{at}}, nil)
+		var out []string
+		for _, v := range context {
+			out = append(out, v.Label)
+		}
+		return out
+	}
+	want := quoted(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12)
+	if !slices.Contains(want, "ping · id 12") || !slices.Contains(want, "result · id 12") {
+		t.Errorf("the context is %q", want)
+	}
+	if diff := cmp.Diff(want, quoted(12, 11, 3, 4, 5, 6, 9, 8, 7, 10, 1, 2)); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// contextOf returns the positions of the events that are shown in addition to
+// the given ones: the first events, those before each of the given, and a few
+// after the last of them. Each HTTP exchange is whole, in the order in which they
+// began, so that it does not depend on time which response came before which.
+func contextOf(events []*transcript.Event, at []int) []int {
+	order := inExchangeOrder(events)
+	place := make([]int, len(events)) // in that order, by position
+	for n, i := range order {
+		place[i] = n
+	}
+	given := make([]int, len(at))
+	for n, i := range at {
+		given[n] = place[i]
+	}
+	slices.Sort(given)
+	var open []int // places of events that may be shown
+	for n, i := range order {
+		if isInformative(events[i]) && !slices.Contains(at, i) {
+			open = append(open, n)
+		}
+	}
+	chosen := slices.Clone(open[:min(beginning, len(open))])
+	take := func(n int) {
+		if len(chosen) < maxContext && !slices.Contains(chosen, n) {
+			chosen = append(chosen, n)
+		}
+	}
+	last, _ := slices.BinarySearch(open, given[len(given)-1])
+	for _, n := range open[last:min(last+following, len(open))] {
+		take(n)
+	}
+	for back := 1; back <= len(open) && len(chosen) < maxContext; back++ { // the nearest event before each given one, then the next
+		for _, n := range slices.Backward(given) {
+			if near, _ := slices.BinarySearch(open, n); near >= back {
+				take(open[near-back])
+			}
+		}
+	}
+	slices.Sort(chosen)
+	out := make([]int, len(chosen))
+	for i, n := range chosen {
+		out[i] = order[n]
+	}
+	return out
+}
+
+// inExchangeOrder returns the positions of the events: those of an HTTP exchange follow its first
+// one.
+func inExchangeOrder(events []*transcript.Event) []int {
+	began := map[int]int{} // by the number of the exchange
+	var out []int
+	for i, e := range events {
+		if _, known := began[e.Exchange]; !known {
+			began[e.Exchange] = i
+		}
+		out = append(out, i)
+	}
+	from := func(i int) int {
+		if n := events[i].Exchange; n > 0 {
+			return began[n]
+		}
+		return i
+	}
+	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(from(a), from(b)) })
+	return out
+}
+
+// isInformative reports whether an event is shown as context.
+func isInformative(e *transcript.Event) bool {
+	switch e.Kind {
+	case transcript.Remark, transcript.CaseBegan, transcript.Stderr, transcript.Streamed, transcript.Opened:
+		return false
+	case transcript.Over:
+		return e.How != transcript.Complete
+	}
+	return true
+}
