@@ -52,7 +52,7 @@ func Cases() []suite.Case {
 			Waits:        true,
 			SpoilsServer: true,
 			Races:        append(describeRaces(quickRaces()), closing),
-			Run:          runQuickRaces,
+			Run:          byNotification(runQuickRaces),
 		},
 		{
 			ID:           "cancellation.initialize",
