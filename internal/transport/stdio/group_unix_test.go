@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"syscall"
@@ -83,11 +82,22 @@ func TestLeftBehindIsKilledWithoutShutdown(t *testing.T) {
 	}
 }
 
-func TestOutOfTheGroup(t *testing.T) {
-	if _, err := exec.LookPath("setsid"); err != nil {
-		t.Skip("setsid, a program of util-linux, is not installed")
+// outOfTheGroup is the behaviour of a process that leaves the server's process group.
+const outOfTheGroup = "out of the group"
+
+func init() {
+	behaviours[outOfTheGroup] = func(_ context.Context, _ io.Reader, _, log io.Writer, _ <-chan string) int {
+		_, err := syscall.Setsid()
+		if err == nil {
+			err = syscall.Exec("/bin/sh", []string{"sh", "-c", "echo pid $$; exec sleep 1000"}, os.Environ())
+		}
+		_, _ = fmt.Fprintln(log, err)
+		return 1
 	}
-	s := shell(t, `setsid sh -c 'echo pid $$; exec sleep 1000' & wait`)
+}
+
+func TestOutOfTheGroup(t *testing.T) {
+	s := shell(t, fmt.Sprintf(`%s=%q '%s' & wait`, behaviourVariable, outOfTheGroup, os.Args[0]))
 	pid := s.pid()
 	defer func() { _ = syscall.Kill(pid, syscall.SIGKILL) }()
 	s.Shutdown(transport.Patience{})
