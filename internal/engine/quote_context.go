@@ -9,11 +9,11 @@ import (
 
 // contextOf returns the positions of the events that are shown in addition to
 // the given ones: the first events, those before each of the given, and a few
-// after the last of them. Each HTTP exchange is whole, in the order in which they
-// began, so that it does not depend on time which response came before which.
+// after the last of them. "Before" and "after" are in exchange order, in which they
+// are returned, too: which of several responses comes first depends on time.
 func contextOf(events []*transcript.Event, at []int) []int {
 	order := inExchangeOrder(events)
-	place := make([]int, len(events)) // in that order, by position
+	place := make([]int, len(events)) // in order, by position
 	for n, i := range order {
 		place[i] = n
 	}
@@ -53,25 +53,23 @@ func contextOf(events []*transcript.Event, at []int) []int {
 	return out
 }
 
-// inExchangeOrder returns the positions of the events: those of an HTTP exchange follow its first
-// one.
+// inExchangeOrder returns the positions of the events, ordered by when their HTTP exchange began;
+// an event outside an exchange keeps its place.
 func inExchangeOrder(events []*transcript.Event) []int {
 	began := map[int]int{} // by the number of the exchange
-	var out []int
+	order, from := make([]int, len(events)), make([]int, len(events))
 	for i, e := range events {
+		order[i], from[i] = i, i
+		if e.Exchange == 0 {
+			continue
+		}
 		if _, known := began[e.Exchange]; !known {
 			began[e.Exchange] = i
 		}
-		out = append(out, i)
+		from[i] = began[e.Exchange]
 	}
-	from := func(i int) int {
-		if n := events[i].Exchange; n > 0 {
-			return began[n]
-		}
-		return i
-	}
-	slices.SortStableFunc(out, func(a, b int) int { return cmp.Compare(from(a), from(b)) })
-	return out
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(from[a], from[b]) })
+	return order
 }
 
 // isInformative reports whether an event is shown as context.
