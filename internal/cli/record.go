@@ -2,11 +2,11 @@ package cli
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -27,14 +28,15 @@ import (
 // recordFlags are the flags of mcp-conform record.
 type recordFlags struct {
 	serverFlags
-	file string
+	file   string
+	listen string
 }
 
 func (a *app) recordCommand() *cobra.Command {
 	f := &recordFlags{}
 	f.command = "record"
 	c := &cobra.Command{
-		Use:   "record [flags] -- COMMAND ARGUMENT...",
+		Use:   "record [flags] {-- COMMAND ARGUMENT... | --listen HOST:PORT URL}",
 		Short: "Record and judge the session of a real client with a server",
 		Long: `Start a server and connect it to the client that started mcp-conform: put
 "mcp-conform record --" in front of the server's command in the client's
@@ -45,8 +47,14 @@ the client does outside the protocol, is printed on stderr.
   mcp-conform record -- node server.js
   mcp-conform record --transcript session.jsonl -- ./my-server
 
-The exit code is that of the server; 2 if the command line is wrong, 3 if the
-server could not be started.`,
+Over Streamable HTTP, mcp-conform listens at an address, and clients use that in
+the server's URL. It records until it is interrupted.
+
+  mcp-conform record --listen 127.0.0.1:8080 http://localhost:3000/mcp
+
+The exit code is that of the server, and 0 after an interrupt with --listen; 2 if
+the command line is wrong or the address is taken, 3 if the server could not be
+started.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
 			return a.record(f)
@@ -54,38 +62,52 @@ server could not be started.`,
 	}
 	fs := c.Flags()
 	fs.SortFlags = false
-	fs.StringVar(&f.file, "transcript", "", "file for the session (default: a new one in the user's cache folder; stderr names it)")
+	fs.StringVar(&f.file, "transcript", "", "file for the session; with --listen: folder for the sessions (default: in the user's cache folder; stderr names it)")
+	fs.StringVar(&f.listen, "listen", "", "pass on what clients send to this HOST:PORT to the server at the URL; without HOST: 127.0.0.1")
 	fs.StringArrayVar(&f.target.Env, "env", nil, "environment variable of the server: K=V, or K to inherit it (repeatable)")
 	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "give the server only the essential environment variables")
 	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")
 	return c
 }
 
-// record passes a session on, records and judges it.
+// record passes sessions on, records and judges them.
 func (a *app) record(f *recordFlags) error {
 	t, err := a.resolve(&f.serverFlags)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case f.listen != "" && t.URL == "":
+		return usagef("as in mcp-conform record --listen 127.0.0.1:8080 http://localhost:3000/mcp", "--listen takes the URL of the server, and %s is a command", t.Display())
+	case f.listen != "":
+		return a.recordHTTP(f, &t)
+	case t.URL != "":
+		return usagef("add --listen HOST:PORT for the clients", "%s is a URL", t.Display())
 	}
-	if t.URL != "" {
-		return usagef("record a server over stdio", "%s is a URL", t.Display())
-	}
+	return a.recordStdio(f, &t)
+}
+
+// recordStdio starts the server, and passes one session on.
+func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	path, err := stdio.Locate(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env})
 	if err != nil {
 		return &engine.UnreachableError{Reason: err.Error(), Err: err}
 	}
-	s := &recordedSession{a: a, name: t.Display(), rec: transcript.New(), redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), said: map[string]bool{}}
-	if err := s.create(f.file); err != nil {
+	rec := a.sessionRecorder(t.Display(), spec.Stdio)
+	s := &recordedSession{rec: transcript.New(), path: f.file}
+	if s.path == "" {
+		s.path, err = sessionFile("", "")
+	}
+	if err == nil {
+		err = rec.create(s)
+	}
+	if err != nil {
 		return usagef("name a file that can be written with --transcript", "the session can't be recorded: %v", err)
 	}
-	signals, stop := (<-chan os.Signal)(nil), func() {}
-	if a.Signals != nil {
-		signals, stop = a.Signals()
-	}
+	signals, stop := a.signals()
 	defer stop()
 	done := make(chan struct{})
 	var following sync.WaitGroup
-	following.Go(func() { s.follow(done) })
+	following.Go(func() { rec.follow(done, func() {}) })
 	code, err := record.Stdio(a.ctx, record.Command{Path: path, Argv: t.Argv, Dir: t.Dir, Env: t.Env}, record.Streams{In: a.In, Out: a.wire, Err: a.wireErr}, signals, s.rec)
 	close(done)
 	following.Wait()
@@ -96,56 +118,80 @@ func (a *app) record(f *recordFlags) error {
 	if a.code = code; code < 0 {
 		a.code = ExitNotJudged // a signal ended the server
 	}
-	return s.end()
+	return rec.end()
+}
+
+// signals returns the interrupts, and a function that stops them.
+func (a *app) signals() (<-chan os.Signal, func()) {
+	if a.Signals == nil {
+		return nil, func() {}
+	}
+	return a.Signals()
+}
+
+// sessionRecorder writes and judges sessions while they go on.
+type sessionRecorder struct {
+	a         *app
+	name      string // of the server
+	transport spec.Transport
+	redactor  *transcript.Redactor
+	rules     []rules.Rule
+	sessions  []*recordedSession
+	seen      int // sessions of the proxy whose files were created
+
+	mu   sync.Mutex
+	said map[string]bool
+}
+
+func (a *app) sessionRecorder(name string, over spec.Transport) *sessionRecorder {
+	return &sessionRecorder{a: a, name: name, transport: over, redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), said: map[string]bool{}}
 }
 
 // recordedSession is a session that is being recorded.
 type recordedSession struct {
-	a        *app
-	name     string // of the server
-	rec      *transcript.Transcript
-	redactor *transcript.Redactor
-	rules    []rules.Rule
-
+	rec     *transcript.Transcript
 	path    string
 	file    *os.File
 	written int // events in the file
-	said    map[string]bool
 }
 
-// create creates the file of the session, with its first line.
-func (s *recordedSession) create(path string) error {
-	if path == "" {
+// sessionFile returns the path of a new file in the folder, or in the user's cache folder.
+func sessionFile(dir, suffix string) (string, error) {
+	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {
-			return err
+			return "", err
 		}
-		dir := filepath.Join(cache, "mcp-conform", "sessions")
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return err
-		}
-		path = filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", time.Now().Format("20060102-150405"), os.Getpid()))
+		dir = filepath.Join(cache, "mcp-conform", "sessions")
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	err := os.MkdirAll(dir, 0o700)
+	return filepath.Join(dir, fmt.Sprintf("%s-%d%s.jsonl", time.Now().Format("20060102-150405"), os.Getpid(), suffix)), err
+}
+
+// create creates the file of a session, with its first line.
+func (r *sessionRecorder) create(s *recordedSession) error {
+	f, err := os.OpenFile(s.path, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	s.path, s.file = path, f
-	return transcript.WriteRecording(s.writer(), &transcript.Recording{Transport: string(spec.Stdio), Tool: "mcp-conform " + version()})
+	s.file = f
+	r.sessions = append(r.sessions, s)
+	return transcript.WriteRecording(r.writer(s), &transcript.Recording{Transport: string(r.transport), Tool: "mcp-conform " + version()})
 }
 
 // writer returns a writer to the file that removes secrets.
-func (s *recordedSession) writer() io.Writer { return s.a.secrets.Writer(s.file) }
+func (r *sessionRecorder) writer(s *recordedSession) io.Writer { return r.a.secrets.Writer(s.file) }
 
-// Times between two looks at the session: at least leastPause, and so long that judging takes at
+// Times between two looks at the sessions: at least leastPause, and so long that judging takes at
 // most a twentieth of the time.
 const (
 	leastPause  = time.Second
 	judgingCost = 20
 )
 
-// follow writes and judges what is new, until the session is over.
-func (s *recordedSession) follow(done <-chan struct{}) {
+// follow writes and judges what is new, until the sessions are over. Before each look it calls
+// update.
+func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
 	for pause := leastPause; ; {
 		select {
 		case <-done:
@@ -153,90 +199,122 @@ func (s *recordedSession) follow(done <-chan struct{}) {
 		case <-time.After(pause):
 		}
 		began := time.Now()
-		if s.write() {
-			s.judge()
+		update()
+		for _, s := range r.sessions {
+			if r.write(s) {
+				r.judge(s)
+			}
 		}
 		pause = max(leastPause, judgingCost*time.Since(began))
 	}
 }
 
 // write appends the new events to the file, and reports whether there were any.
-func (s *recordedSession) write() bool {
+func (r *sessionRecorder) write(s *recordedSession) bool {
 	events := s.rec.From(s.written)
 	if len(events) == 0 {
 		return false
 	}
 	s.written += len(events)
-	out := bufio.NewWriter(s.writer())
-	if transcript.Write(out, s.redactor.Events(events)) != nil || out.Flush() != nil {
-		s.say("the transcript can't be written to " + s.path)
+	out := bufio.NewWriter(r.writer(s))
+	if transcript.Write(out, r.redactor.Events(events)) != nil || out.Flush() != nil {
+		r.say("the transcript can't be written to " + s.path)
 	}
 	return true
 }
 
 // judge prints what is new of what the server and the client do wrong.
-func (s *recordedSession) judge() {
-	r := s.recorded()
-	for _, result := range rules.SoFar(s.rules, r.Events, r.revision, r.transport) {
+func (r *sessionRecorder) judge(s *recordedSession) {
+	so := r.recorded(s)
+	for _, result := range rules.SoFar(r.rules, so.Events, so.revision, so.transport) {
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
 			outcome := d.Outcome(spec.Requirements().Lookup(d.Requirement), result.Revision)
 			if outcome > verdict.Note {
-				s.say(fmt.Sprintf("server: %s %s: %s", outcome, d.Requirement, d.Summary))
+				r.say(fmt.Sprintf("server: %s %s: %s", outcome, d.Requirement, d.Summary))
 			}
 		}
 	}
-	for _, m := range record.Mistakes(r.Events) {
-		s.say("client: " + m.Summary)
+	for _, m := range record.Mistakes(so.Events) {
+		r.say("client: " + m.Summary)
 	}
 }
 
 // recorded returns the session so far, with secrets removed.
-func (s *recordedSession) recorded() *recorded {
-	r := &recorded{Recording: &transcript.Recording{Transport: string(spec.Stdio), Events: s.redactor.Events(s.rec.From(0))}, file: s.path}
-	_ = r.settle("", spec.Stdio) // it fails for an unknown transport
-	r.Notices = nil
-	return r
+func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
+	so := &recorded{Recording: &transcript.Recording{Transport: string(r.transport), Events: r.redactor.Events(s.rec.From(0))}, file: s.path}
+	_ = so.settle("", r.transport) // it fails for an unknown transport
+	so.Notices = nil
+	return so
 }
 
 // say prints a line on stderr, once.
-func (s *recordedSession) say(line string) {
-	if line = s.a.visible(line); !s.said[line] {
-		s.said[line] = true
-		fmt.Fprintf(s.a.Err, "mcp-conform: %s\n", line)
+func (r *sessionRecorder) say(line string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if line = r.a.visible(line); !r.said[line] {
+		if len(r.said) < mostSaid {
+			r.said[line] = true
+		}
+		fmt.Fprintf(r.a.Err, "mcp-conform: %s\n", line)
 	}
 }
 
-// end writes the rest, judges the whole session, and prints a summary.
-func (s *recordedSession) end() error {
-	s.write()
-	failed := s.file.Close()
-	r := s.recorded()
-	j := newJudgement(s.rules)
-	j.take(r)
-	report := j.report([]string{s.name})
-	for i := range report.Findings {
-		report.Findings[i].Replay = []string{"mcp-conform", "judge", s.path}
+// mostSaid bounds the lines that are remembered.
+const mostSaid = 10_000
+
+// end writes the rest, judges the whole sessions, and prints a summary.
+func (r *sessionRecorder) end() error {
+	var failed error
+	j := newJudgement(r.rules)
+	all := make([]*recorded, 0, len(r.sessions))
+	for _, s := range r.sessions {
+		r.write(s)
+		failed = errors.Join(failed, s.file.Close())
+		so := r.recorded(s)
+		j.take(so)
+		all = append(all, so)
 	}
-	fmt.Fprintf(s.a.Err, "\nmcp-conform: the session of %s is over\n\n", s.a.visible(s.name))
-	reporters.NewConsole(s.a.Err, reporters.ConsoleOptions{Width: widest}).End(report)
-	s.clientSummary(r)
-	fmt.Fprintf(s.a.Err, "\nrecorded in %s\n", s.a.visible(s.path))
+	report := j.report([]string{r.name})
+	out := r.a.Err
+	switch len(all) {
+	case 0:
+		fmt.Fprintf(out, "\nmcp-conform: no client sent anything for %s\n", r.a.visible(r.name))
+		return failed
+	case 1:
+		fmt.Fprintf(out, "\nmcp-conform: the session of %s is over\n\n", r.a.visible(r.name))
+	default:
+		fmt.Fprintf(out, "\nmcp-conform: %d sessions of %s are over\n\n", len(all), r.a.visible(r.name))
+	}
+	reporters.NewConsole(out, reporters.ConsoleOptions{Width: widest}).End(report)
+	r.clientSummary(all)
+	fmt.Fprintln(out)
+	for _, s := range r.sessions {
+		fmt.Fprintf(out, "recorded in %s\n", r.a.visible(s.path))
+	}
 	return failed
 }
 
 // clientSummary prints what the client did outside the protocol, with the messages.
-func (s *recordedSession) clientSummary(r *recorded) {
-	mistakes := record.Mistakes(r.Events)
-	if len(mistakes) == 0 {
-		fmt.Fprintln(s.a.Err, "client: nothing outside the protocol was seen")
+func (r *sessionRecorder) clientSummary(all []*recorded) {
+	out, summaries, messages := r.a.Err, []string{}, map[string][]string{}
+	for _, so := range all {
+		for _, m := range record.Mistakes(so.Events) {
+			summary := fmt.Sprintf("  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, so.revision))
+			if messages[summary] == nil {
+				summaries = append(summaries, summary)
+			}
+			if len(messages[summary]) < record.MaxMistakes {
+				messages[summary] = append(messages[summary], fmt.Sprintf("  » → %.200s\n", strings.TrimSpace(r.a.visible(string(so.Events[m.At].Raw)))))
+			}
+		}
+	}
+	if len(summaries) == 0 {
+		fmt.Fprintln(out, "client: nothing outside the protocol was seen")
 		return
 	}
-	fmt.Fprintln(s.a.Err, "client: it did this outside the protocol; what the server does after that may result from it:")
-	for i, m := range mistakes {
-		if !slices.ContainsFunc(mistakes[:i], func(o record.Mistake) bool { return o.Summary == m.Summary }) {
-			fmt.Fprintf(s.a.Err, "  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, r.revision))
-		}
-		fmt.Fprintf(s.a.Err, "  » → %.200s\n", strings.TrimSpace(s.a.visible(string(r.Events[m.At].Raw))))
+	fmt.Fprintln(out, "client: it did this outside the protocol; what the server does after that may result from it:")
+	for _, summary := range summaries {
+		fmt.Fprint(out, summary, strings.Join(messages[summary], ""))
 	}
 }

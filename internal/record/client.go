@@ -15,16 +15,20 @@ type Mistake struct {
 	Section string // of the specification, as the catalogue names it
 }
 
-// maxMistakes bounds the mistakes of one kind that are kept.
-const maxMistakes = 3
+// MaxMistakes bounds the mistakes of one kind that are kept.
+const MaxMistakes = 3
 
 // Mistakes returns what the client did outside the protocol, in the order of the transcript,
-// and at most maxMistakes with the same summary. It names only what every revision forbids.
+// and at most MaxMistakes with the same summary. It names only what every revision forbids.
 func Mistakes(events []*transcript.Event) []Mistake {
-	c := &client{ids: map[string]bool{}, requests: map[string]bool{}, answered: map[string]bool{}, kinds: map[string]int{}}
+	c := &client{without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]bool{}, answered: map[string]bool{}, kinds: map[string]int{}}
 	for _, e := range events {
 		switch e.Kind {
+		case transcript.Requested:
+			c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
+			c.without[e.Exchange] = !e.Head.Has(sessionHeader)
 		case transcript.Sent:
+			c.unsure = c.joined || c.without[e.Exchange]
 			c.sent(e)
 		case transcript.Received:
 			for i := range e.Messages() {
@@ -44,8 +48,12 @@ type client struct {
 	mistakes []Mistake
 	kinds    map[string]int
 
-	opening     string // the id of initialize, "" before it
-	opened      bool   // initialize has a response
+	opening string // the id of initialize, "" before it
+	opened  bool   // initialize has a response
+	joined  bool   // the session had begun before it was recorded: it has an id before initialize
+	// without has the exchanges without a session id, whose messages may be from several clients.
+	without     map[int]bool
+	unsure      bool // what the client of the current message did before is not known
 	initialized bool
 	ids         map[string]bool // of the client's requests
 	requests    map[string]bool // ids of the server's requests
@@ -60,7 +68,7 @@ const (
 
 func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 	summary := fmt.Sprintf(format, args...)
-	if c.kinds[summary]++; c.kinds[summary] <= maxMistakes {
+	if c.kinds[summary]++; c.kinds[summary] <= MaxMistakes {
 		c.mistakes = append(c.mistakes, Mistake{Summary: summary, At: e.Seq, Section: section})
 	}
 }
@@ -69,7 +77,11 @@ func (c *client) add(e *transcript.Event, section, format string, args ...any) {
 func (c *client) sent(e *transcript.Event) {
 	for _, p := range e.Frame.Problems {
 		if p.Kind != wire.Empty {
-			c.add(e, messages, "The client sends a line that is not a JSON-RPC message: %s.", p.Kind)
+			what := "line"
+			if e.Exchange != 0 {
+				what = "body"
+			}
+			c.add(e, messages, "The client sends a %s that is not a JSON-RPC message: %s.", what, p.Kind)
 		}
 	}
 	for i := range e.Messages() {
@@ -105,7 +117,7 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 		c.add(e, lifecycle, "The client sends initialize twice.")
 	case m.Method == spec.MethodInitialize:
 		c.opening = id
-	case version != "" || m.Method == spec.MethodPing: // a request without a handshake, and one that may come at any time
+	case version != "" || m.Method == spec.MethodPing || c.unsure: // a request without a handshake, and one that may come at any time
 	case c.opening == "":
 		c.add(e, lifecycle, "The client sends a request before initialize.")
 	case !c.opened:
@@ -119,7 +131,7 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 func (c *client) notification(e *transcript.Event, m *wire.Message) {
 	switch m.Method {
 	case spec.MethodInitialized:
-		if !c.opened {
+		if !c.opened && !c.unsure {
 			c.add(e, lifecycle, "The client sends notifications/initialized before initialize was answered.")
 		}
 		c.initialized = true
@@ -129,7 +141,7 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 		case !id.Present():
 		case id.Key() == c.opening:
 			c.add(e, cancellation, "The client cancels initialize.")
-		case !c.ids[id.Key()]:
+		case !c.ids[id.Key()] && !c.unsure:
 			c.add(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
@@ -142,9 +154,9 @@ func (c *client) response(e *transcript.Event, m *wire.Message) {
 		if m.Has("result") {
 			c.add(e, messages, "The client sends a result without an id.")
 		}
-	case !c.requests[id]:
+	case !c.requests[id] && !c.unsure:
 		c.add(e, messages, "The client responds to a request that the server did not send.")
-	case c.answered[id]:
+	case c.answered[id] && !c.unsure:
 		c.add(e, messages, "The client responds to a request twice.")
 	}
 	c.answered[id] = true

@@ -11,26 +11,47 @@ import (
 // errFlood reports that the server exceeded the limits.
 var errFlood = errors.New("more than can be taken in")
 
-// sink records a body as it arrives.
-type sink interface {
+// A Sink records the body of a response as it arrives.
+type Sink interface {
+	// Write records what the bytes complete. It returns an error if they exceed the limits of the
+	// transcript; a Flooded event then says so.
 	Write(data []byte) (int, error)
-	// end records the rest, and returns an error if it exceeds the limits. broken means that the
+	// End records the rest, and returns an error if it exceeds the limits. broken means that the
 	// body is incomplete.
-	end(broken bool) error
+	End(broken bool) error
 }
 
-func (c *Client) sink(p *Pending, head *transcript.Head) sink {
+// NewSink returns a Sink for the body that follows this head, in the exchange with this number.
+// The body is expected without transfer and content encodings.
+func NewSink(rec *transcript.Transcript, number int, head *transcript.Head) Sink {
+	o := output{rec: rec, number: number, stopped: make(chan struct{})}
+	close(o.stopped) // whoever passes a body on must not hold it up
+	return o.sink(head)
+}
+
+// output records what the server sends in one exchange.
+type output struct {
+	rec     *transcript.Transcript
+	number  int
+	stopped chan struct{}                 // closed when a body must not wait for others any more
+	noted   func(*transcript.StreamEvent) // called with each event of a stream; may be nil
+}
+
+func (c *Client) sink(p *Pending, head *transcript.Head) Sink {
+	return output{rec: c.Record, number: p.number, stopped: p.stopped, noted: p.note}.sink(head)
+}
+
+func (o output) sink(head *transcript.Head) Sink {
 	if head.MediaType() == transcript.EventStream && head.Status()/100 == 2 {
-		return &pieces{c: c, p: p}
+		return &pieces{output: o}
 	}
-	return &whole{c: c, p: p}
+	return &whole{output: o}
 }
 
 // whole records a body in one event. It stores parts, because growing one slice would copy it and
 // hold it twice.
 type whole struct {
-	c     *Client
-	p     *Pending
+	output
 	parts [][]byte
 	size  int
 	long  bool // it holds a slot of longBodies
@@ -54,7 +75,7 @@ func (w *whole) grown() {
 	select {
 	case longBodies <- struct{}{}:
 		w.long = true
-	case <-w.p.stopped:
+	case <-w.stopped:
 	}
 }
 
@@ -84,22 +105,22 @@ func (w *whole) Write(data []byte) (int, error) {
 	}
 	w.size += len(data)
 	w.grown()
-	if limit := w.c.Record.Limits().Frame; w.size > limit {
+	if limit := w.rec.Limits().Frame; w.size > limit {
 		begin := w.parts[0]
 		w.drop()
-		return 0, w.c.flood(w.p, fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
+		return 0, w.flood(fmt.Sprintf("a body of more than %d bytes", limit), begin, w.size)
 	}
 	return len(data), nil
 }
 
-// end records the body. It keeps only the head of a long incomplete body, which no client
+// End records the body. It keeps only the head of a long incomplete body, which no client
 // would process: a server may leave any number of bodies unfinished.
-func (w *whole) end(broken bool) error {
+func (w *whole) End(broken bool) error {
 	if w.size == 0 {
 		return nil
 	}
 	defer w.drop() // only after Add has parsed and counted the body: parsing takes ten times its size
-	e := transcript.Event{Kind: transcript.Received, Exchange: w.p.number, Raw: w.parts[0], Unterminated: broken}
+	e := transcript.Event{Kind: transcript.Received, Exchange: w.number, Raw: w.parts[0], Unterminated: broken}
 	switch {
 	case broken && w.size > longPart:
 		e.Raw, e.Size = bytes.Clone(e.Raw[:min(len(e.Raw), headKept)]), int64(w.size)
@@ -107,57 +128,63 @@ func (w *whole) end(broken bool) error {
 		e.Raw = bytes.Join(w.parts, nil)
 	}
 	w.parts = nil
-	if err := w.c.admit(w.p, e.Raw); err != nil {
+	if err := w.admit(e.Raw); err != nil {
 		return err
 	}
-	w.c.Record.Add(e)
+	w.rec.Add(e)
 	return nil
 }
 
 // pieces records an event stream chunk by chunk.
 type pieces struct {
-	c     *Client
-	p     *Pending
+	output
 	split transcript.Splitter
 }
 
 func (s *pieces) Write(data []byte) (int, error) {
 	for _, piece := range s.split.Feed(data) {
-		if err := s.c.admit(s.p, piece); err != nil {
+		if err := s.admit(piece); err != nil {
 			return 0, err
 		}
 		s.record(piece)
 	}
-	if limit := s.c.Record.Limits().Frame; s.split.Pending() > limit {
+	if limit := s.rec.Limits().Frame; s.split.Pending() > limit {
 		begin := s.split.End()
-		return 0, s.c.flood(s.p, fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
+		return 0, s.flood(fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
 	}
 	return len(data), nil
 }
 
 // record records one chunk, whose bytes are already copies.
 func (s *pieces) record(piece []byte) {
-	e := s.c.Record.Add(transcript.Event{Kind: transcript.Received, Exchange: s.p.number, Stream: piece})
-	ev := e.StreamEvent()
-	if ev == nil {
+	e := s.rec.Add(transcript.Event{Kind: transcript.Received, Exchange: s.number, Stream: piece})
+	if s.noted == nil {
 		return
 	}
-	s.p.mu.Lock()
-	defer s.p.mu.Unlock()
-	if ev.HasID && ev.Complete() {
-		s.p.lastID = ev.ID
-	}
-	if ev.Retry != "" {
-		s.p.retry = ev.Retry
+	if ev := e.StreamEvent(); ev != nil {
+		s.noted(ev)
 	}
 }
 
-func (s *pieces) end(bool) error {
+// note stores what resuming the stream needs.
+func (p *Pending) note(ev *transcript.StreamEvent) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if ev.HasID && ev.Complete() {
+		p.lastID = ev.ID
+	}
+	if ev.Retry != "" {
+		p.retry = ev.Retry
+	}
+}
+
+// End records the rest, which has no blank line.
+func (s *pieces) End(bool) error {
 	rest := s.split.End()
 	if len(rest) == 0 {
 		return nil
 	}
-	if err := s.c.admit(s.p, rest); err != nil {
+	if err := s.admit(rest); err != nil {
 		return err
 	}
 	s.record(rest)
@@ -165,17 +192,17 @@ func (s *pieces) end(bool) error {
 }
 
 // admit returns an error if one more event of these bytes exceeds the limits.
-func (c *Client) admit(p *Pending, data []byte) error {
-	if flood := c.Record.Admit(len(data)); flood != "" {
-		return c.flood(p, flood, data, len(data))
+func (o output) admit(data []byte) error {
+	if flood := o.rec.Admit(len(data)); flood != "" {
+		return o.flood(flood, data, len(data))
 	}
 	return nil
 }
 
-// flood records that the server exceeded the limits in the exchange, which then ends.
-func (c *Client) flood(p *Pending, what string, begin []byte, size int) error {
-	c.Record.Add(transcript.Event{
-		Kind: transcript.Flooded, Exchange: p.number, Detail: what,
+// flood records that the server exceeded the limits in the exchange.
+func (o output) flood(what string, begin []byte, size int) error {
+	o.rec.Add(transcript.Event{
+		Kind: transcript.Flooded, Exchange: o.number, Detail: what,
 		Raw: bytes.Clone(begin[:min(len(begin), headKept)]), Size: int64(size),
 	})
 	return errFlood

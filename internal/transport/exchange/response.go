@@ -144,7 +144,7 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 	if err == nil {
 		sink := c.sink(p, head)
 		if err = pass(sink, decoded); !errors.Is(err, errFlood) {
-			err = cmp.Or(sink.end(err != nil), err)
+			err = cmp.Or(sink.End(err != nil), err)
 		}
 	}
 	switch {
@@ -164,7 +164,7 @@ func (c *Client) body(p *Pending, r Request, head *transcript.Head, in *bufio.Re
 var buffers = sync.Pool{New: func() any { return new([readSize]byte) }}
 
 // pass copies the body to the sink.
-func pass(to sink, body io.Reader) error {
+func pass(to Sink, body io.Reader) error {
 	buffer, _ := buffers.Get().(*[readSize]byte)
 	defer buffers.Put(buffer)
 	_, err := io.CopyBuffer(to, body, buffer[:])

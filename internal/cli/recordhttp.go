@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+)
+
+// recordHTTP passes sessions over Streamable HTTP on until a signal arrives.
+func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
+	u, err := url.Parse(t.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return usagef("give http:// or https:// with a host, as in http://localhost:3000/mcp", "%s can't be the URL of the server", t.Display())
+	}
+	host, _, err := net.SplitHostPort(f.listen)
+	if err != nil {
+		return usagef("give HOST:PORT, as in 127.0.0.1:8080; port 0 takes any", "invalid --listen %q", f.listen)
+	}
+	address := f.listen
+	if host == "" { // net.Listen would take all interfaces
+		host, address = "127.0.0.1", "127.0.0.1"+f.listen
+	}
+	if _, err := sessionFile(f.file, ""); err != nil {
+		return usagef("name a folder that can be written with --transcript", "the sessions can't be recorded: %v", err)
+	}
+	l, err := new(net.ListenConfig).Listen(a.ctx, "tcp", address)
+	if err != nil {
+		return usagef("give a free HOST:PORT; port 0 takes any", "can't listen at %s: %v", address, err)
+	}
+	signals, stop := a.signals()
+	defer stop()
+	rec := a.sessionRecorder(t.Display(), spec.StreamableHTTP)
+	proxy := record.NewProxy(u, host, rec.say)
+	own := url.URL{Scheme: "http", Host: l.Addr().String(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
+	fmt.Fprintf(a.Err, "mcp-conform: %s leads to %s, until it is interrupted\n", a.visible(own.String()), a.visible(u.Redacted()))
+
+	ctx, cancel := context.WithCancel(a.ctx)
+	defer cancel()
+	failed, done := make(chan error, 1), make(chan struct{})
+	var running sync.WaitGroup
+	running.Go(func() { failed <- proxy.Serve(ctx, l) })
+	update := func() { rec.update(proxy, f.file) }
+	running.Go(func() { rec.follow(done, update) })
+	select {
+	case <-signals:
+	case <-proxy.UsesSSE():
+		err = usagef("give the URL of its Streamable HTTP endpoint; what was sent so far was passed on", "the server at %s uses HTTP+SSE, which --listen does not record", u.Redacted())
+	case err = <-failed:
+		err = harnessError{err}
+	}
+	cancel()
+	close(done)
+	running.Wait()
+	if err != nil {
+		return err
+	}
+	update()
+	return rec.end()
+}
+
+// update creates the files of new sessions.
+func (r *sessionRecorder) update(p *record.Proxy, dir string) {
+	for _, rec := range p.Sessions()[r.seen:] {
+		r.seen++
+		path, err := sessionFile(dir, fmt.Sprintf("-%d", r.seen))
+		if err == nil {
+			err = r.create(&recordedSession{rec: rec, path: path})
+		}
+		if err != nil {
+			r.say(fmt.Sprintf("a session can't be recorded: %s", strings.TrimSpace(err.Error())))
+		}
+	}
+}

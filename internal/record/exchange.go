@@ -1,0 +1,205 @@
+package record
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A liveExchange records one request and its response while they are passed on. What passes is
+// recorded first: otherwise a response could be recorded before its request.
+type liveExchange struct {
+	p    *Proxy
+	head []byte // of the request
+	id   string // of the session, "" without one
+
+	mu       sync.Mutex
+	body     []byte // of the request, so far, or its beginning
+	size     int64  // of the body so far
+	left     int64  // bytes until the Content-Length; negative without one
+	complete bool   // the body is complete
+
+	begun, ended bool
+	session      *session // nil if the exchange is not recorded
+	number       int      // in the transcript
+}
+
+// add adds an event of the exchange to the transcript, unless that is full.
+func (x *liveExchange) add(e transcript.Event) {
+	if x.session != nil && !x.session.deaf.Load() {
+		e.Exchange = x.number
+		x.session.Add(e)
+	}
+}
+
+// sent notes bytes of the request's body, and records the request once it has all of them.
+func (x *liveExchange) sent(data []byte, end bool) {
+	x.mu.Lock()
+	x.size += int64(len(data))
+	x.left -= int64(len(data))
+	x.body = append(x.body, data[:min(len(data), transcript.DefaultFrame-len(x.body))]...)
+	x.complete = x.complete || end || x.left == 0
+	complete := x.complete
+	x.mu.Unlock()
+	if complete {
+		x.begin()
+	}
+}
+
+// begin records the request, with as much of its body as was passed on: which transcript it belongs
+// to depends on its message.
+func (x *liveExchange) begin() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.begun {
+		return
+	}
+	x.begun = true
+	var frame *wire.Frame
+	if x.size > 0 {
+		if x.size > int64(len(x.body)) {
+			x.body = slices.Clone(x.body[:headKept])
+		}
+		frame = wire.Parse(x.body)
+	}
+	x.session = x.p.sessionOf(x.id, frame)
+	if x.session == nil || x.session.deaf.Load() {
+		x.session = nil
+		return
+	}
+	x.number = x.session.Add(transcript.Event{Kind: transcript.Requested, Raw: x.head}).Exchange
+	if frame == nil {
+		return
+	}
+	if why := x.session.Admit(len(x.body)); why != "" {
+		x.session.deafen(why)
+		return
+	}
+	x.add(transcript.Event{Kind: transcript.Sent, Raw: x.body, Frame: frame, Size: x.size, Unterminated: !x.complete})
+	x.body = nil
+}
+
+// respond records the head of the response, and has its body recorded.
+func (x *liveExchange) respond(r *http.Response) {
+	x.begin()
+	raw := responseHead(r)
+	x.add(transcript.Event{Kind: transcript.Responded, Raw: raw})
+	if x.session == nil {
+		return
+	}
+	if id := r.Header.Get(sessionHeader); id != "" && r.StatusCode/100 == 2 {
+		x.p.named(id, x.session)
+	}
+	switch coding := strings.ToLower(r.Header.Get("Content-Encoding")); {
+	case r.StatusCode == http.StatusSwitchingProtocols:
+	case coding != "" && coding != "identity":
+		x.session.deafen("the server compresses its responses (" + coding + "), although the request permits only identity")
+	case r.Body != nil:
+		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropped: r.Request.Context().Err}
+		if r.Request.Method != http.MethodHead && r.ContentLength != 0 {
+			b.sink = exchange.NewSink(x.session.Transcript, x.number, transcript.ParseHead(raw))
+		}
+		if r.Request.Method == http.MethodGet && x.id == "" {
+			b.unknown = x.session.Len()
+		}
+		r.Body = b
+	}
+}
+
+// end records the end of the exchange, once.
+func (x *liveExchange) end(how transcript.How, detail string) {
+	x.begin()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if !x.ended {
+		x.ended = true
+		x.add(transcript.Event{Kind: transcript.Over, How: how, Detail: detail})
+	}
+}
+
+// sentBody is the body of a request.
+type sentBody struct {
+	io.ReadCloser
+	x *liveExchange
+}
+
+// Read implements io.Reader.
+func (b *sentBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.x.sent(p[:n], errors.Is(err, io.EOF))
+	return n, err
+}
+
+// receivedBody is the body of a response.
+type receivedBody struct {
+	io.ReadCloser
+	x       *liveExchange
+	sink    exchange.Sink // nil if nothing is recorded any more
+	left    int64         // bytes until the Content-Length; negative without one
+	dropped func() error  // why the client ended the exchange, or nil
+	unknown int           // where the first event will be that may be one of HTTP+SSE; 0 if none may
+}
+
+// Read implements io.Reader. A body with a Content-Length ends with its last byte: the client may
+// send its next message before the end of the file is read.
+func (b *receivedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	if b.sink != nil && n > 0 {
+		b.record(p[:n])
+	}
+	switch {
+	case errors.Is(err, io.EOF) || err == nil && b.left == 0:
+		b.end(transcript.Complete, "")
+	case err != nil && b.dropped() != nil:
+		b.end(transcript.Dropped, "")
+	case err != nil:
+		b.end(transcript.Broken, err.Error())
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (b *receivedBody) Close() error {
+	b.end(transcript.Dropped, "")
+	return b.ReadCloser.Close()
+}
+
+func (b *receivedBody) record(data []byte) {
+	if b.x.session.deaf.Load() {
+		b.sink = nil
+		return
+	}
+	if _, err := b.sink.Write(data); err != nil {
+		b.sink = nil
+		b.x.session.deafen(err.Error())
+	}
+	if b.unknown == 0 {
+		return
+	}
+	for _, e := range b.x.session.From(b.unknown) {
+		if ev := e.StreamEvent(); ev != nil && e.Exchange == b.x.number {
+			if b.unknown = 0; ev.Type == "endpoint" {
+				b.x.p.sseOnce.Do(func() { close(b.x.p.sse) })
+			}
+			return
+		}
+	}
+}
+
+func (b *receivedBody) end(how transcript.How, detail string) {
+	if b.sink != nil && !b.x.session.deaf.Load() {
+		if err := b.sink.End(how != transcript.Complete); err != nil {
+			b.x.session.deafen(err.Error())
+		}
+	}
+	b.sink = nil
+	b.x.end(how, detail)
+}

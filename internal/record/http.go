@@ -1,0 +1,315 @@
+package record
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	sessionHeader = "Mcp-Session-Id"
+	// MaxSessions is how many sessions are recorded. Later ones are passed on only.
+	MaxSessions = 100
+	// idleTime is how long an unused connection to the server is kept. It is less than servers
+	// keep theirs: a POST on a connection that the server closes meanwhile would be lost.
+	idleTime = 2 * time.Second
+	endTime  = 2 * time.Second  // in which exchanges end when the proxy does
+	headTime = 30 * time.Second // in which a client has to send the head of a request
+)
+
+// A Proxy stands between clients and a server over Streamable HTTP. It passes all requests to the
+// origin of its URL, and records those to its path in one transcript for each session.
+type Proxy struct {
+	url  *url.URL
+	name string // under which clients reach the proxy, besides its address
+	say  func(string)
+
+	reverse *httputil.ReverseProxy
+	budget  *transcript.Budget
+
+	mu        sync.Mutex
+	sessions  []*session
+	byID      map[string]*session
+	current   *session      // of the requests without a session id
+	stateless *session      // of those that carry their protocol version
+	full      bool          // a session was not recorded because there were MaxSessions
+	sse       chan struct{} // closed when the server turns out to use HTTP+SSE
+	sseOnce   sync.Once
+}
+
+// A session is the requests with one session id; or those without one, until another client's begin,
+// see isAnother.
+type session struct {
+	*transcript.Transcript
+	deaf atomic.Bool // nothing more is recorded
+	// Proxy.mu guards these.
+	isNamed     bool            // it has a session id
+	initialized bool            // initialize was sent without a session id
+	ids         map[string]bool // of the requests without a session id
+}
+
+// deafen ends the recording of the session, which goes on.
+func (s *session) deafen(why string) {
+	if !s.deaf.Swap(true) {
+		s.Remark("nothing is recorded from here on: " + why)
+	}
+}
+
+// NewProxy returns a proxy for the server at u, which clients reach at its address or as name. It
+// calls say with what its user should know.
+func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
+	p := &Proxy{url: u, name: name, say: say, budget: transcript.NewBudget(), byID: map[string]*session{}, sse: make(chan struct{})}
+	dialer := &net.Dialer{}
+	p.reverse = &httputil.ReverseProxy{
+		Transport: &http.Transport{
+			Proxy: http.ProxyFromEnvironment, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+			DisableCompression: true, MaxIdleConnsPerHost: MaxSessions, IdleConnTimeout: idleTime,
+		},
+		Rewrite: p.rewrite, FlushInterval: -1, ModifyResponse: p.responded, ErrorHandler: p.failed,
+		ErrorLog: silence,
+	}
+	return p
+}
+
+// Serve accepts connections until the context ends, and returns when the exchanges have ended.
+func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
+	server := &http.Server{
+		Handler: p, ReadHeaderTimeout: headTime, ErrorLog: silence,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	ended := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+		defer cancel()
+		_ = server.Shutdown(ending) // the exchanges end with their context
+		_ = server.Close()
+	})
+	err := server.Serve(l)
+	if stop() {
+		return err
+	}
+	<-ended
+	return nil
+}
+
+// Sessions returns the transcripts so far, in the order in which they began.
+func (p *Proxy) Sessions() []*transcript.Transcript {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]*transcript.Transcript, 0, len(p.sessions))
+	for _, s := range p.sessions {
+		out = append(out, s.Transcript)
+	}
+	return out
+}
+
+// UsesSSE is closed when the server turns out to use HTTP+SSE, which is not recorded.
+func (p *Proxy) UsesSSE() <-chan struct{} { return p.sse }
+
+// silence is for what net/http logs: failed reports what the user should know.
+var silence = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
+
+// exchangeKey is the key of the exchange in the context of a request.
+type exchangeKey struct{}
+
+// ServeHTTP implements http.Handler.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_ = http.NewResponseController(w).EnableFullDuplex()      // the server may respond before it has the whole body
+	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil // net/http must not add what the server omits
+	if strings.TrimSuffix(r.URL.Path, "/") == strings.TrimSuffix(p.url.Path, "/") {
+		x := &liveExchange{p: p, head: requestHead(r), id: r.Header.Get(sessionHeader), left: r.ContentLength}
+		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
+		if r.ContentLength == 0 {
+			x.complete = true
+			x.begin()
+		}
+		r.Body = &sentBody{ReadCloser: r.Body, x: x}
+		defer x.end(transcript.Dropped, "")
+	}
+	p.reverse.ServeHTTP(w, r)
+}
+
+// rewrite makes the request to the server: that of the client, with the server's name where it has
+// the proxy's.
+func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
+	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.RawQuery = p.url.Scheme, p.url.Host, r.In.URL.RawQuery
+	r.Out.Host = r.In.Host // the server decides about foreign names
+	if p.isOwn(r.In) {
+		r.Out.Host = p.url.Host
+	}
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
+		if values, ok := r.In.Header[name]; ok { // ReverseProxy has removed it
+			r.Out.Header[name] = values
+		}
+	}
+	if r.In.Header.Get("Accept-Encoding") != "" { // no compressed messages, as in a run
+		r.Out.Header.Set("Accept-Encoding", "identity")
+	}
+}
+
+// isOwn reports whether the request names the proxy as its host. A name that merely leads to it, as
+// in DNS rebinding, is foreign.
+func (p *Proxy) isOwn(r *http.Request) bool {
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)
+	if !ok {
+		return false
+	}
+	name, port, err := net.SplitHostPort(r.Host)
+	if err != nil {
+		name, port = strings.Trim(r.Host, "[]"), "80"
+	}
+	return port == strconv.Itoa(local.Port) &&
+		(strings.EqualFold(name, p.name) || strings.EqualFold(name, "localhost") && local.IP.IsLoopback() || local.IP.Equal(net.ParseIP(name)))
+}
+
+// responded records the head of a response, and has its body recorded.
+func (p *Proxy) responded(r *http.Response) error {
+	x, ok := r.Request.Context().Value(exchangeKey{}).(*liveExchange)
+	if ok {
+		x.respond(r)
+	}
+	origin := p.url.Scheme + "://" + p.url.Host
+	if to, found := strings.CutPrefix(r.Header.Get("Location"), origin); found && r.Request.Host == p.url.Host && (to == "" || to[0] == '/') {
+		r.Header.Set("Location", cmp.Or(to, "/")) // else the client would leave the proxy
+	}
+	return nil
+}
+
+// failed responds to a request to which the server did not.
+func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
+	how, what := transcript.Broken, "gave no response"
+	var dialing *net.OpError
+	switch {
+	case r.Context().Err() != nil:
+		how = transcript.Dropped
+	case errors.As(err, &dialing) && dialing.Op == "dial":
+		how, what = transcript.Unreachable, "can't be reached"
+	}
+	if x, ok := r.Context().Value(exchangeKey{}).(*liveExchange); ok {
+		x.begin()
+		x.end(how, err.Error())
+	}
+	if how == transcript.Dropped {
+		return // no client is left to tell
+	}
+	text := fmt.Sprintf("the server at %s %s: %v", p.url.Redacted(), what, err)
+	p.say(text)
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = io.WriteString(w, "mcp-conform record: "+text+"\n")
+}
+
+// sessionOf returns the session of a request with this session id and these messages, or nil if it
+// is not recorded.
+func (p *Proxy) sessionOf(id string, f *wire.Frame) *session {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if id != "" {
+		s := p.byID[id]
+		if s == nil {
+			if s = p.open(); s != nil {
+				p.byID[id], s.isNamed = s, true
+			}
+		}
+		return s
+	}
+	var messages []wire.Message
+	if f != nil {
+		messages = f.Messages
+	}
+	current := &p.current
+	if slices.ContainsFunc(messages, isStateless) {
+		current = &p.stateless
+	}
+	if *current == nil || slices.ContainsFunc(messages, (*current).isAnother) {
+		if *current = p.open(); *current == nil {
+			return nil
+		}
+	}
+	for i := range messages {
+		if messages[i].Kind == wire.Request && !(*current).deaf.Load() {
+			(*current).ids[messages[i].ID.Key()] = true
+		}
+		(*current).initialized = (*current).initialized || messages[i].Method == spec.MethodInitialize
+	}
+	return *current
+}
+
+// isStateless reports whether the message carries its own protocol version.
+func isStateless(m wire.Message) bool {
+	_, ok := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
+	return ok
+}
+
+// isAnother reports whether a message without a session id is from another client than those
+// before, or begins another session: it uses an id again, or initializes again.
+func (s *session) isAnother(m wire.Message) bool {
+	return m.Kind == wire.Request && (s.ids[m.ID.Key()] || s.initialized && m.Method == spec.MethodInitialize)
+}
+
+// open begins a session, unless there are too many. The caller has locked p.mu.
+func (p *Proxy) open() *session {
+	if len(p.sessions) == MaxSessions {
+		if !p.full {
+			p.full = true
+			p.say(fmt.Sprintf("%d sessions are recorded; further ones are only passed on", MaxSessions))
+		}
+		return nil
+	}
+	s := &session{Transcript: transcript.NewWithin(p.budget, transcript.Limits{}), ids: map[string]bool{}}
+	s.Add(transcript.Event{Kind: transcript.Opened, Detail: p.url.Redacted()})
+	p.sessions = append(p.sessions, s)
+	return s
+}
+
+// named notes the id that the server gave to a session, once.
+func (p *Proxy) named(id string, s *session) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s.isNamed || p.byID[id] != nil {
+		return
+	}
+	p.byID[id], s.isNamed = s, true
+	if p.current == s {
+		p.current = nil
+	}
+}
+
+// requestHead returns the head of a request, with the headers in alphabetical order: net/http does
+// not keep another.
+func requestHead(r *http.Request) []byte {
+	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: r.Host}}, fields(r.Header)...))
+}
+
+func responseHead(r *http.Response) []byte {
+	return transcript.HeadBytes("HTTP/1.1 "+r.Status, fields(r.Header))
+}
+
+func fields(h http.Header) []transcript.Field {
+	var out []transcript.Field
+	for name, values := range h {
+		for _, v := range values {
+			out = append(out, transcript.Field{Name: name, Value: v})
+		}
+	}
+	slices.SortStableFunc(out, func(a, b transcript.Field) int { return strings.Compare(a.Name, b.Name) })
+	return out
+}
