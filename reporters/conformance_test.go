@@ -2,6 +2,8 @@ package reporters
 
 import (
 	"bytes"
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -126,16 +128,54 @@ func TestProfileBadges(t *testing.T) {
 	}
 }
 
-func TestProfileLines(t *testing.T) {
-	r := every()
-	r.Profiles = []verdict.ProfileResult{r.ProfileOf(spec.LookupProfile("core@1"))}
-	var b bytes.Buffer
-	NewConsole(&b, ConsoleOptions{Quiet: true}).End(r)
-	if got := b.String(); !strings.Contains(got, "\nprofile core@1 failed · 2 of ") || !strings.Contains(got, " · 1 broken · 1 flaky · ") {
-		t.Errorf("the console:\n%s", got)
+// TestReportsShowProfiles checks that each report for people or CI systems has the result of
+// a profile and how many of its requirements came up, and nothing about profiles without one.
+func TestReportsShowProfiles(t *testing.T) {
+	console := func(w io.Writer, r *verdict.Report) error {
+		NewConsole(w, ConsoleOptions{Quiet: true}).End(r)
+		return nil
 	}
-	if got := string(write(t, Markdown, r)); !strings.Contains(got, "| ❌ failed | ") {
-		t.Errorf("Markdown:\n%s", got)
+	plain, r := every(), every()
+	core := r.ProfileOf(spec.LookupProfile("core@1"))
+	all := core.All()
+	if all.Broken != 1 || all.Flaky != 1 || all.CameUp() != 2 {
+		t.Fatalf("the sample has other counts: %+v", all)
+	}
+	r.Profiles = []verdict.ProfileResult{core, r.ProfileOf(spec.LookupProfile("sse@1"))}
+	came := fmt.Sprintf("2 of %d", all.Apply())
+	for _, c := range []struct {
+		name   string
+		write  Writer
+		wanted []string
+	}{
+		{"console", console, []string{"\nprofile core@1 failed · " + came + " that apply came up · 1 broken · 1 flaky · "}},
+		{"Markdown", Markdown, []string{
+			fmt.Sprintf("| core&#64;<!-- -->1 | ❌ failed | %d of %d | %d of %d | 1 | 0 | ", core.Core.CameUp(), core.Core.Apply(), core.Extended.CameUp(), core.Extended.Apply()),
+		}},
+		{"HTML", HTML, []string{
+			`<h2 id="profiles">`, `core@1</th><td role="cell" class="left"><span class="badge broken">failed</span></td><td role="cell" data-label="came up">` + came + `</td>`,
+			`sse@1</th><td role="cell" class="left"><span class="badge nothing">not applicable</span></td>`,
+			`data-label="flaky">1</td>`, `data-label="broken" class="zero">0</td>`,
+		}},
+		{"JUnit", JUnit, []string{`<property name="profile.core@1" value="failed: ` + came + ` that apply came up, 1 broken, 1 flaky, `}},
+		{"TAP", TAP, []string{"\n# profile core@1 failed · " + came + " that apply came up · 1 broken"}},
+		{"GitHub", GitHub, []string{"%0Aprofile core@1 failed · " + came + " that apply came up · 1 broken"}},
+		{"outputs", Outputs, []string{fmt.Sprintf("\nprofiles=core@1:failed:2/%d,sse@1:not-applicable:0/0\n", all.Apply())}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := string(write(t, c.write, r))
+			for _, wanted := range c.wanted {
+				if !strings.Contains(got, wanted) {
+					t.Errorf("does not contain %q:\n%s", wanted, head(got, 6000))
+				}
+			}
+			if c.name == "HTML" && strings.Contains(got, "unconfirmed</th>") {
+				t.Error("the page has a column of zeros")
+			}
+			if got := string(write(t, c.write, plain)); strings.Contains(got, "core@1") || strings.Contains(got, `id="profiles"`) || strings.Contains(got, "profiles=") {
+				t.Error("a run without profiles reports one")
+			}
+		})
 	}
 }
 

@@ -42,6 +42,9 @@ func GitHub(w io.Writer, r *verdict.Report) error {
 	}
 	text, _ := conclusion(r)
 	lines := []string{text}
+	for i := range r.Profiles {
+		lines = append(lines, ProfileText(&r.Profiles[i]))
+	}
 	for _, kind := range []string{"error", "warning"} {
 		if left := counts[kind] - shownByGitHub; left > 0 {
 			lines = append(lines, fmt.Sprintf("GitHub shows %d annotations of a kind: %s not shown; the job summary and the reports have all.", shownByGitHub, more(left, kind)))

@@ -150,6 +150,11 @@ func junitProperties(r *verdict.Report) []junitProperty {
 	if s := securityOf(r); s != nil {
 		out = append(out, junitProperty{"security", clip(strings.Join(append([]string{s.String()}, s.lines()[1:]...), "; "), junitText)})
 	}
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		all := p.All()
+		out = append(out, junitProperty{"profile." + clip(p.Name, 80), Visible(p.Result + ": " + strings.Join(profileFigures(&all), ", "))})
+	}
 	return out
 }
 

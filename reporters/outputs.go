@@ -10,7 +10,8 @@ import (
 
 // Outputs writes the result of a run as lines of the form KEY=VALUE, which
 // shells and CI systems read as variables: the overall verdict, and the number
-// of requirements with each outcome in any revision. No value comes from the
+// of requirements with each outcome in any revision, and the results of the
+// profiles that the run was limited to. No value has a space or comes from the
 // server.
 func Outputs(w io.Writer, r *verdict.Report) error {
 	var b strings.Builder
@@ -22,6 +23,9 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 		fmt.Fprintf(&b, "%s=%d\n", of.key, requirements(r, of.outcome))
 	}
 	fmt.Fprintf(&b, "known=%d\nstale=%d\nsecurity=%d\n", len(known(r)), len(r.Stale), verdict.SecurityOf(r).WithFindings)
+	if text := profileOutput(r); text != "" {
+		fmt.Fprintf(&b, "profiles=%s\n", text)
+	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }

@@ -22,6 +22,11 @@ func TestOutputs(t *testing.T) {
 	stale.Stale = []verdict.Stale{{Requirement: "a"}}
 	early := is(verdict.Kept)
 	early.Incomplete = "interrupted"
+	profiled := is(verdict.Kept)
+	profiled.Profiles = []verdict.ProfileResult{
+		{Name: "core@1", Result: verdict.ProfilePassed, Core: verdict.ProfileCount{Kept: 2, NotObserved: 1, NotApplicable: 4}, Extended: verdict.ProfileCount{Warned: 1}},
+		{Name: "tools@1", Result: verdict.ProfileNotObserved, Core: verdict.ProfileCount{NotObserved: 5}},
+	}
 	for _, c := range []struct {
 		name   string
 		report *verdict.Report
@@ -36,6 +41,7 @@ func TestOutputs(t *testing.T) {
 		{"known", knownOne, "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=1\nstale=0\nsecurity=0\n"},
 		{"stale", stale, "verdict=stale\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=1\nsecurity=0\n"},
 		{"early", early, "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
+		{"profiles", profiled, "verdict=kept\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\nprofiles=core@1:passed:3/4,tools@1:not-observed:0/5\n"},
 		{"failed", is(verdict.Kept, verdict.HarnessError), "verdict=not-judged\nbroken=0\nwarnings=0\nflaky=0\nunconfirmed=0\nkept=1\nknown=0\nstale=0\nsecurity=0\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

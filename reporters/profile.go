@@ -2,8 +2,10 @@ package reporters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -19,7 +21,7 @@ var profileColors = map[string]color{
 
 // cameUp says how many of the requirements that apply were judged.
 func cameUp(c *verdict.ProfileCount) string {
-	return fmt.Sprintf("%d of %d that apply came up", c.CameUp(), c.Apply())
+	return outOf(c) + " that apply came up"
 }
 
 // profileFigures returns the counts of a profile that are not obvious from its result.
@@ -62,6 +64,79 @@ func (c *Console) profileLines(r *verdict.Report) []string {
 	return out
 }
 
+// profileClasses are the classes of a profile's results, on the page.
+var profileClasses = map[string]string{
+	verdict.ProfilePassed: classOf(verdict.Kept), verdict.ProfileFailed: classOf(verdict.Broken), verdict.ProfileIncomplete: classOf(verdict.Warning),
+	verdict.ProfileNotObserved: classOf(verdict.Warning), verdict.ProfileNotApplicable: "nothing",
+}
+
+// A profileColumn is a column of the page's table of profiles.
+type profileColumn struct {
+	label  string
+	always bool // else only if a profile has such a requirement
+	count  func(*verdict.ProfileCount) int
+}
+
+var profileColumns = []profileColumn{
+	{"broken", true, func(c *verdict.ProfileCount) int { return c.Broken }},
+	{"warnings", false, func(c *verdict.ProfileCount) int { return c.Warned }},
+	{"flaky", false, func(c *verdict.ProfileCount) int { return c.Flaky }},
+	{"unconfirmed", false, func(c *verdict.ProfileCount) int { return c.Unconfirmed }},
+	{"not observed", true, func(c *verdict.ProfileCount) int { return c.NotObserved }},
+	{"blocked", false, func(c *verdict.ProfileCount) int { return c.NotJudged }},
+	{"skipped", false, func(c *verdict.ProfileCount) int { return c.Skipped }},
+	{"not applicable", false, func(c *verdict.ProfileCount) int { return c.NotApplicable }},
+}
+
+// A pageProfile is the result of a profile that the run was limited to.
+type pageProfile struct {
+	Name, About, Class, Result string
+	CameUp, Core, Extended     string
+	Counts                     []pageCount
+}
+
+// pageProfiles returns the rows of the table of profiles.
+func pageProfiles(r *verdict.Report) []pageProfile {
+	columns := slices.DeleteFunc(slices.Clone(profileColumns), func(col profileColumn) bool {
+		return !col.always && !slices.ContainsFunc(r.Profiles, func(p verdict.ProfileResult) bool {
+			all := p.All()
+			return col.count(&all) > 0
+		})
+	})
+	var out []pageProfile
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		all := p.All()
+		row := pageProfile{
+			Name: clip(p.Name, pageText1), Class: profileClasses[p.Result], Result: Visible(p.Result),
+			CameUp: outOf(&all), Core: outOf(&p.Core), Extended: outOf(&p.Extended),
+		}
+		for _, col := range columns {
+			row.Counts = append(row.Counts, pageCount{col.label, col.count(&all)})
+		}
+		if known := spec.LookupProfile(p.Name); known != nil {
+			row.About = clip(known.About, pageText1)
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// outOf returns how many of the requirements that apply came up.
+func outOf(c *verdict.ProfileCount) string { return fmt.Sprintf("%d of %d", c.CameUp(), c.Apply()) }
+
+// profileOutput returns the results of the profiles as one word, such as
+// core@1:passed:157/171,tools@1:not-observed:9/40.
+func profileOutput(r *verdict.Report) string {
+	var out []string
+	for i := range r.Profiles {
+		p := &r.Profiles[i]
+		all := p.All()
+		out = append(out, fmt.Sprintf("%s:%s:%d/%d", p.Name, strings.ReplaceAll(p.Result, " ", "-"), all.CameUp(), all.Apply()))
+	}
+	return strings.Join(out, ",")
+}
+
 // markdownProfiles returns a table of the profiles that the run was limited to, or "".
 func markdownProfiles(r *verdict.Report) string {
 	if len(r.Profiles) == 0 {
@@ -73,8 +148,8 @@ func markdownProfiles(r *verdict.Report) string {
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
 		all := p.All()
-		fmt.Fprintf(&b, "| %s | %s %s | %d of %d | %d of %d | %d | %d | %d | %d | %d |\n",
-			prose(p.Name, 80), profileMarks[p.Result], prose(p.Result, 40), p.Core.CameUp(), p.Core.Apply(), p.Extended.CameUp(), p.Extended.Apply(),
+		fmt.Fprintf(&b, "| %s | %s %s | %s | %s | %d | %d | %d | %d | %d |\n",
+			prose(p.Name, 80), profileMarks[p.Result], prose(p.Result, 40), outOf(&p.Core), outOf(&p.Extended),
 			all.Broken, all.Warned, all.NotObserved, all.Skipped, all.NotApplicable)
 	}
 	return b.String() + "\n"

@@ -29,6 +29,9 @@ func TAP(w io.Writer, r *verdict.Report) error {
 	for i := range r.Notices {
 		t.comment("note: " + r.Notices[i])
 	}
+	for i := range r.Profiles {
+		t.comment(ProfileText(&r.Profiles[i]))
+	}
 	if s := securityOf(r); s != nil {
 		for _, line := range s.lines() {
 			t.comment(line)
