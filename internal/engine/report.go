@@ -67,8 +67,10 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		p.Notices = append(p.Notices, n)
 	}
 	p.Notices = append(p.Notices, r.fixtures.Notices()...)
-	if n := r.endsNotice(); n != "" {
-		p.Notices = append(p.Notices, n)
+	for _, n := range []string{r.endsNotice(), r.crashes.notice(r.o.Redactor.Known)} {
+		if n != "" {
+			p.Notices = append(p.Notices, n)
+		}
 	}
 	if p.Incomplete == "" && r.transport() != spec.Stdio {
 		p.Incomplete = r.unresponsiveReason()

@@ -26,6 +26,7 @@ type session struct {
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
 	ends      ends
+	crashes   crashes
 	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
@@ -104,6 +105,9 @@ func (r *session) count(c *client.Conversation) bool {
 	r.waits.note(r.transport(), c.Record.Began(), events, d)
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
 	r.fixtures.Observe(c.Revision(), events, d)
+	if c.Web() == nil {
+		r.crashes.observe(events, d)
+	}
 	closed := false
 	for _, e := range events {
 		switch e.Kind {

@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// crashes are processes over stdio that exited by themselves with a failure, when all requests
+// had their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
+// see it as a crash, so a notice tells it.
+type crashes struct {
+	mu    sync.Mutex
+	count int
+	// Of the newest one: how it exited, the methods of the last requests before, and what it
+	// wrote to stderr.
+	how      string
+	requests []string
+	output   string
+}
+
+// observe notes whether the server of an ended conversation crashed.
+func (c *crashes) observe(events []*transcript.Event, d *transcript.Dialogue) {
+	at := slices.IndexFunc(events, func(e *transcript.Event) bool {
+		return e.Kind == transcript.Exited || e.Kind == transcript.InputClosed || e.Kind == transcript.Signalled
+	})
+	requests := d.Requests()
+	if at < 0 || events[at].Kind != transcript.Exited || events[at].ExitCode == 0 || len(requests) == 0 {
+		return
+	}
+	last := requests[len(requests)-1]
+	if !isLastSent(events[:at], last.Event) || slices.ContainsFunc(requests, func(q *transcript.Request) bool { return !q.RespondedBefore(events[at].Seq) }) {
+		return // rules judge these
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.count++
+	c.how, c.output, c.requests = events[at].Detail, stderrIn(events[:at]), nil
+	for _, q := range requests[max(0, len(requests)-requestsNamed):] {
+		c.requests = append(c.requests, wire.Excerpt(q.Message.Method, widestMethod))
+	}
+}
+
+// isLastSent reports whether nothing was sent to the server after the event.
+func isLastSent(events []*transcript.Event, request *transcript.Event) bool {
+	for _, e := range slices.Backward(events) {
+		if e.Kind == transcript.Sent {
+			return e == request
+		}
+	}
+	return false
+}
+
+// stderrIn returns what the server wrote to stderr.
+func stderrIn(events []*transcript.Event) string {
+	var b strings.Builder
+	for _, e := range events {
+		if e.Kind == transcript.Stderr {
+			b.Write(e.Raw)
+		}
+	}
+	return b.String()
+}
+
+// Limits for naming requests.
+const (
+	requestsNamed = 3
+	widestMethod  = 60
+)
+
+// notice returns a notice about the crashes, or "".
+func (c *crashes) notice(known func(string) string) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.count == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("the server's process crashed %s while no request waited for a response: %s after responses to %s",
+		countTimes(c.count), c.how, strings.Join(c.requests, ", "))
+	if words := lastLines(known(c.output)); words != "" {
+		text += "; its last output: " + words
+	}
+	return text
+}
