@@ -105,3 +105,20 @@ func isRedirectedOnHost(x *transcript.Exchange) bool {
 func (c *Conversation) IsSessionLost(ctx context.Context) bool {
 	return c.unansweredExchanges.Load() > 0 && c.Fence(ctx) != nil && c.unansweredExchanges.Load() > 1
 }
+
+// IsHung reports whether the server over stdio has stopped serving: it has sent nothing since the
+// client gave up waiting for a response, and does not respond to one more request.
+func (c *Conversation) IsHung(ctx context.Context) bool {
+	if c.Web() != nil {
+		return false
+	}
+	for _, e := range slices.Backward(c.Record.From(0)) {
+		switch e.Kind {
+		case transcript.Received:
+			return false
+		case transcript.GaveUp:
+			return c.Fence(ctx) != nil
+		}
+	}
+	return false
+}

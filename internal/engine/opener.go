@@ -230,10 +230,10 @@ func (o *opener) endUnused() {
 	}
 }
 
-// renew drops the shared conversation if its session is no longer served, so
+// renew drops the shared conversation if its session is no longer served or its server hangs, so
 // that the next case opens a new one.
 func (o *opener) renew(ctx context.Context) {
-	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && s.conv.IsSessionLost(ctx) {
+	if s := o.shared; s != nil && s.conv != nil && s.conv.Alive() && (s.conv.IsSessionLost(ctx) || s.conv.IsHung(ctx)) {
 		s.conv, o.isRenewed = nil, true
 	}
 }

@@ -92,14 +92,36 @@ func testReplaced(t *testing.T, resumable bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	spoil := suite.Case{ID: "toy.before", Title: "ask for what can't be borne", SharesConversation: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
-		t.Conversation(ctx).Do(ctx, unbearable, nil)
-	}}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	p, err := engine.Run(ctx, engine.Options{
-		Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: []suite.Case{spoil, pinging(true)}, Timeout: 20 * time.Second,
+		Dialer: streamablehttp.NewDialer(u, exchange.Reach{}), Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 20 * time.Second,
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+		t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
+	}
+}
+
+// spoiling is a case that sends what the server does not survive, before another case.
+var spoiling = suite.Case{ID: "toy.before", Title: "ask for what can't be borne", SharesConversation: true, Provokes: []string{pinged}, Run: func(ctx context.Context, t *suite.T) {
+	t.Conversation(ctx).Do(ctx, unbearable, nil)
+}}
+
+func TestServerThatHangsIsReplaced(t *testing.T) {
+	var hanging sync.Map // starts whose server responds no more
+	y := &toy{speaks: []spec.Revision{spec.V20251125}, answer: func(start int64, m *wire.Message) []byte {
+		if m.Method == unbearable {
+			hanging.Store(start, true)
+		}
+		if _, hangs := hanging.Load(start); hangs {
+			return []byte("silence")
+		}
+		return nil
+	}}
+	p, err := judge(t, y, engine.Options{Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
