@@ -240,7 +240,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.sweepCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 
