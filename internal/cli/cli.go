@@ -193,6 +193,9 @@ When it does not start, or offers more than is called:
   mcp-conform init ./my-server                         a configuration file that names its tools
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
+Judge many servers:
+  mcp-conform sweep servers.yaml                       each by itself, on one machine or many
+
 Publish the result:
   mcp-conform run --report conformance=FILE ./my-server    evidence, profile by profile
   mcp-conform report check FILE                            what is wrong or missing in it

@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
 
@@ -237,10 +238,13 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 		r.Outcome, r.Problem = Unreachable, said
 	default:
 		r.Outcome = Incomplete
-		if r.Problem == "" {
+		switch {
+		case r.Problem != "": // the report says it
+		case said != "" && code > 0:
 			r.Problem = said
-		}
-		if code < 0 || r.Problem == "" {
+		case err == nil && code == 4:
+			r.Problem = r.undecided()
+		default:
 			r.Problem = "mcp-conform run ended with " + detail
 		}
 	}
@@ -262,6 +266,19 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 		r.Reports = append(r.Reports, output)
 	}
 	return nil
+}
+
+// undecided says why a complete run has no verdict.
+func (r *Result) undecided() string {
+	for i := range r.Findings {
+		switch r.Findings[i].Outcome {
+		case verdict.HarnessError:
+			return "a check of mcp-conform failed"
+		case verdict.Unconfirmed:
+			return "a finding could not be retried"
+		}
+	}
+	return "nothing could be judged"
 }
 
 // lastWords returns the last error in the output of a run.

@@ -212,10 +212,10 @@ func (l *list) entry(item *yaml.Node) (*Entry, error) {
 	}
 	official := member(member(item, "_meta"), "io.modelcontextprotocol.registry/official")
 	if latest := member(official, "isLatest"); latest != nil && latest.Value == "false" {
-		return nil, nil //nolint:nilnil // an older version of another entry
+		return nil, nil // an older version of another entry
 	}
 	if status := member(official, "status"); status != nil && status.Value == "deleted" {
-		return nil, nil //nolint:nilnil // deleted from the registry
+		return nil, nil // deleted from the registry
 	}
 	return l.registered(server)
 }

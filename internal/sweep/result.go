@@ -145,7 +145,7 @@ func asked(e *Entry, flags []string, version string) string {
 func readResult(folder string) (*Result, error) {
 	text, err := os.ReadFile(filepath.Join(folder, resultFile))
 	if errors.Is(err, os.ErrNotExist) {
-		return nil, nil //nolint:nilnil // not judged yet
+		return nil, nil // not judged yet
 	}
 	if err != nil {
 		return nil, err
