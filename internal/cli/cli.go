@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -105,6 +107,7 @@ func Main(args []string, w World) int {
 	a := &app{wire: w.Out, wireErr: w.Err, secrets: secrets, ctx: ctx, cancel: cancel}
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a.World = w
+	a.endWithStdin()
 	defer a.endServers()
 	root := a.root()
 	root.SetArgs(args)
@@ -113,6 +116,18 @@ func Main(args []string, w World) int {
 		return a.code
 	}
 	return a.fail(err)
+}
+
+// endWithStdin ends the run of a sweep when its stdin ends: the sweep was killed.
+func (a *app) endWithStdin() {
+	if a.variable(sweep.EndVariable) == "" {
+		return
+	}
+	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
+	go func() { // as long as the program
+		_, _ = io.Copy(io.Discard, a.In)
+		a.cancel(errInterrupted)
+	}()
 }
 
 // endServers kills the remaining server processes and prints those that it

@@ -48,13 +48,17 @@ func Formats() []string {
 
 // judge judges one server. It returns nil if the context ended before.
 func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
-	work, partial := s.work(e.Folder), s.partial(e)
-	defer func() { _ = removeAll(work) }() // what stays is removed by the next sweep
-	if err := removeAll(partial); err != nil {
+	work, err := os.MkdirTemp(s.work(), "")
+	if err != nil {
 		return nil, err
 	}
-	for _, folder := range []string{partial, filepath.Join(work, "home"), filepath.Join(work, "tmp")} {
-		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
+	defer func() { _ = removeAll(work) }() // what stays is removed with the whole folder
+	partial, err := s.newPartial(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(work, folder), 0o700); err != nil {
 			return nil, err
 		}
 	}
@@ -69,7 +73,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 		return nil, removeAll(partial)
 	}
 	earlier := s.results[e.Name]
-	r := &Result{Name: e.Name, Folder: e.Folder, Asked: earlier.Asked, Package: e.Package, Published: e.Version}
+	r := &Result{Name: e.Name, Folder: e.Folder, Asked: earlier.Asked, Package: e.Package, Published: e.Version, partial: partial}
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
 		return nil, err
@@ -109,6 +113,10 @@ func (s *supervisor) formats() []string {
 	return out
 }
 
+// EndVariable is set for a run whose stdin ends when the sweep does, also when that is
+// killed: the run then has to end, too. It hides the variable from its server.
+const EndVariable = "MCP_CONFORM_ENDS_WITH_STDIN"
+
 // inherited are the variables that every server gets from this process: it can't start
 // without them.
 var inherited = map[bool][]string{
@@ -120,9 +128,9 @@ var inherited = map[bool][]string{
 // own, and what the user named.
 func (s *supervisor) environment(e *Entry, work string) []string {
 	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
-	env := []string{"HOME=" + home, "TMPDIR=" + tmp}
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
 	if runtime.GOOS == "windows" {
-		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp}
+		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp, EndVariable + "=1"}
 	}
 	add := func(name string) {
 		for _, one := range s.Environ {

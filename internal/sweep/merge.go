@@ -183,7 +183,7 @@ func copyServer(r *Result, from, to string) error {
 	if ours, err := os.ReadFile(filepath.Join(target, resultFile)); err == nil && bytes.Equal(ours, theirs) {
 		return nil
 	}
-	partial := filepath.Join(to, "servers", "."+r.Folder+".partial")
+	partial := filepath.Join(to, "servers", partialPrefix+r.Folder)
 	if err := removeAll(partial); err != nil {
 		return err
 	}

@@ -27,11 +27,12 @@ func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
 		if r.Outcome == Broken {
 			r.Findings = []Finding{{Requirement: "ping.responds", Level: "MUST", Outcome: verdict.Broken, Summary: "of " + e.Name}}
 		}
-		if err := os.MkdirAll(s.partial(e), 0o700); err != nil {
+		var err error
+		if r.partial, err = s.newPartial(e); err != nil {
 			return nil, err
 		}
 		r.Reports = []string{"report.html"}
-		return r, os.WriteFile(filepath.Join(s.partial(e), "report.html"), []byte(e.Name), 0o600)
+		return r, os.WriteFile(filepath.Join(r.partial, "report.html"), []byte(e.Name), 0o600)
 	}
 	return s.run(context.Background())
 }

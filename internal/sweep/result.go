@@ -63,6 +63,8 @@ type Result struct {
 	Findings  []Finding               `json:"findings,omitempty"` // most severe first, each requirement once
 	Reports   []string                `json:"reports,omitempty"`  // the files in its folder
 	Seconds   float64                 `json:"seconds"`
+
+	partial string // the folder that its reports are in; "" if there is none
 }
 
 // Counts counts the requirements that have findings, each by its most severe one.
@@ -89,6 +91,8 @@ const (
 	// maxProblem limits the length of a problem, in bytes.
 	maxProblem = 400
 	resultFile = "result.json"
+	// writingPrefix begins the names of files that are being written.
+	writingPrefix = ".writing-"
 )
 
 // read completes the result with what the report of the run says.
@@ -169,7 +173,7 @@ func writeJSON(path string, value any) error {
 
 // writeWhole writes a file under another name, syncs it, and renames it.
 func writeWhole(path string, write func(io.Writer) error) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".writing-*")
+	f, err := os.CreateTemp(filepath.Dir(path), writingPrefix+"*")
 	if err != nil {
 		return err
 	}

@@ -95,42 +95,48 @@ func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
 	if alsoWrong := s.write(); err == nil {
 		err = alsoWrong
 	}
-	_ = os.Remove(s.work("")) // it stays if something is left in it
+	s.clean()
 	return s.sweep(), err
 }
 
-func (s *supervisor) work(folder string) string { return filepath.Join(s.Out, "work", folder) }
+// work returns the folder for the folders in which servers run.
+func (s *supervisor) work() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
-// partial returns the folder of a server while it is judged. No server's own folder begins
-// with a dot.
-func (s *supervisor) partial(e *Entry) string {
-	return filepath.Join(s.Out, "servers", "."+e.Folder+".partial")
+// newPartial makes a folder for a server while it is judged. Its name is new, because a run
+// of a sweep that was killed may still be ending.
+func (s *supervisor) newPartial(e *Entry) (string, error) {
+	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
+	if err != nil {
+		return "", err
+	}
+	return folder, os.Chmod(folder, 0o755) //nolint:gosec // the results are for others to read
 }
 
-// prepare makes the folders, and removes what a killed sweep left in them.
+// partialPrefix begins the names of the folders of servers that are being judged. No
+// server's own folder begins with a dot.
+const partialPrefix = ".partial-"
+
+// prepare makes the folders.
 func (s *supervisor) prepare() error {
-	for _, folder := range []string{"servers", "work"} {
-		if err := os.MkdirAll(filepath.Join(s.Out, folder), 0o755); err != nil { //nolint:gosec // the results are for others to read
+	s.clean()
+	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.work()} {
+		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
 			return usagef("name a folder that can be written", "--out %s: %v", s.Out, err)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", ".*.partial"))
-	if err != nil {
-		return err
-	}
-	for i := range s.entries {
-		if work := s.work(s.entries[i].Folder); exists(work) {
-			left = append(left, work)
-		}
-	}
-	for _, folder := range left {
-		if err := removeAll(folder); err != nil {
-			return fmt.Errorf("removing what an earlier sweep left: %w", err)
-		}
-	}
 	return nil
+}
+
+// clean removes what servers, and a sweep that was killed, left. What is still being written
+// stays; nothing reads it.
+func (s *supervisor) clean() {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
+	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
+	for _, folder := range slices.Concat(left, writing, []string{s.work()}) {
+		_ = removeAll(folder)
+	}
 }
 
 // escapeGlob escapes a path for filepath.Glob.
@@ -171,7 +177,7 @@ func (s *supervisor) earlier() (pending []*Entry, err error) {
 			fresh.Outcome, fresh.Problem = Unusable, shorten(e.Unusable, maxProblem)
 		}
 		if fresh.Outcome != Pending {
-			if err := s.keep(e, fresh); err != nil {
+			if err := s.keep(e, fresh, ""); err != nil {
 				return nil, err
 			}
 			continue
@@ -241,7 +247,7 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 		running--
 		delete(busy, end.entry.host())
 		if end.err == nil && end.result != nil {
-			end.err = s.keep(end.entry, end.result)
+			end.err = s.keep(end.entry, end.result, end.result.partial)
 		}
 		switch {
 		case end.err != nil && failure == nil:
@@ -264,11 +270,13 @@ func (s *supervisor) tell(r *Result, rest int) {
 	s.Done(r, Progress{Done: len(s.entries) - rest, All: len(s.entries), Left: left})
 }
 
-// keep writes a result: the folder of the server appears with all its files, or not at all.
-func (s *supervisor) keep(e *Entry, r *Result) error {
-	partial := s.partial(e)
-	if err := os.MkdirAll(partial, 0o755); err != nil { //nolint:gosec // the results are for others to read
-		return err
+// keep writes a result into the folder with its reports, or a new one if that is "". The
+// folder of the server appears with all its files, or not at all.
+func (s *supervisor) keep(e *Entry, r *Result, partial string) (err error) {
+	if partial == "" {
+		if partial, err = s.newPartial(e); err != nil {
+			return err
+		}
 	}
 	if err := writeJSON(filepath.Join(partial, resultFile), r); err != nil {
 		return err
