@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -77,6 +78,9 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
 		return nil, err
+	}
+	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
+		r.SDK = used.String()
 	}
 	return r, nil
 }
@@ -229,7 +233,7 @@ func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder str
 	report := filepath.Join(folder, reportFiles["json"])
 	detail, code := service.Ending()
 	err := r.read(report)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code <= 1 {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
 		return fmt.Errorf("reading the report of the run: %w", err)
 	}
 	said := lastWords(service.Output())
