@@ -368,6 +368,9 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
 		one := &w.Shared[i]
 		servers := amount(one.Servers, "server", "servers")
+		if one.OfSDK > 0 {
+			servers += fmt.Sprintf(", %d by SDK", one.OfSDK)
+		}
 		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, long: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
 	}
 	if len(rows) > 0 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/sdk"
+	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -98,8 +99,10 @@ func (s *supervisor) argv(e *Entry, folder string) []string {
 	}
 	if e.URL == "" {
 		for _, variable := range slices.Concat(s.Env, e.Env) {
-			name, _, _ := strings.Cut(variable, "=")
-			argv = append(argv, "--env", name)
+			if name, value, _ := strings.Cut(variable, "="); !strings.Contains(value, target.PortMark) {
+				variable = name // its value is in the environment
+			}
+			argv = append(argv, "--env", variable)
 		}
 	}
 	for _, format := range s.formats() {

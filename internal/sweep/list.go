@@ -30,7 +30,7 @@ type Entry struct {
 	Flags   []string
 	Env     []string      // the variables that it is given: NAME or NAME=VALUE
 	MaxTime time.Duration // 0 for that of the sweep
-	URL     string        // "" for a command
+	URL     string        // "" for a server that is started
 	// Package and Version say what a registry knows of the server.
 	Package, Version string
 	// Unusable says why the server can't be started or reached; "" if it can.
@@ -245,6 +245,7 @@ type item struct {
 	Name      string   `yaml:"name"`
 	Command   []string `yaml:"command"`
 	URL       string   `yaml:"url"`
+	Start     string   `yaml:"start"`
 	Transport string   `yaml:"transport"`
 	Cwd       string   `yaml:"cwd"`
 	Revision  words    `yaml:"revision"`
@@ -254,7 +255,7 @@ type item struct {
 }
 
 // itemKeys are the keys of an item.
-var itemKeys = []string{"name", "command", "url", "transport", "cwd", "revision", "profile", "env", "max-time"}
+var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
 
 // own reads an entry of our own format.
 func (l *list) own(n *yaml.Node) (*Entry, error) {
@@ -282,7 +283,7 @@ func (l *list) own(n *yaml.Node) (*Entry, error) {
 	if err != nil {
 		return nil, l.wrong(n, name, err.Error(), "")
 	}
-	e := &Entry{Name: it.Name, URL: it.URL, Env: it.Env, text: text}
+	e := &Entry{Name: it.Name, Env: it.Env, text: text}
 	return e, l.complete(e, &it, n)
 }
 
@@ -296,8 +297,10 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 		return wrong("its folder, and its row in the table, have the name", "a server has no name")
 	case (len(it.Command) == 0) == (it.URL == ""):
 		return wrong("a command is started, and a URL is reached", "give it either a command or a url")
-	case it.URL != "" && it.Cwd != "":
-		return wrong("leave cwd out", "cwd is for a server that is started")
+	case it.URL == "" && it.Start != "":
+		return wrong("add the url at which it listens then", "start starts a server with a url, and there is none")
+	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
+		return wrong("leave them out, or add start", "cwd and env are for a server that is started")
 	case it.URL == "" && it.Transport != "":
 		return wrong("leave transport out", "transport is for a server with a url")
 	}
@@ -325,20 +328,25 @@ func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
 			return wrong("as in env: [API_KEY]", "env %q names no variable", variable)
 		}
 	}
-	if it.URL != "" {
-		e.Flags = append(e.Flags, "--transport", cmp.Or(it.Transport, "auto"))
-		e.Args = []string{it.URL}
-		return nil
-	}
-	argv := slices.Clone(it.Command)
-	if strings.ContainsAny(argv[0], `/\`) && !filepath.IsAbs(argv[0]) {
-		argv[0] = filepath.Join(l.dir, argv[0])
-	}
 	if it.Cwd != "" {
 		if !filepath.IsAbs(it.Cwd) {
 			it.Cwd = filepath.Join(l.dir, it.Cwd)
 		}
 		e.Flags = append(e.Flags, "--cwd", it.Cwd)
+	}
+	if it.URL != "" {
+		e.Flags = append(e.Flags, "--transport", cmp.Or(it.Transport, "auto"))
+		e.Args = []string{it.URL}
+		if it.Start != "" {
+			e.Args = []string{"--start", it.Start, it.URL}
+		} else {
+			e.URL = it.URL
+		}
+		return nil
+	}
+	argv := slices.Clone(it.Command)
+	if strings.ContainsAny(argv[0], `/\`) && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(l.dir, argv[0])
 	}
 	e.Args = append([]string{"--"}, argv...)
 	return nil

@@ -31,11 +31,16 @@ servers:
   - name: remote
     url: https://example.com/mcp
     transport: sse
+  - name: started
+    url: http://127.0.0.1:{port}/mcp
+    start: node server.js
+    env: PORT={port}
 `, []Entry{
 			{Name: "weather", Folder: "weather", Args: []string{"--", "npx", "-y", "weather-mcp@1.2.0"}, Env: []string{"API_KEY"}, MaxTime: 5 * 60e9,
 				Flags: []string{"--revision", "2025-06-18", "--profile", "core@1", "--profile", "tools@1"}},
 			{Name: "team/local", Folder: "team~local", Args: []string{"--", "DIR/server", "--flag"}, Flags: []string{"--cwd", "DIR/data"}},
 			{Name: "remote", Folder: "remote", URL: "https://example.com/mcp", Args: []string{"https://example.com/mcp"}, Flags: []string{"--transport", "sse"}},
+			{Name: "started", Folder: "started", Env: []string{"PORT={port}"}, Args: []string{"--start", "node server.js", "http://127.0.0.1:{port}/mcp"}, Flags: []string{"--transport", "auto"}},
 		}},
 		"our own format as JSON": {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
 		"a client's file": {".mcp.json", `{
@@ -134,7 +139,8 @@ func TestErrorsOfLists(t *testing.T) {
 		"an unknown revision": {"servers: [{name: a, command: [a], revision: 2020-01-01}]", `server "a": `},
 		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
 		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": max-time "5" is not a duration`},
-		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd is for a server that is started`},
+		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd and env are for a server that is started`},
+		"a start without URL": {"servers: [{name: a, command: [a], start: b}]", `server "a": start starts a server with a url`},
 		"a variable":          {"servers: [{name: a, command: [a], env: [=b]}]", `server "a": env "=b" names no variable`},
 		"up":                  {"servers: [{name: ../a, command: [a]}]", `the name of server "../a" can't be used`},
 		"up later":            {"servers: [{name: a/../../b, command: [a]}]", `the name of server "a/../../b" can't be used`},

@@ -34,7 +34,7 @@ func stub(args []string) int {
 		report.SDK = "some-sdk 1.2.3"
 		report.Findings = []verdict.Finding{
 			{Requirement: "ping.responds", Outcome: verdict.Warning, Summary: "a warning"},
-			{Requirement: "ping.responds", Outcome: verdict.Broken, Summary: "The server answers a ping with an error."},
+			{Requirement: "ping.responds", Outcome: verdict.Broken, Summary: "The server answers a ping with an error.", SDK: &verdict.SDKFinding{Name: "some-sdk"}},
 			{Requirement: "base.message-utf8", Outcome: verdict.Warning, Summary: "another warning"},
 		}
 	case "unreachable":

@@ -43,7 +43,8 @@ type Shared struct {
 	Outcome     verdict.Outcome `json:"verdict"` // the most severe
 	Summary     string          `json:"summary"`
 	Servers     int             `json:"servers"`
-	SDKs        map[string]int  `json:"sdks"` // how many of them, by SDK; "" if it was not recognised
+	OfSDK       int             `json:"ofSDK"` // for how many of them the finding is known of the SDK
+	SDKs        map[string]int  `json:"sdks"`  // how many of them, by SDK; "" if it was not recognised
 }
 
 const (
@@ -106,6 +107,9 @@ func (w *Sweep) summarise() {
 			}
 			one.Servers++
 			one.SDKs[r.SDK]++
+			if f.OfSDK {
+				one.OfSDK++
+			}
 		}
 	}
 	w.SDKs, w.Shared = []SDK{}, []Shared{}

@@ -101,7 +101,7 @@ func TestOutcomes(t *testing.T) {
 	if diff := cmp.Diff(Counts{Broken: 1, Warnings: 1}, broken.Counts); diff != "" {
 		t.Errorf("a requirement counts by its most severe finding (-want +got):\n%s", diff)
 	}
-	if len(w.Shared) != 2 || w.Shared[0].Requirement != "ping.responds" || w.Shared[0].SDKs["some-sdk 1.2.3"] != 1 {
+	if len(w.Shared) != 2 || w.Shared[0].Requirement != "ping.responds" || w.Shared[0].SDKs["some-sdk 1.2.3"] != 1 || w.Shared[0].OfSDK != 1 || w.Shared[1].OfSDK != 0 {
 		t.Errorf("shared findings: %+v", w.Shared)
 	}
 	if entries, err := os.ReadDir(o.Out); err != nil || len(entries) != 3 {
