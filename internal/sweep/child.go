@@ -74,8 +74,7 @@ func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
 	if ctx.Err() != nil {
 		return nil, removeAll(partial)
 	}
-	earlier := s.results[e.Name]
-	r := &Result{Name: e.Name, Folder: e.Folder, Asked: earlier.Asked, Package: e.Package, Published: e.Version, partial: partial}
+	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
 	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
 	if err := s.conclude(r, service, why, partial); err != nil {
 		return nil, err

@@ -36,7 +36,8 @@ type Entry struct {
 	// Unusable says why the server can't be started or reached; "" if it can.
 	Unusable string
 
-	text []byte // the entry as its list has it
+	text  []byte // the entry as its list has it
+	asked string // identifies what is asked about it; set when a sweep begins
 }
 
 // host returns the host of the URL in lower case, or "" for a command.

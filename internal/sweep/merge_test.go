@@ -23,7 +23,7 @@ func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
 	s.one = func(_ context.Context, e *Entry) (*Result, error) {
 		h := fnv.New32a()
 		_, _ = h.Write([]byte(e.Name))
-		r := &Result{Name: e.Name, Folder: e.Folder, Asked: s.results[e.Name].Asked, Outcome: outcomes[h.Sum32()%3], SDK: fmt.Sprint("sdk ", h.Sum32()%2)}
+		r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: outcomes[h.Sum32()%3], SDK: fmt.Sprint("sdk ", h.Sum32()%2)}
 		if r.Outcome == Broken {
 			r.Findings = []Finding{{Requirement: "ping.responds", Level: "MUST", Outcome: verdict.Broken, Summary: "of " + e.Name}}
 		}
@@ -62,7 +62,9 @@ func TestMergeIsLikeOneMachine(t *testing.T) {
 	root := t.TempDir()
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
-		n++
+		if n++; n > 25 {
+			return // each check writes some hundred files
+		}
 		dir := filepath.Join(root, fmt.Sprint(n))
 		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}(/[a-z]{1,3})?`), 1, 5, rapid.ID[string]).Draw(t, "names")
 		count := rapid.IntRange(2, 3).Draw(t, "count")

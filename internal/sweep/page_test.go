@@ -42,7 +42,7 @@ func TestThePageInABrowser(t *testing.T) {
 		}
 		w.summarise()
 		path := filepath.Join(t.TempDir(), indexFile)
-		if err := writeWhole(path, w.page); err != nil {
+		if err := writeWhole(path, false, w.page); err != nil {
 			t.Fatal(err)
 		}
 		script, err := filepath.Abs(filepath.Join(folder, "sweep.mjs"))

@@ -163,7 +163,7 @@ func readResult(folder string) (*Result, error) {
 
 // writeJSON writes a value as a file, which appears complete or not at all.
 func writeJSON(path string, value any) error {
-	return writeWhole(path, func(w io.Writer) error {
+	return writeWhole(path, true, func(w io.Writer) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		enc.SetEscapeHTML(false)
@@ -171,8 +171,9 @@ func writeJSON(path string, value any) error {
 	})
 }
 
-// writeWhole writes a file under another name, syncs it, and renames it.
-func writeWhole(path string, write func(io.Writer) error) error {
+// writeWhole writes a file under another name and renames it. What can't be written again
+// is synced before.
+func writeWhole(path string, sync bool, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(path), writingPrefix+"*")
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func writeWhole(path string, write func(io.Writer) error) error {
 	if err == nil {
 		err = f.Chmod(0o644)
 	}
-	if err == nil {
+	if err == nil && sync {
 		err = f.Sync()
 	}
 	if closed := f.Close(); err == nil {

@@ -168,8 +168,8 @@ func removeAll(folder string) error {
 func (s *supervisor) earlier() (pending []*Entry, err error) {
 	for i := range s.entries {
 		e := &s.entries[i]
-		id := asked(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
-		fresh := &Result{Name: e.Name, Folder: e.Folder, Outcome: Pending, Asked: id, Package: e.Package, Published: e.Version}
+		e.asked = asked(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
+		fresh := &Result{Name: e.Name, Folder: e.Folder, Outcome: Pending, Asked: e.asked, Package: e.Package, Published: e.Version}
 		s.results[e.Name] = fresh
 		if rule := s.OptOut.matches(e); rule != "" {
 			fresh.Outcome, fresh.Problem = OptedOut, "the opt-out list has "+rule
@@ -186,7 +186,7 @@ func (s *supervisor) earlier() (pending []*Entry, err error) {
 		switch {
 		case err != nil:
 			return nil, usagef("delete its folder, and the server is judged again", "an earlier result can't be read: %v", err)
-		case known != nil && known.Asked == id && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
+		case known != nil && known.Asked == e.asked && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
 			s.results[e.Name] = known
 		default:
 			pending = append(pending, e)

@@ -118,7 +118,7 @@ func counting(o Options, outcome func(name string) Outcome) (*supervisor, func()
 		mu.Lock()
 		defer mu.Unlock()
 		judged[e.Name]++
-		return &Result{Name: e.Name, Folder: e.Folder, Asked: s.results[e.Name].Asked, Outcome: outcome(e.Name), Seconds: float64(len(judged))}, nil
+		return &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: outcome(e.Name), Seconds: float64(len(judged))}, nil
 	}
 	return s, func() map[string]int { return judged }
 }
