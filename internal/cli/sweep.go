@@ -369,7 +369,7 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		one := &w.Shared[i]
 		servers := amount(one.Servers, "server", "servers")
 		if one.OfSDK > 0 {
-			servers += fmt.Sprintf(", %d by SDK", one.OfSDK)
+			servers += fmt.Sprintf(", known of the SDK of %d", one.OfSDK)
 		}
 		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, long: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
 	}
