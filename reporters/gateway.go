@@ -2,6 +2,7 @@ package reporters
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -59,13 +60,30 @@ func gatewayOf(r *verdict.Report) *gatewayView {
 	if g.Through > 0 && g.Direct > 0 {
 		v.rest = append(v.rest, fmt.Sprintf("a response takes %s, without the gateway %s", responseTime(g.Through), responseTime(g.Direct)))
 	}
-	for _, n := range g.NotCompared {
-		v.rest = append(v.rest, "not compared: "+Visible(n.Name)+" ("+clip(n.Reason, gatewayText)+")")
+	for _, reason := range reasons(g.NotCompared) {
+		var names []string
+		for _, n := range g.NotCompared {
+			if n.Reason == reason {
+				names = append(names, Visible(n.Name))
+			}
+		}
+		v.rest = append(v.rest, "not compared: "+strings.Join(names, ", ")+" ("+clip(reason, gatewayText)+")")
 	}
 	if len(g.Lost) > 0 {
 		v.rest = append(v.rest, lostText(g.Lost))
 	}
 	return v
+}
+
+// reasons returns the reasons for which something was not compared, each once.
+func reasons(all []verdict.NotCompared) []string {
+	var out []string
+	for _, n := range all {
+		if !slices.Contains(out, n.Reason) {
+			out = append(out, n.Reason)
+		}
+	}
+	return out
 }
 
 // lostText names the requirements that do not come up through the gateway, each once.

@@ -203,8 +203,13 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 		through, end = s.Fresh()
 	}
 	defer end()
+	alone, err := gateway.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer alone.Close()
 	report.Gateway = gateway.Compare(ctx, gateway.Options{
-		Upstream: t.upstream, Direct: streamablehttp.NewDialer(t.upstream.At(), exchange.Reach{}), Through: through,
+		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
 		Revision: comparedIn(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
 	})
 	report.Gateway.Upstream = upstreamMark

@@ -3,6 +3,7 @@ package gateway
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -15,13 +16,19 @@ import (
 
 // Options say what is compared.
 type Options struct {
-	Upstream        *Upstream
-	Direct, Through transport.Dialer // to the upstream, and to the gateway in front of it
+	Direct, Through Route
 	Revision        spec.Revision
 	Timeout         time.Duration
 	StartTimeout    time.Duration
 	Expected        []string     // names of changes that the user expects
 	Say             func(string) // shows what is compared
+}
+
+// A Route is a way to an upstream: without a gateway, or through one. Each has an upstream of its
+// own, because what one client changes may be seen by all.
+type Route struct {
+	Upstream *Upstream
+	Dialer   transport.Dialer
 }
 
 // Names returns the names of what is compared.
@@ -35,8 +42,9 @@ func Names() []string {
 
 // Compare compares what a client sees through the gateway with what it sees without it.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
-	g := &verdict.Gateway{Upstream: o.Upstream.URL, Revision: o.Revision, Lost: []verdict.Lost{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
-	o.Upstream.tools = o.toolsOf(ctx, o.Direct)
+	g := &verdict.Gateway{Upstream: o.Through.Upstream.URL, Revision: o.Revision, Lost: []verdict.Lost{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
+	tools := o.toolsOf(ctx, o.Direct)
+	o.Direct.Upstream.tools, o.Through.Upstream.tools = tools, tools
 	for _, p := range probes() {
 		if ctx.Err() != nil {
 			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: "the run ended before"})
@@ -72,19 +80,20 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	both.Go(func() { through, failed = o.valueOf(ctx, p, o.Through) })
 	direct, err := o.valueOf(ctx, p, o.Direct)
 	both.Wait()
+	unopened := (*openError)(nil)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("without the gateway: %w", err)
-	case failed != nil && p.isLegal:
+	case errors.As(failed, &unopened), failed != nil && p.isLegal:
 		return nil, failed
 	}
 	return o.change(p, direct, through, failed), nil
 }
 
 // toolsOf returns the names of all tools, those included that come and go.
-func (o *Options) toolsOf(ctx context.Context, dialer transport.Dialer) map[string]bool {
+func (o *Options) toolsOf(ctx context.Context, r Route) map[string]bool {
 	out := map[string]bool{"extra": true}
-	v, err := o.open(ctx, dialer)
+	v, err := o.open(ctx, r)
 	if err != nil {
 		return out
 	}
@@ -97,8 +106,8 @@ func (o *Options) toolsOf(ctx context.Context, dialer transport.Dialer) map[stri
 }
 
 // valueOf returns the value of a probe, in a session of its own.
-func (o *Options) valueOf(ctx context.Context, p *probe, dialer transport.Dialer) (any, error) {
-	v, err := o.open(ctx, dialer)
+func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
+	v, err := o.open(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -141,8 +150,8 @@ func (o *Options) change(p *probe, direct, through any, failed error) *verdict.C
 const pings = 20
 
 // latency returns the median time of a response, 0 if there is none.
-func (o *Options) latency(ctx context.Context, dialer transport.Dialer) time.Duration {
-	v, err := o.open(ctx, dialer)
+func (o *Options) latency(ctx context.Context, r Route) time.Duration {
+	v, err := o.open(ctx, r)
 	if err != nil {
 		return 0
 	}

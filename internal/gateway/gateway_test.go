@@ -83,16 +83,22 @@ func pump(from io.Reader, change func([]byte) [][]byte, to func([]byte)) {
 	}
 }
 
-// compare returns the changes of a gateway as "outcome name".
-func compare(t *testing.T, newProxy func() proxy) (changes []string, g *verdict.Gateway) {
+func listen(t *testing.T) *Upstream {
 	t.Helper()
 	u, err := Listen(t.Context(), "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(u.Close)
+	return u
+}
+
+// compare returns the changes of a gateway as "outcome name".
+func compare(t *testing.T, newProxy func() proxy) (changes []string, g *verdict.Gateway) {
+	t.Helper()
+	u, alone := listen(t), listen(t)
 	g = Compare(t.Context(), Options{
-		Upstream: u, Direct: streamablehttp.NewDialer(u.http.URL, exchange.Reach{}), Through: dialer(u.Addr, newProxy),
+		Direct: Route{alone, streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
 		Revision: spec.V20251125, Timeout: 5 * time.Second, StartTimeout: 5 * time.Second,
 		Say: func(string) {},
 	})

@@ -26,12 +26,20 @@ type visit struct {
 }
 
 // open opens a session.
-func (o *Options) open(ctx context.Context, dialer transport.Dialer) (*visit, error) {
-	v := &visit{dialer: dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout}, upstream: o.Upstream, mark: "mark-" + rand.Text()}
+func (o *Options) open(ctx context.Context, r Route) (*visit, error) {
+	v := &visit{dialer: r.Dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout}, upstream: r.Upstream, mark: "mark-" + rand.Text()}
 	var err error
-	v.Conversation, err = v.another(ctx)
-	return v, err
+	if v.Conversation, err = v.another(ctx); err != nil {
+		return nil, &openError{err}
+	}
+	return v, nil
 }
+
+// An openError reports that no session could be opened.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return "no session could be opened: " + e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
 
 // another opens one more session with the same server.
 func (v *visit) another(ctx context.Context) (*client.Conversation, error) {
