@@ -148,6 +148,18 @@ func TestFindings(t *testing.T) {
 		},
 		{name: "none is selected", fault: "ping.responds/unknown", run: `TestWithFault/no-such-id`, passes: true, omits: []string{"TestWithFault/"}},
 		{
+			name: "after another test", fault: "ping.responds/unknown", run: "TestUnreachable/nothing|TestWithFault",
+			prints: []string{"--- FAIL: TestWithFault/ping.responds"},
+		},
+		{
+			name: "two patterns", fault: "ping.responds/unknown", run: "TestWithFault/cursor|TestWithFault/ping",
+			prints: []string{"--- FAIL: TestWithFault/ping.responds"},
+		},
+		{
+			name: "it ends before anything is judged", fault: "base.request-answered/first-request-ends", run: "TestWithFault",
+			prints: []string{"nothing could be judged: the first requests after the handshake got no responses"},
+		},
+		{
 			name: "known", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{baselineVariable + "=" + known}, passes: true,
 			prints: []string{"broken · MUST · 2025-11-25 · stdio"},
 		},
