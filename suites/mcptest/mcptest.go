@@ -109,7 +109,7 @@ func Run(t *testing.T, s Server, o Options) {
 // whyNothingJudged returns why another finding, which may not be selected, kept everything
 // from being judged, or "".
 func whyNothingJudged(r *verdict.Report) string {
-	if _, judged := r.Worst(); judged {
+	if _, judged := r.Worst(); judged || r.Incomplete != "" {
 		return ""
 	}
 	for i := range r.Verdicts {
