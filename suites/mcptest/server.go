@@ -90,7 +90,7 @@ func serving(over spec.Transport, h http.Handler, path string) Server {
 		if err != nil {
 			return nil, nil, fmt.Errorf("listening for the handler: %w", err)
 		}
-		s := &http.Server{Handler: h} //nolint:gosec // its only client is this test
+		s := &http.Server{Handler: h}  //nolint:gosec // its only client is this test
 		go func() { _ = s.Serve(l) }() // it ends with stop
 		stop := func() {
 			ctx, cancel := context.WithTimeout(context.Background(), handlerEnd)
