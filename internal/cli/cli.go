@@ -103,6 +103,16 @@ func columns(f *os.File) int {
 // hostile server can exhaust the memory.
 const memoryLimit = 160 << 20
 
+// wide raises the memory limit, for commands that keep whole recordings: near the limit
+// they would do little but collect garbage. The returned function restores it.
+func wide() func() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	limit := debug.SetMemoryLimit(1 << 30)
+	return func() { debug.SetMemoryLimit(limit) }
+}
+
 // Main runs the command line and returns the exit code.
 func Main(args []string, w World) int {
 	if os.Getenv("GOMEMLIMIT") == "" {
