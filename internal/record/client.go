@@ -18,22 +18,24 @@ type Mistake struct {
 // MaxMistakes bounds the mistakes of one kind that are kept.
 const MaxMistakes = 3
 
-// Mistakes returns what the client did outside the protocol, in the order of the transcript,
-// and at most MaxMistakes with the same summary. It names only what every revision forbids.
-func Mistakes(events []*transcript.Event) []Mistake {
-	c := &client{without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]bool{}, answered: map[string]bool{}, kinds: map[string]int{}}
+// Mistakes returns what the client did outside the protocol over a transport, in the order of the
+// transcript, and at most MaxMistakes with the same summary.
+func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
+	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}}
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Requested:
-			c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
-			c.without[e.Exchange] = !e.Head.Has(sessionHeader)
+			if over != spec.SSE { // each stream of which is a session
+				c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
+				c.without[e.Exchange] = !e.Head.Has(sessionHeader)
+			}
 		case transcript.Sent:
 			c.unsure = c.joined || c.without[e.Exchange]
 			c.sent(e)
 		case transcript.Received:
 			for i := range e.Messages() {
 				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
-					c.requests[m.ID.Key()] = true
+					c.requests[m.ID.Key()]++
 				} else if m.Kind == wire.Response && m.ID.Key() == c.opening {
 					c.opened = true
 				}
@@ -45,6 +47,7 @@ func Mistakes(events []*transcript.Event) []Mistake {
 
 // client is what is known of the client at a position of the transcript.
 type client struct {
+	over     spec.Transport
 	mistakes []Mistake
 	kinds    map[string]int
 
@@ -56,8 +59,8 @@ type client struct {
 	unsure      bool // what the client of the current message did before is not known
 	initialized bool
 	ids         map[string]bool // of the client's requests
-	requests    map[string]bool // ids of the server's requests
-	answered    map[string]bool // of these
+	requests    map[string]int  // how often the server's request with this id was delivered
+	answered    map[string]int  // and answered
 }
 
 const (
@@ -149,15 +152,15 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 
 func (c *client) response(e *transcript.Event, m *wire.Message) {
 	id := m.ID.Key()
+	c.answered[id]++
 	switch {
 	case !m.ID.Present() || m.ID.IsNull():
 		if m.Has("result") {
 			c.add(e, messages, "The client sends a result without an id.")
 		}
-	case !c.requests[id] && !c.unsure:
+	case c.requests[id] == 0 && !c.unsure:
 		c.add(e, messages, "The client responds to a request that the server did not send.")
-	case c.answered[id] && !c.unsure:
+	case c.answered[id] > c.requests[id] && !c.unsure: // a resumed stream delivers it again
 		c.add(e, messages, "The client responds to a request twice.")
 	}
-	c.answered[id] = true
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -106,33 +107,6 @@ func TestCompressedBodiesEndTheRecording(t *testing.T) {
 	}
 }
 
-func TestSSEIsNoticed(t *testing.T) {
-	for _, c := range []struct {
-		stream string
-		sse    bool
-	}{
-		{"event: endpoint\ndata: /messages?id=1\n\n", true},
-		{"data: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\nevent: endpoint\ndata: /messages\n\n", false},
-	} {
-		p := proxy(t, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", transcript.EventStream)
-			_, _ = io.WriteString(w, c.stream)
-		})
-		fetch(t, "GET", p.url, nil)
-		p.stop()
-		select {
-		case <-p.UsesSSE():
-			if !c.sse {
-				t.Errorf("%q is taken for HTTP+SSE", c.stream)
-			}
-		default:
-			if c.sse {
-				t.Errorf("%q is not noticed", c.stream)
-			}
-		}
-	}
-}
-
 // TestMistakesOverHTTP checks what is not known of the client: what came before the recording, and
 // what other clients without a session id did.
 func TestMistakesOverHTTP(t *testing.T) {
@@ -150,7 +124,7 @@ func TestMistakesOverHTTP(t *testing.T) {
 		n := rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte(head)}).Exchange
 		rec.Add(transcript.Event{Kind: transcript.Sent, Exchange: n, Raw: []byte(c.message)})
 		var got []string
-		for _, m := range Mistakes(rec.From(0)) {
+		for _, m := range Mistakes(rec.From(0), spec.StreamableHTTP) {
 			got = append(got, m.Summary)
 		}
 		if strings.Join(got, " ") != c.want {
