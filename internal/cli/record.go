@@ -157,6 +157,12 @@ type recordedSession struct {
 	written   int            // events in the file
 }
 
+// mistakes returns what the client did outside the protocol in the first n events. They contain
+// secrets: a secret may be removed in a message and not in the header that mirrors it in Base64.
+func (s *recordedSession) mistakes(n int) []record.Mistake {
+	return record.Mistakes(s.rec.From(0)[:n], s.over)
+}
+
 // sessionFile returns the path of a new file in the folder, or in the user's cache folder.
 func sessionFile(dir, suffix string) (string, error) {
 	if dir == "" {
@@ -253,7 +259,7 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 			}
 		}
 	}
-	for _, m := range record.Mistakes(so.Events, so.transport) {
+	for _, m := range s.mistakes(len(so.Events)) {
 		r.say("client: " + m.Summary)
 	}
 }
@@ -316,8 +322,8 @@ func (r *sessionRecorder) end() error {
 // clientSummary prints what the client did outside the protocol, with the messages.
 func (r *sessionRecorder) clientSummary(all []*recorded) {
 	out, summaries, messages := r.a.Err, []string{}, map[string][]string{}
-	for _, so := range all {
-		for _, m := range record.Mistakes(so.Events, so.transport) {
+	for i, so := range all {
+		for _, m := range r.sessions[i].mistakes(len(so.Events)) {
 			summary := fmt.Sprintf("  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, so.revision))
 			if messages[summary] == nil {
 				summaries = append(summaries, summary)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -104,31 +103,5 @@ func TestCompressedBodiesEndTheRecording(t *testing.T) {
 	events := p.Sessions()[0].From(0)
 	if last := events[len(events)-1]; string(got) != "\x01\x02" || !strings.Contains(last.Detail, "compresses its responses (br)") {
 		t.Errorf("got %q, recorded %s %s", got, last.Kind, last.Detail)
-	}
-}
-
-// TestMistakesOverHTTP checks what is not known of the client: what came before the recording, and
-// what other clients without a session id did.
-func TestMistakesOverHTTP(t *testing.T) {
-	for _, c := range []struct{ name, session, message, want string }{
-		{"a session that began before", "s", `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, ""},
-		{"its responses", "s", `{"jsonrpc":"2.0","id":1,"result":{}}`, ""},
-		{"no session id", "", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`, ""},
-		{"garbage", "s", "oops", "The client sends a body that is not a JSON-RPC message: not-json."},
-	} {
-		rec := transcript.New()
-		head := "POST /mcp HTTP/1.1\nHost: x"
-		if c.session != "" {
-			head += "\nMcp-Session-Id: " + c.session
-		}
-		n := rec.Add(transcript.Event{Kind: transcript.Requested, Raw: []byte(head)}).Exchange
-		rec.Add(transcript.Event{Kind: transcript.Sent, Exchange: n, Raw: []byte(c.message)})
-		var got []string
-		for _, m := range Mistakes(rec.From(0), spec.StreamableHTTP) {
-			got = append(got, m.Summary)
-		}
-		if strings.Join(got, " ") != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
 	}
 }
