@@ -107,6 +107,36 @@ func TestClientsUseEverything(t *testing.T) {
 	}
 }
 
+// TestMCPGo records the client of mcp-go, which has fewer features, and uses 2026-07-28 if the server
+// offers it.
+func TestMCPGo(t *testing.T) {
+	for _, mode := range []struct {
+		name, over string
+		flags      []string // of serve
+		kind       string   // the kind of server, an argument of the client
+		least      int      // minimum number of features
+	}{
+		{"2026-07-28", "http", []string{"--http"}, "", 14},
+		{"a handshake", "http", []string{"--revision", handshake, "--http"}, "", 14},
+		{"no-sessions", "http", []string{"--revision", handshake, "--no-sessions", "--http"}, "no-sessions", 12},
+		{"sse", "sse", []string{"--sse"}, "", 12},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			client, folder := installed(t, "mcp-go/mcp-go-client"), t.TempDir()
+			at, end := start(t, "record", "--listen", "127.0.0.1:0", "--transcript", folder, serve(t, append(mode.flags, "127.0.0.1:0")...))
+			out, err := said(t, nil, client, mode.over, at, mode.kind)
+			if used := strings.Count("\n"+out, "\nok "); err != nil || used < mode.least {
+				t.Errorf("%v after %d features:\n%s", err, used, out)
+			}
+			if summary := end(); !strings.Contains(summary, "client: nothing outside the protocol was seen") {
+				t.Errorf("the summary is %s", summary)
+			}
+			checkSessions(t, folder, mode.over)
+		})
+	}
+}
+
 // checkSessions checks that the recorded sessions in a folder are complete, that no rule is broken in
 // them, and that the client did nothing outside the protocol.
 func checkSessions(t *testing.T, folder, over string) {

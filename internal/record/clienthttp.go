@@ -101,8 +101,8 @@ func (c *client) mirrors(e *transcript.Event, head *transcript.Head, m *wire.Mes
 	}
 }
 
-// responded notes the status of a response. A request that the server refuses at HTTP, for want of a
-// token for example, may be sent again with the same id.
+// responded notes the status of a response. A request that the server refuses at HTTP, because a token
+// is missing for example, may be sent again with the same id.
 func (c *client) responded(e *transcript.Event) {
 	status, head := e.Head.Status(), c.heads[e.Exchange]
 	c.gone = c.gone || status == http.StatusNotFound && head != nil && head.Method() == http.MethodPost && head.Has(sessionHeader)
