@@ -21,7 +21,7 @@ const MaxMistakes = 3
 // Mistakes returns what the client did outside the protocol over a transport, in the order of the
 // transcript, and at most MaxMistakes with the same summary.
 func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
-	c := &client{over: over, without: map[int]bool{}, ids: map[string]int{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}}}
+	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Requested:
@@ -37,6 +37,7 @@ func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 				c.refused(e.Exchange)
 			}
 			delete(c.heads, e.Exchange)
+			delete(c.sentIn, e.Exchange)
 		case transcript.Sent:
 			c.unsure = c.joined || c.without[e.Exchange]
 			c.sent(e)
@@ -72,9 +73,9 @@ type client struct {
 	early         *transcript.Event // the first request before notifications/initialized
 	earlyID       string
 	answeredEarly bool
-	ids           map[string]int // of the client's requests: in which exchange
-	requests      map[string]int // how often the server's request with this id was delivered
-	answered      map[string]int // and answered
+	ids           map[string]bool // of the client's requests; false if it may be used again
+	requests      map[string]int  // how often the server's request with this id was delivered
+	answered      map[string]int  // and answered
 }
 
 const (
@@ -121,14 +122,16 @@ func (c *client) sent(e *transcript.Event) {
 
 func (c *client) request(e *transcript.Event, m *wire.Message) {
 	id := m.ID.Key()
-	in, known := c.ids[id]
 	switch {
 	case m.ID.IsNull():
 		c.add(e, messages, "The client sends a request with the id null.")
-	case known && in != resendable:
+	case c.ids[id]:
 		c.add(e, messages, "The client uses the id of an earlier request again.")
 	}
-	c.ids[id] = e.Exchange
+	c.ids[id] = true
+	if e.Exchange != 0 {
+		c.sentIn[e.Exchange] = append(c.sentIn[e.Exchange], id)
+	}
 	version, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	switch {
 	case m.Method == spec.MethodInitialize && c.opening != "":

@@ -24,6 +24,7 @@ const (
 // An httpClient is what is known of a client of Streamable HTTP besides its messages.
 type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
+	sentIn   map[int][]string         // ids of the client's requests, by exchange
 	revision spec.Revision            // that the server agreed to, "" before
 	gone     bool                     // the server answered the session id with 404
 }
@@ -113,15 +114,10 @@ func (c *client) responded(e *transcript.Event) {
 
 // refused forgets the requests of an exchange that failed.
 func (c *client) refused(exchange int) {
-	for id, in := range c.ids {
-		if in == exchange {
-			c.ids[id] = resendable
-		}
+	for _, id := range c.sentIn[exchange] {
+		c.ids[id] = false
 	}
 	if exchange == c.openingIn && !c.opened {
 		c.opening = ""
 	}
 }
-
-// resendable is in client.ids for an id that may be used again.
-const resendable = -1

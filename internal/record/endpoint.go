@@ -137,14 +137,17 @@ func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
 	p.byEndpoint[endpointKey(u)] = s
 }
 
-// streamEnded notes the end of a session's stream over HTTP+SSE: it is the end of the server's
+// streamEnded notes the end of a GET without a session id. Over HTTP+SSE it is the end of the server's
 // output, unless the client ended it.
-func (p *Proxy) streamEnded(s *Session, how transcript.How, detail string) {
+func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) {
 	p.mu.Lock()
-	s.streaming = false
+	x.session.listening--
+	if x.isStream {
+		x.session.streaming = false
+	}
 	p.mu.Unlock()
-	if how != transcript.Dropped && !s.deaf.Load() {
-		s.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
+	if x.isStream && how != transcript.Dropped && !x.session.deaf.Load() {
+		x.session.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -256,6 +257,32 @@ func TestSSEAfterRefusal(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"sse, sent initialize", "sse, sent initialize, received initialize"}, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestPollsShareASession checks that a browser or a health check does not use up the sessions.
+func TestPollsShareASession(t *testing.T) {
+	p := proxy(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusMethodNotAllowed) })
+	for range 3 {
+		fetch(t, "GET", p.url, nil)
+		waitListening(p, 0)
+	}
+	p.stop()
+	if n := len(p.Sessions()); n != 1 {
+		t.Errorf("%d sessions are recorded", n)
+	}
+}
+
+// waitListening waits until n GETs of the current session are not over.
+func waitListening(p *proxied, n int) {
+	for {
+		p.mu.Lock()
+		done := p.current.listening == n
+		p.mu.Unlock()
+		if done {
+			return
+		}
+		runtime.Gosched()
 	}
 }
 

@@ -124,8 +124,8 @@ func (x *liveExchange) end(how transcript.How, detail string) {
 	if !x.ended {
 		x.ended = true
 		x.add(transcript.Event{Kind: transcript.Over, How: how, Detail: detail})
-		if x.isStream {
-			x.p.streamEnded(x.session, how, detail)
+		if x.session != nil && x.method == http.MethodGet && x.id == "" {
+			x.p.streamEnded(x, how, detail)
 		}
 	}
 }

@@ -65,6 +65,8 @@ type Session struct {
 	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
 	streaming   bool            // its stream over HTTP+SSE is open
+	listening   int             // its GETs without a session id that are not over
+	posted      bool            // it has a body without a session id
 	initialized bool            // initialize was sent without a session id
 	ids         map[string]bool // of the requests without a session id
 }
@@ -243,12 +245,16 @@ func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
 		current = &p.stateless
 	}
 	// A stream may be one of HTTP+SSE, of a client of its own.
-	begins := method == http.MethodGet && p.current != nil && p.current.over == ""
+	begins := method == http.MethodGet && p.current != nil && p.current.over == "" && (p.current.posted || p.current.listening > 0)
 	if *current == nil || begins || slices.ContainsFunc(messages, (*current).isAnother) {
 		if *current = p.open(); *current == nil {
 			return nil
 		}
 	}
+	if method == http.MethodGet {
+		(*current).listening++
+	}
+	(*current).posted = (*current).posted || f != nil
 	for i := range messages {
 		if messages[i].Kind == wire.Request && !(*current).deaf.Load() {
 			(*current).ids[messages[i].ID.Key()] = true
