@@ -17,6 +17,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -236,6 +238,30 @@ func post(t *testing.T, at, message string) {
 	}
 	_, _ = io.Copy(io.Discard, response.Body)
 	_ = response.Body.Close()
+}
+
+// TestTransportInTheFile checks that a file is written again if its session turns out to use another
+// transport.
+func TestTransportInTheFile(t *testing.T) {
+	t.Parallel()
+	a := &app{World: World{Err: io.Discard}, secrets: redact.New()}
+	over := spec.StreamableHTTP
+	s := &recordedSession{rec: transcript.New(), transport: func() spec.Transport { return over }, path: filepath.Join(t.TempDir(), "session.jsonl")}
+	r := a.sessionRecorder("x")
+	if err := r.create(s); err != nil {
+		t.Fatal(err)
+	}
+	for _, over = range []spec.Transport{spec.StreamableHTTP, spec.SSE, spec.SSE} {
+		s.rec.Remark("x")
+		r.write(s)
+	}
+	if err := s.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(s.path)
+	if lines := strings.Count(string(got), "\n"); err != nil || lines != 4 || !strings.Contains(string(got), `"transport":"sse"`) {
+		t.Errorf("%v: %s", err, got)
+	}
 }
 
 // TestWhoDiesFirst checks that summary and transcript are complete if the server, the client or the

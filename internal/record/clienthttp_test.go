@@ -72,6 +72,8 @@ func TestMistakesOverHTTP(t *testing.T) {
 
 		{"a session that has ended", handshake + post("3", "V", list) + ended("3", "404 Not Found") + post("4", "V", `{"jsonrpc":"2.0","id":9,"method":"initialize"}`),
 			[]string{"The client sends initialize twice.", "The client sends initialize with the id of a session that the server has ended."}},
+		{"a session that has not", post("1", "S", `{"jsonrpc":"2.0","id":9,"method":"initialize"}`), nil},
+		{"initialize after a refusal", strings.Split(opening, "1<")[0] + ended("1", "401 Unauthorized") + strings.ReplaceAll(strings.ReplaceAll(begun, "1>", "2>"), "1<", "2<"), nil},
 		{"a request after it", handshake + post("3", "V", list) + ended("3", "404 Not Found") + post("4", "V", ping), nil},
 
 		{"an id again", handshake + post("3", "V", list) + ended("3", "200 OK", `{"jsonrpc":"2.0","id":1,"result":{}}`) + post("4", "V", list), []string{again}},
