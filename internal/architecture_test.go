@@ -128,6 +128,11 @@ var layers = []struct {
 
 	{"internal/inprocess", []string{"internal/transport", "internal/transport/stdio", "reference-server"}},
 
+	// What a gateway changes: the reference server with it and without it.
+	{"internal/gateway", []string{
+		"internal/client", "internal/spec", "internal/transcript", "internal/transport", "internal/verdict", "internal/wire", "reference-server",
+	}},
+
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},
 	{"internal/load", []string{anything}},

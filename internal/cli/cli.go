@@ -75,6 +75,15 @@ func System() World {
 	}
 }
 
+// outlivePipes makes a write to a client that is gone return an error instead of ending the
+// program, until the function that it returns is called. Servers do not inherit that, as they
+// would if the signal was ignored.
+func outlivePipes() func() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
+}
+
 // browse opens a URL in the system's browser. If there is none, the user has the address.
 func browse(url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard

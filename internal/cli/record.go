@@ -73,6 +73,7 @@ started.`,
 
 // record passes sessions on, records and judges them.
 func (a *app) record(f *recordFlags) error {
+	defer outlivePipes()()
 	t, err := a.resolve(&f.serverFlags)
 	switch {
 	case err != nil:

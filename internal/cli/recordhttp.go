@@ -38,7 +38,7 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	rec := a.sessionRecorder(t.Display())
 	proxy := record.NewProxy(u, host, rec.say)
 	own := url.URL{Scheme: "http", Host: l.Addr().String(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
-	fmt.Fprintf(a.Err, "mcp-conform: %s leads to %s, until it is interrupted\n", a.visible(own.String()), a.visible(u.Redacted()))
+	fmt.Fprintf(a.Err, "mcp-conform: recording %s, which passes requests on to %s; stop with Ctrl-C\n", a.visible(own.String()), a.visible(u.Redacted()))
 
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
