@@ -107,7 +107,7 @@ func start(t *testing.T, arguments ...string) (url string, stop func() string) {
 	}
 	lines := bufio.NewReader(stderr)
 	first, err := lines.ReadString('\n')
-	url = regexp.MustCompile(`http://\S+`).FindString(first)
+	url = regexp.MustCompile(`http://[^\s,]+`).FindString(first)
 	stop = sync.OnceValue(func() string {
 		if err := c.Process.Signal(os.Interrupt); err != nil { // Windows has no such signal
 			_ = c.Process.Kill()
