@@ -59,7 +59,7 @@ var layers = []struct {
 	{"internal/control", []string{"internal/wire"}},
 	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
 	// What stands between a real client and a real server.
-	{"internal/record", []string{"internal/spec", "internal/transcript", "internal/transport/exchange", "internal/wire"}},
+	{"internal/record", []string{"internal/headers", "internal/spec", "internal/transcript", "internal/transport/exchange", "internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
