@@ -59,7 +59,7 @@ var layers = []struct {
 	{"internal/control", []string{"internal/wire"}},
 	{"internal/transcript", []string{"internal/redact", "internal/wire"}},
 	// What stands between a real client and a real server.
-	{"internal/record", []string{"internal/spec", "internal/transcript", "internal/transport/exchange", "internal/wire"}},
+	{"internal/record", []string{"internal/headers", "internal/spec", "internal/transcript", "internal/transport/exchange", "internal/wire"}},
 	{"internal/transport", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
@@ -127,6 +127,11 @@ var layers = []struct {
 	{"reference-server/faults", []string{"internal/spec", "internal/wire", "reference-server"}},
 
 	{"internal/inprocess", []string{"internal/transport", "internal/transport/stdio", "reference-server"}},
+
+	// What a gateway changes: the reference server with it and without it.
+	{"internal/gateway", []string{
+		"internal/client", "internal/spec", "internal/transcript", "internal/transport", "internal/verdict", "internal/wire", "reference-server",
+	}},
 
 	// The proofs put the judge and the judged together.
 	{"internal/selftest", []string{anything}},

@@ -38,7 +38,7 @@ func conformanceOf(r *verdict.Report) *conformance.Report {
 		Date:           r.Stats.Started.UTC().Format(time.RFC3339),
 		Transports:     []spec.Transport{},
 		Revisions:      list(r.Revisions),
-		Incomplete:     clip(r.Incomplete, 1000),
+		Incomplete:     clip(r.WhyPartial(), 1000),
 		Profiles:       []conformance.Profile{},
 		Findings:       conformanceFindings(r),
 		Command:        ShellQuote(r.Command),

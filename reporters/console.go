@@ -277,7 +277,7 @@ func (c *Console) End(r *verdict.Report) {
 		c.line(line)
 	}
 	if !c.o.Quiet {
-		for _, line := range c.securityLines(r) {
+		for _, line := range append(c.gatewayLines(r), c.securityLines(r)...) {
 			c.line(line)
 		}
 		for _, line := range tally(r, c.o.Width) {

@@ -89,12 +89,26 @@ func grouped(r *verdict.Report, wanted func(*verdict.Finding) bool) []entry {
 			e.others[v.Requirement] = true
 		}
 	}
-	slices.SortStableFunc(out, func(a, b entry) int { return cmp.Or(ownFirst(&a, &b), cmp.Compare(b.Outcome, a.Outcome)) })
+	slices.SortStableFunc(out, func(a, b entry) int {
+		return cmp.Or(notesLast(&a, &b), ownFirst(&a, &b), cmp.Compare(b.Outcome, a.Outcome))
+	})
 	for i := range out {
 		out[i].revisions = spec.NewestFirst(out[i].revisions)
 		out[i].blocked = blockedBy(r, out[i].ids)
 	}
 	return out
+}
+
+// notesLast orders notes after all other findings: a note never changes the exit
+// code, and a broken requirement must not be listed after one, whoever causes it.
+func notesLast(a, b *entry) int {
+	switch {
+	case a.Outcome != verdict.Note && b.Outcome == verdict.Note:
+		return -1
+	case a.Outcome == verdict.Note && b.Outcome != verdict.Note:
+		return 1
+	}
+	return 0
 }
 
 // ownFirst orders known SDK findings after the server's own.

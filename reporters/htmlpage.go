@@ -24,6 +24,7 @@ type page struct {
 	Target, Transport, Tool, Seed string
 	Remarks                       []string
 	Profiles                      []pageProfile
+	Gateway                       *pageGateway
 	Columns                       []pageColumn
 	Revisions                     []pageRevision
 	Areas                         []pageArea
@@ -125,7 +126,7 @@ func newPage(r *verdict.Report) *page {
 		Target: clip(r.Target, pageTextMany), Transport: Visible(string(r.Transport)), Tool: clip(strings.TrimSpace(r.Tool+" "+r.Version), pageText1), Seed: strconv.FormatUint(r.Seed, 10),
 		Stats: clip(pageStats(r), pageTextMany),
 	}
-	p.Profiles = pageProfiles(r)
+	p.Profiles, p.Gateway = pageProfiles(r), pageGatewayOf(r)
 	p.remark(r)
 	for _, col := range columnsOf(r) {
 		if !col.known { // the table shows each verdict as it is

@@ -122,6 +122,7 @@ func markdownTop(r *verdict.Report) string {
 		b.WriteByte('\n')
 	}
 	b.WriteString(markdownProfiles(r))
+	b.WriteString(markdownGateway(r))
 	for i := range r.NotSpoken[:min(len(r.NotSpoken), listed)] {
 		fmt.Fprintf(&b, "* %s was not judged: %s\n", prose(string(r.NotSpoken[i].Revision), 40), prose(r.NotSpoken[i].Reason, markdownText))
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -62,6 +64,20 @@ func TestOwnFindingsComeBeforeThoseOfTheSDK(t *testing.T) {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing:\n%s", want, text)
 		}
+	}
+}
+
+func TestNotesComeAfterFindingsOfTheSDK(t *testing.T) {
+	r := ofSDK()
+	note := r.Findings[1]
+	note.Summary, note.Outcome = "The text is long.", verdict.Note
+	r.Add(note)
+	var got []verdict.Outcome
+	for _, e := range allEntries(r) {
+		got = append(got, e.Outcome)
+	}
+	if diff := cmp.Diff([]verdict.Outcome{verdict.Warning, verdict.Broken, verdict.Note}, got); diff != "" {
+		t.Errorf("order of the findings (-want +got):\n%s", diff)
 	}
 }
 

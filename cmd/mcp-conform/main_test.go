@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -97,5 +98,41 @@ func TestOnlyWhatTheProgramNeedsIsLinked(t *testing.T) {
 				t.Errorf("%s is linked; go mod why %[1]s shows through what", pkg)
 			}
 		}
+	}
+}
+
+// TestRecordOutlivesItsClient checks that the session is written although the client's end of
+// the output and of stderr is closed.
+func TestRecordOutlivesItsClient(t *testing.T) {
+	if _, err := exec.LookPath("cat"); err != nil {
+		t.Skip(err)
+	}
+	executable, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "session.jsonl")
+	c := exec.CommandContext(t.Context(), executable)
+	c.Args = []string{program, "record", "--transcript", file, "--", "cat"}
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Stdout, c.Stderr = write, write
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	_, _ = write.Close(), read.Close()
+	if _, err := in.Write([]byte(`{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	err = c.Wait()
+	text, _ := os.ReadFile(file)
+	if !bytes.Contains(text, []byte(`"kind":"exited"`)) {
+		t.Errorf("it ends with %v, and has written\n%s", err, text)
 	}
 }

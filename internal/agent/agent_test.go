@@ -192,6 +192,7 @@ func TestRefusals(t *testing.T) {
 		{s, "fuzz", map[string]any{"server": "ref", "seconds": 121}, "give 1 to 120"},
 		{s, "run", map[string]any{"server": "ref", "focus": []string{"no.such"}}, "matches no requirement"},
 		{s, "run", map[string]any{"server": "ref", "focus": []string{"--help"}}, "--focus"},
+		{s, "run", map[string]any{"server": "ref", "focus": []string{"a\x00b"}}, "a parameter of the call has the character U+0000"},
 		{s, "replay", map[string]any{"report": "../../etc/passwd", "finding": "F1"}, "no report"},
 		{s, "diff", map[string]any{"old": "ref-1", "new": "ref-2"}, "no report"},
 		{s, "explain", map[string]any{"id": "--help"}, "no requirement"},

@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -54,10 +56,16 @@ func (t *tools) child(ctx context.Context, line func(string), args ...string) (e
 	if ctx.Err() != nil {
 		return exited{}, errCancelled
 	}
-	if c.ProcessState == nil {
+	switch {
+	case c.ProcessState != nil:
+		return exited{out.String(), errOut.String(), c.ProcessState.ExitCode()}, nil
+	case errors.Is(err, syscall.E2BIG):
+		return exited{}, errors.New("the parameters of the call are too long")
+	case slices.ContainsFunc(args, func(a string) bool { return strings.Contains(a, "\x00") }):
+		return exited{}, errors.New("a parameter of the call has the character U+0000")
+	default:
 		return exited{}, fmt.Errorf("this program can't be started again: %w", err)
 	}
-	return exited{out.String(), errOut.String(), c.ProcessState.ExitCode()}, nil
 }
 
 // alone waits until no other call judges a server. The context that it returns ends with

@@ -30,7 +30,7 @@ type lineTransport struct {
 func (t *lineTransport) Connect(context.Context) (mcp.Connection, error) {
 	c := &lineConn{
 		out: t.out, lines: make(chan []byte), failure: io.EOF, closed: make(chan struct{}),
-		open: map[jsonrpc.ID]bool{}, settled: make(chan struct{}, 1),
+		open: map[jsonrpc.ID]bool{}, cancelled: map[jsonrpc.ID]bool{}, settled: make(chan struct{}, 1),
 	}
 	go c.scan(t.in, t.end)
 	return c, nil
@@ -44,9 +44,10 @@ type lineConn struct {
 	closed  chan struct{}
 	settled chan struct{} // gets a value when open becomes empty
 
-	mu   sync.Mutex // guards what follows
-	out  io.Writer
-	open map[jsonrpc.ID]bool // the requests that were read and have no response yet
+	mu        sync.Mutex // guards what follows
+	out       io.Writer
+	open      map[jsonrpc.ID]bool // the requests that were read and have no response yet; whether they can be cancelled
+	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK responds to them all the same
 }
 
 // scan reads lines until the input ends. It may outlive the connection, because nothing
@@ -125,7 +126,8 @@ func (c *lineConn) note(m jsonrpc.Message) {
 	if r.IsCall() {
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.open[r.ID] = true
+		c.open[r.ID] = r.Method != "initialize"
+		delete(c.cancelled, r.ID)
 		return
 	}
 	var p struct {
@@ -133,9 +135,30 @@ func (c *lineConn) note(m jsonrpc.Message) {
 	}
 	if r.Method == "notifications/cancelled" && json.Unmarshal(r.Params, &p) == nil {
 		if id, err := jsonrpc.MakeID(p.RequestID); err == nil {
-			c.answered(id)
+			c.cancel(id)
 		}
 	}
+}
+
+// cancel forgets a request, and its response when that comes.
+func (c *lineConn) cancel(id jsonrpc.ID) {
+	c.mu.Lock()
+	can := c.open[id]
+	if can {
+		c.cancelled[id] = true
+	}
+	c.mu.Unlock()
+	if can {
+		c.answered(id)
+	}
+}
+
+// drops reports whether a response is to a request that was cancelled.
+func (c *lineConn) drops(id jsonrpc.ID) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer delete(c.cancelled, id)
+	return c.cancelled[id]
 }
 
 // answered forgets a request.
@@ -204,6 +227,9 @@ func (c *lineConn) Write(_ context.Context, m jsonrpc.Message) error {
 		return err
 	}
 	if r, ok := m.(*jsonrpc.Response); ok {
+		if c.drops(r.ID) {
+			return nil
+		}
 		defer c.answered(r.ID)
 	}
 	return c.write(line)

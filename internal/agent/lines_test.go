@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"strings"
 	"testing"
 
@@ -30,5 +31,46 @@ func TestLines(t *testing.T) {
 		if r, ok := m.(*jsonrpc.Request); ok && r.ID.IsValid() != strings.Contains(one.line, `"id"`) {
 			t.Errorf("%s: the id is %v", one.line, r.ID)
 		}
+	}
+}
+
+// TestNoResponseAfterCancellation checks that only the response to a request that is open,
+// cancelled and not initialize is dropped.
+func TestNoResponseAfterCancellation(t *testing.T) {
+	const ping, initialize, cancelled = `{"jsonrpc":"2.0","id":1,"method":"ping"}`, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`
+	for name, c := range map[string]struct {
+		lines []string
+		sent  bool
+	}{
+		"not cancelled":    {[]string{ping}, true},
+		"cancelled":        {[]string{ping, cancelled}, false},
+		"cancelled before": {[]string{cancelled, ping}, true},
+		"another":          {[]string{ping, strings.ReplaceAll(cancelled, "1}", "2}")}, true},
+		"initialize":       {[]string{initialize, cancelled}, true},
+		"the id again":     {[]string{ping, cancelled, ping}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			conn, err := (&lineTransport{in: strings.NewReader(strings.Join(c.lines, "\n")), out: &out, end: func() {}}).Connect(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range c.lines {
+				if _, err := conn.Read(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			response, _ := parse([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`))
+			if err := conn.Write(t.Context(), response); err != nil {
+				t.Fatal(err)
+			}
+			if sent := out.Len() > 0; sent != c.sent {
+				t.Errorf("it writes %q", out.String())
+			}
+			if open := len(conn.(*lineConn).open); open > 0 {
+				t.Errorf("%d requests are still open", open)
+			}
+		})
 	}
 }

@@ -77,6 +77,15 @@ func System() World {
 	}
 }
 
+// outlivePipes makes a write to a client that is gone return an error instead of ending the
+// program, until the function that it returns is called. Servers do not inherit that, as they
+// would if the signal was ignored.
+func outlivePipes() func() {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
+}
+
 // browse opens a URL in the system's browser. If there is none, the user has the address.
 func browse(url string) {
 	browser.Stdout, browser.Stderr = io.Discard, io.Discard
@@ -95,6 +104,16 @@ func columns(f *os.File) int {
 // memoryLimit is a soft limit: the garbage collector works harder well before a
 // hostile server can exhaust the memory.
 const memoryLimit = 160 << 20
+
+// wide raises the memory limit, for commands that keep whole recordings: near the limit
+// they would do little but collect garbage. The returned function restores it.
+func wide() func() {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	limit := debug.SetMemoryLimit(1 << 30)
+	return func() { debug.SetMemoryLimit(limit) }
+}
 
 // Main runs the command line and returns the exit code.
 func Main(args []string, w World) int {

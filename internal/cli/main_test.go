@@ -22,6 +22,7 @@ func TestMain(m *testing.M) {
 		"exits":       func() { os.Exit(exits(os.Args[1:])) },
 		"web":         func() { os.Exit(web(os.Args[1:])) },
 		"leaky":       func() { os.Exit(leaky(os.Args[1:])) },
+		"gate":        func() { os.Exit(gate(os.Args[1:])) },
 	})
 }
 

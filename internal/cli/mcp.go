@@ -62,6 +62,7 @@ func (a *app) mcp(c *cobra.Command, f *mcpFlags) error {
 		return err
 	}
 	defer a.watch("mcp-conform: interrupted: ending the servers; once more kills them")()
+	defer outlivePipes()()
 	o := agent.Options{Program: self, Version: version(), Environ: a.Environ, Servers: servers, Folder: folder, In: a.In, Out: a.Out}
 	if err := agent.Serve(c.Context(), o); err != nil {
 		return harnessError{fmt.Errorf("the session ended: %w", err)}

@@ -47,8 +47,9 @@ the client does outside the protocol, is printed on stderr.
   mcp-conform record -- node server.js
   mcp-conform record --transcript session.jsonl -- ./my-server
 
-Over Streamable HTTP, mcp-conform listens at an address, and clients use that in
-the server's URL. It records until it is interrupted.
+Over HTTP (Streamable HTTP, or the older HTTP+SSE), mcp-conform listens at an
+address, and clients use that in the server's URL. It records until it is
+interrupted.
 
   mcp-conform record --listen 127.0.0.1:8080 http://localhost:3000/mcp
 
@@ -72,6 +73,8 @@ started.`,
 
 // record passes sessions on, records and judges them.
 func (a *app) record(f *recordFlags) error {
+	defer outlivePipes()()
+	defer wide()()
 	t, err := a.resolve(&f.serverFlags)
 	switch {
 	case err != nil:
@@ -92,8 +95,8 @@ func (a *app) recordStdio(f *recordFlags, t *target.Target) error {
 	if err != nil {
 		return &engine.UnreachableError{Reason: err.Error(), Err: err}
 	}
-	rec := a.sessionRecorder(t.Display(), spec.Stdio)
-	s := &recordedSession{rec: transcript.New(), path: f.file}
+	rec := a.sessionRecorder(t.Display())
+	s := &recordedSession{rec: transcript.New(), transport: func() spec.Transport { return spec.Stdio }, path: f.file}
 	if s.path == "" {
 		s.path, err = sessionFile("", "")
 	}
@@ -131,28 +134,35 @@ func (a *app) signals() (<-chan os.Signal, func()) {
 
 // sessionRecorder writes and judges sessions while they go on.
 type sessionRecorder struct {
-	a         *app
-	name      string // of the server
-	transport spec.Transport
-	redactor  *transcript.Redactor
-	rules     []rules.Rule
-	sessions  []*recordedSession
-	seen      int // sessions of the proxy whose files were created
+	a        *app
+	name     string // of the server
+	redactor *transcript.Redactor
+	rules    []rules.Rule
+	sessions []*recordedSession
+	seen     int // sessions of the proxy whose files were created
 
 	mu   sync.Mutex
 	said map[string]bool
 }
 
-func (a *app) sessionRecorder(name string, over spec.Transport) *sessionRecorder {
-	return &sessionRecorder{a: a, name: name, transport: over, redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), said: map[string]bool{}}
+func (a *app) sessionRecorder(name string) *sessionRecorder {
+	return &sessionRecorder{a: a, name: name, redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), said: map[string]bool{}}
 }
 
 // recordedSession is a session that is being recorded.
 type recordedSession struct {
-	rec     *transcript.Transcript
-	path    string
-	file    *os.File
-	written int // events in the file
+	rec       *transcript.Transcript
+	transport func() spec.Transport // as far as it is known
+	path      string
+	file      *os.File
+	over      spec.Transport // in the file
+	written   int            // events in the file
+}
+
+// mistakes returns what the client did outside the protocol in the first n events. They contain
+// secrets: a secret may be removed in a message and not in the header that mirrors it in Base64.
+func (s *recordedSession) mistakes(n int) []record.Mistake {
+	return record.Mistakes(s.rec.From(0)[:n], s.over)
 }
 
 // sessionFile returns the path of a new file in the folder, or in the user's cache folder.
@@ -176,7 +186,19 @@ func (r *sessionRecorder) create(s *recordedSession) error {
 	}
 	s.file = f
 	r.sessions = append(r.sessions, s)
-	return transcript.WriteRecording(r.writer(s), &transcript.Recording{Transport: string(r.transport), Tool: "mcp-conform " + version()})
+	return r.begin(s)
+}
+
+// begin writes the first line of a file.
+func (r *sessionRecorder) begin(s *recordedSession) error {
+	s.over, s.written = s.transport(), 0
+	return transcript.WriteRecording(r.writer(s), &transcript.Recording{Transport: string(s.over), Tool: "mcp-conform " + version()})
+}
+
+// rewrite begins the file again, because the first line names another transport.
+func (r *sessionRecorder) rewrite(s *recordedSession) error {
+	_, err := s.file.Seek(0, io.SeekStart)
+	return errors.Join(err, s.file.Truncate(0), r.begin(s))
 }
 
 // writer returns a writer to the file that removes secrets.
@@ -211,13 +233,17 @@ func (r *sessionRecorder) follow(done <-chan struct{}, update func()) {
 
 // write appends the new events to the file, and reports whether there were any.
 func (r *sessionRecorder) write(s *recordedSession) bool {
+	var failed error
+	if s.over != s.transport() {
+		failed = r.rewrite(s)
+	}
 	events := s.rec.From(s.written)
 	if len(events) == 0 {
 		return false
 	}
 	s.written += len(events)
 	out := bufio.NewWriter(r.writer(s))
-	if transcript.Write(out, r.redactor.Events(events)) != nil || out.Flush() != nil {
+	if failed != nil || transcript.Write(out, r.redactor.Events(events)) != nil || out.Flush() != nil {
 		r.say("the transcript can't be written to " + s.path)
 	}
 	return true
@@ -235,15 +261,15 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 			}
 		}
 	}
-	for _, m := range record.Mistakes(so.Events) {
+	for _, m := range s.mistakes(len(so.Events)) {
 		r.say("client: " + m.Summary)
 	}
 }
 
 // recorded returns the session so far, with secrets removed.
 func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
-	so := &recorded{Recording: &transcript.Recording{Transport: string(r.transport), Events: r.redactor.Events(s.rec.From(0))}, file: s.path}
-	_ = so.settle("", r.transport) // it fails for an unknown transport
+	so := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redactor.Events(s.rec.From(0))}, file: s.path}
+	_ = so.settle("", s.over) // it fails for an unknown transport
 	so.Notices = nil
 	return so
 }
@@ -298,8 +324,8 @@ func (r *sessionRecorder) end() error {
 // clientSummary prints what the client did outside the protocol, with the messages.
 func (r *sessionRecorder) clientSummary(all []*recorded) {
 	out, summaries, messages := r.a.Err, []string{}, map[string][]string{}
-	for _, so := range all {
-		for _, m := range record.Mistakes(so.Events) {
+	for i, so := range all {
+		for _, m := range r.sessions[i].mistakes(len(so.Events)) {
 			summary := fmt.Sprintf("  %s\n    %s\n", m.Summary, spec.PageOf(m.Section, so.revision))
 			if messages[summary] == nil {
 				summaries = append(summaries, summary)

@@ -9,11 +9,10 @@ import (
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/record"
-	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
-// recordHTTP passes sessions over Streamable HTTP on until a signal arrives.
+// recordHTTP passes sessions over Streamable HTTP or HTTP+SSE on until a signal arrives.
 func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	u, err := url.Parse(t.URL)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -36,10 +35,10 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	}
 	signals, stop := a.signals()
 	defer stop()
-	rec := a.sessionRecorder(t.Display(), spec.StreamableHTTP)
+	rec := a.sessionRecorder(t.Display())
 	proxy := record.NewProxy(u, host, rec.say)
 	own := url.URL{Scheme: "http", Host: l.Addr().String(), Path: u.Path, RawPath: u.RawPath, RawQuery: u.RawQuery}
-	fmt.Fprintf(a.Err, "mcp-conform: %s leads to %s, until it is interrupted\n", a.visible(own.String()), a.visible(u.Redacted()))
+	fmt.Fprintf(a.Err, "mcp-conform: recording %s, which passes requests on to %s; stop with Ctrl-C\n", a.visible(own.String()), a.visible(u.Redacted()))
 
 	ctx, cancel := context.WithCancel(a.ctx)
 	defer cancel()
@@ -50,8 +49,6 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 	running.Go(func() { rec.follow(done, update) })
 	select {
 	case <-signals:
-	case <-proxy.UsesSSE():
-		err = usagef("give the URL of its Streamable HTTP endpoint; what was sent so far was passed on", "the server at %s uses HTTP+SSE, which --listen does not record", u.Redacted())
 	case err = <-failed:
 		err = harnessError{err}
 	}
@@ -67,11 +64,11 @@ func (a *app) recordHTTP(f *recordFlags, t *target.Target) error {
 
 // update creates the files of new sessions.
 func (r *sessionRecorder) update(p *record.Proxy, dir string) {
-	for _, rec := range p.Sessions()[r.seen:] {
+	for _, s := range p.Sessions()[r.seen:] {
 		r.seen++
 		path, err := sessionFile(dir, fmt.Sprintf("-%d", r.seen))
 		if err == nil {
-			err = r.create(&recordedSession{rec: rec, path: path})
+			err = r.create(&recordedSession{rec: s.Transcript, transport: s.Transport, path: path})
 		}
 		if err != nil {
 			r.say(fmt.Sprintf("a session can't be recorded: %s", strings.TrimSpace(err.Error())))

@@ -60,12 +60,11 @@ Exit codes: 0 nothing is missing, 1 something is missing or contradictory, 2 a f
 can't be read or is no valid conformance report.`,
 		Args: someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
+			var unreadable []error
 			for _, path := range args {
-				if err := a.checkReport(path); err != nil {
-					return err
-				}
+				unreadable = append(unreadable, a.checkReport(path))
 			}
-			return nil
+			return errors.Join(unreadable...)
 		},
 	}
 }

@@ -44,6 +44,7 @@ type runFlags struct {
 	properties     []string // the laws of the search; if empty, those that the specification states
 	replayFiles    bool
 	watch          watchFlags
+	through        throughFlags
 	known          knownFlags
 	verbose, quiet bool
 }
@@ -101,6 +102,7 @@ finding could not be retried.`,
 	fs.StringVar(&f.transcript, "transcript", "", "folder for transcripts, one file for each conversation; mcp-conform judge reads them")
 	f.known.register(fs)
 	f.watch.register(fs)
+	f.through.register(fs)
 	c.SetUsageFunc(groupedUsage(a, runGroups))
 	fs.BoolVarP(&f.verbose, "verbose", "v", false, "show notes, areas without findings, and how to observe more")
 	fs.BoolVarP(&f.quiet, "quiet", "q", false, "show only verdicts: a line for each finding, and the last line")
@@ -131,7 +133,7 @@ func (a *app) run(f *runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch()); err != nil {
+	if err := errors.Join(f.known.read(), f.checkFuzz(), f.checkWatch(), f.checkThrough()); err != nil {
 		return a.unjudged(files, f.about(), each(err)[0])
 	}
 	defer a.watch(endingServers)() // from here on a server may be running
@@ -210,8 +212,12 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	whole := !f.quick && len(f.revisions) == 0 && len(f.focus) == 0 && f.labels == "" && len(f.profiles) == 0 && f.known.rerun == ""
 	console = discreet{console, a}
 	f.remote.waiting = console.Waiting
-	o, notices, err := a.options(f)
+	defer f.through.end()
 	defer f.end()
+	if err := a.startBehind(f); err != nil {
+		return nil, err
+	}
+	o, notices, err := a.options(f)
 	if err != nil {
 		return nil, err
 	}
@@ -230,10 +236,11 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	}
 	report, err := engine.Run(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, f.through.explain(err)
 	}
+	failed := a.compareThrough(ctx, f, o, report, console.Doing)
 	report.Notices = slices.Concat(notices, report.Notices, stdio.LeftBehind(a.clear))
-	failed := errors.Join(replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
+	failed = errors.Join(failed, replays.write(ctx, report, console.Doing), a.fuzzed(ctx, f, &o, report, console.Doing))
 	report.FailOn, report.Implementation, report.Command = f.failOn, f.implementation(), f.commandLine(&o, true)
 	unmet, incomplete := unmetPurposes(f.purposes(), report)
 	report.Notices, report.Incomplete = append(report.Notices, unmet...), cmp.Or(report.Incomplete, incomplete)
@@ -261,7 +268,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 // exitCode returns the exit code of a run.
 func exitCode(p *verdict.Report) int {
 	worst, judged := p.Worst()
-	warned := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
+	warned := p.Gateway.Warns() || slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Warning && v.Known == "" })
 	broken := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Broken && v.Known == "" })
 	unconfirmed := slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Outcome == verdict.Unconfirmed && v.Known == "" })
 	switch {
@@ -310,6 +317,9 @@ func (a *app) options(f *runFlags) (o engine.Options, notices []string, err erro
 	if o, notices, err = a.reach(&f.serverFlags); err != nil {
 		return o, nil, err
 	}
+	replay := o.Replay
+	o.Replay = func(rev spec.Revision, focus ...string) []string { return f.through.again(replay(rev, focus...)) }
+	o.Target = f.through.named(o.Target)
 	o.Cases, o.Rules, o.Revisions = suites.Cases(), ruleset.All(), revisions
 	o.Quick, o.Jobs, o.Seed = f.quick, f.jobs, f.seed
 	o.Selection = engine.Selection{Labels: f.labels, Focus: slices.Concat(f.focus, focus), Profiles: profiles}

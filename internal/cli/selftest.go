@@ -187,6 +187,6 @@ func roomy() func() {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	limit, percent := debug.SetMemoryLimit(1<<30), debug.SetGCPercent(400)
-	return func() { debug.SetMemoryLimit(limit); debug.SetGCPercent(percent) }
+	limit, percent := wide(), debug.SetGCPercent(400)
+	return func() { limit(); debug.SetGCPercent(percent) }
 }

@@ -36,6 +36,8 @@ other's requestState of revision 2026-07-28.`,
 	}
 	c.Flags().StringVar(&f.fault, "fault", "", "misbehave in this way; list prints all")
 	c.Flags().StringVar(&f.http, "http", "", "serve Streamable HTTP at this address, such as 127.0.0.1:3000")
+	c.Flags().StringVar(&f.connect, "connect", "", "serve the upstream of run --through at this address over stdio")
+	_ = c.Flags().MarkHidden("connect")
 	c.Flags().StringVar(&f.sse, "sse", "", "serve HTTP+SSE at this address")
 	c.Flags().StringSliceVar(&f.revisions, "revision", nil, "serve only these revisions, such as 2025-11-25 (default: all)")
 	o := &f.options
@@ -58,6 +60,7 @@ other's requestState of revision 2026-07-28.`,
 // serveFlags are the flags of mcp-conform serve.
 type serveFlags struct {
 	fault, http, sse string
+	connect          string // the address of an upstream, see gateway.Upstream
 	auth             string // the address of an authorization server
 	bearerEnv        string // the variable with the token of a protected server
 	upstreamEnv      string // the variable with the URL of a service that the server calls
@@ -109,6 +112,9 @@ func (a *app) listFaults() error {
 func (a *app) serve(f *serveFlags) error {
 	if err := f.check(); err != nil {
 		return err
+	}
+	if f.connect != "" {
+		return a.connect(f.connect)
 	}
 	if f.auth != "" {
 		return a.serveIssuer(f.auth)

@@ -97,11 +97,11 @@ func (a *app) unserved(err error, s *started.Server) error {
 	if a.ctx.Err() != nil || !errors.As(err, &unreachable) {
 		return err
 	}
-	unreachable.Stderr = s.Output()
 	if how, ended := s.Ended(); ended {
 		unreachable.Reason = "the server ended before it answered initialize: " + how
 		unreachable.Advice = "read what it wrote"
 	}
+	unreachable.Stderr = s.Output() // all of it, if the server has ended
 	return unreachable
 }
 

@@ -2,16 +2,22 @@ package conformance
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // Contradictions returns what cannot be true in a valid report: a result that does not
-// follow from its counts, or counts that are not those of the profile.
+// follow from its counts, or counts that follow neither from the profile nor from the
+// findings.
 func (r *Report) Contradictions() []string {
-	var out []string
+	out := r.wrongFindings()
+	if _, err := time.Parse(time.RFC3339, r.Date); err != nil {
+		out = append(out, fmt.Sprintf("there is no date %s", r.Date))
+	}
 	seen := map[string]bool{}
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
@@ -34,14 +40,91 @@ func (r *Report) Contradictions() []string {
 		for _, of := range []struct {
 			what  string
 			count *verdict.ProfileCount
-			want  int
-		}{{"core", &p.Core, len(x.Core)}, {"extended", &p.Extended, len(x.Extended)}} {
-			if of.count.Total() != of.want {
-				out = append(out, fmt.Sprintf("the profile %s has %d %s requirements, and %d are counted", p.Name, of.want, of.what, of.count.Total()))
+			ids   []string
+		}{{"core", &p.Core, x.Core}, {"extended", &p.Extended, x.Extended}} {
+			if of.count.Total() != len(of.ids) {
+				out = append(out, fmt.Sprintf("the profile %s has %d %s requirements, and %d are counted", p.Name, len(of.ids), of.what, of.count.Total()))
+			}
+			for _, problem := range r.wrongCounts(x, of.count, of.ids) {
+				out = append(out, fmt.Sprintf("the profile %s counts %s", p.Name, fmt.Sprintf(problem.format, of.what, problem.counted, problem.want)))
 			}
 		}
 	}
 	return out
+}
+
+// hasThisCatalogue reports whether the run judged the requirements that this program knows.
+func (r *Report) hasThisCatalogue() bool {
+	return r.Tool.Catalogue == Digest(spec.CatalogueDigest())
+}
+
+// wrongFindings returns what is wrong with the findings, whatever the profiles.
+func (r *Report) wrongFindings() []string {
+	var out []string
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		if r.hasThisCatalogue() && spec.Requirements().Lookup(f.Requirement) == nil {
+			out = append(out, fmt.Sprintf("there is no requirement %s", f.Requirement))
+		}
+		for _, rev := range f.Revisions {
+			if !slices.Contains(r.Revisions, rev) {
+				out = append(out, fmt.Sprintf("the finding on %s is in revision %s, which was not judged", f.Requirement, rev))
+			}
+		}
+	}
+	return out
+}
+
+// A wrongCount is a count of requirements of a profile that cannot be true.
+type wrongCount struct {
+	format        string // of the part of the profile and both numbers
+	counted, want int
+}
+
+// wrongCounts compares the counts of some requirements of a profile with the findings and,
+// if the catalogue is that of this program, with where they apply.
+func (r *Report) wrongCounts(x *spec.Profile, c *verdict.ProfileCount, ids []string) []wrongCount {
+	var out []wrongCount
+	outcomes := []verdict.Outcome{verdict.Broken, verdict.Unconfirmed, verdict.Flaky, verdict.Warning} // the most severe first
+	found := map[verdict.Outcome]int{}
+	elsewhere := 0
+	for _, id := range ids {
+		for _, o := range outcomes {
+			if r.finds(x, id, o) {
+				found[o]++
+				break
+			}
+		}
+		if q := spec.Requirements().Lookup(id); q == nil || !r.judges(x, q) {
+			elsewhere++
+		}
+	}
+	for i, counted := range []int{c.Broken, c.Unconfirmed, c.Flaky, c.Warned} {
+		if want := found[outcomes[i]]; counted != want {
+			out = append(out, wrongCount{"%s requirements that are " + outcomes[i].String() + ": %d, but the findings list %d", counted, want})
+		}
+	}
+	if r.hasThisCatalogue() && c.NotApplicable < elsewhere {
+		out = append(out, wrongCount{"%s requirements that do not apply: %d, but no judged revision and transport has %d", c.NotApplicable, elsewhere})
+	}
+	return out
+}
+
+// finds reports whether a finding on the requirement has that outcome where the profile
+// applies.
+func (r *Report) finds(x *spec.Profile, id string, o verdict.Outcome) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Requirement == id && f.Verdict == o.String() && slices.ContainsFunc(f.Revisions, func(rev spec.Revision) bool {
+			return slices.ContainsFunc(r.Transports, func(t spec.Transport) bool { return x.AppliesTo(rev, t) })
+		})
+	})
+}
+
+// judges reports whether the requirement applies where the run judged the profile.
+func (r *Report) judges(x *spec.Profile, q *spec.Requirement) bool {
+	return slices.ContainsFunc(r.Revisions, func(rev spec.Revision) bool {
+		return slices.ContainsFunc(r.Transports, func(t spec.Transport) bool { return x.AppliesTo(rev, t) && q.AppliesTo(rev, t) })
+	})
 }
 
 // Missing returns what the report lacks as evidence, each with what to do about it.
@@ -69,6 +152,9 @@ func (r *Report) Missing() []string {
 	for i := range r.Profiles {
 		p := r.Profiles[i].Counted()
 		all := p.All()
+		if spec.LookupProfile(p.Name) == nil {
+			out = append(out, fmt.Sprintf("the profile %s can't be checked, because this mcp-conform does not have it; use a newer one", p.Name))
+		}
 		if p.Result != verdict.ProfileIncomplete {
 			continue
 		}

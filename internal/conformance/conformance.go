@@ -41,7 +41,7 @@ type Report struct {
 	Date           string                 `yaml:"date"` // RFC 3339, in UTC
 	Transports     []spec.Transport       `yaml:"transports,flow"`
 	Revisions      []spec.Revision        `yaml:"revisions,flow"`       // newest first
-	Incomplete     string                 `yaml:"incomplete,omitempty"` // why the run ended early
+	Incomplete     string                 `yaml:"incomplete,omitempty"` // why the run ended early, or that a focus or labels narrowed it
 	Profiles       []Profile              `yaml:"profiles"`
 	Findings       []Finding              `yaml:"findings"`
 	Command        string                 `yaml:"command"` // reproduces the run

@@ -27,7 +27,7 @@ func sample() *Report {
 		Tool:           Tool{Name: "mcp-conform", Version: "1.0.0", Catalogue: Digest(spec.CatalogueDigest())},
 		Date:           "2026-01-02T03:04:05Z", Transports: []spec.Transport{spec.SSE}, Revisions: []spec.Revision{spec.V20241105},
 		Profiles: []Profile{{Name: p.Name, Digest: Digest(sse.Digest), Result: p.Conclude(true), Core: p.Core, Extended: p.Extended}},
-		Findings: []Finding{{Requirement: "sse.endpoint", Verdict: "broken", Revisions: []spec.Revision{spec.V20241105}, Known: "fixed: in 2.0"}},
+		Findings: []Finding{{Requirement: "sse.origin-validated", Verdict: "broken", Revisions: []spec.Revision{spec.V20241105}, Known: "fixed: in 2.0"}},
 		Command:  "mcp-conform run 'http://localhost/sse'",
 	}
 }
@@ -92,6 +92,8 @@ func TestWrongFiles(t *testing.T) {
 		"an unknown key":         {"date:", "day: 1\ndate:", "at the top: additional properties 'day' not allowed"},
 		"a missing key":          {"command:", "server:", `is there twice`},
 		"a negative count":       {"broken: 1", "broken: -1", "at profiles[0].core.broken: minimum: got -1, want 0"},
+		"a huge count":           {"broken: 1", "broken: 9223372036854775807", "at profiles[0].core.broken: maximum: got "},
+		"a second document":      {"command:", "---\ncommand:", "something follows the report"},
 		"a count in words":       {"broken: 1", "broken: one", "at profiles[0].core.broken: got string, want integer"},
 		"an unknown result":      {"result: failed", "result: fine", "at profiles[0].result: value must be one of"},
 		"an unknown transport":   {"[sse]", "[pigeon]", "at transports[0]: value must be one of"},
@@ -132,13 +134,42 @@ func TestContradictions(t *testing.T) {
 	}{
 		"a result that does not follow": {func(r *Report) { r.Profiles[0].Result = verdict.ProfilePassed }, "the profile sse@1 is passed, but its counts say failed"},
 		"an incomplete run that passed": {func(r *Report) {
-			r.Incomplete, r.Profiles[0].Result = "interrupted", verdict.ProfilePassed
+			r.Incomplete, r.Profiles[0].Result, r.Findings = "interrupted", verdict.ProfilePassed, nil
 			r.Profiles[0].Core.Kept, r.Profiles[0].Core.Broken = r.Profiles[0].Core.Kept+1, 0
 		}, "the profile sse@1 is passed, but its counts say incomplete"},
-		"fewer requirements": {func(r *Report) { r.Profiles[0].Core.Kept-- }, "the profile sse@1 has 5 core requirements, and 4 are counted"},
-		"another list":       {func(r *Report) { r.Profiles[0].Digest = Digest(strings.Repeat("0", 64)) }, "the profile sse@1 has another digest: its list of requirements is not the published one"},
-		"a profile twice":    {func(r *Report) { r.Profiles = append(r.Profiles, r.Profiles[0]) }, "the profile sse@1 is there twice"},
-		"a newer profile":    {func(r *Report) { r.Profiles[0].Name, r.Profiles[0].Digest = "sse@99", Digest(strings.Repeat("0", 64)) }, ""},
+		"fewer requirements":     {func(r *Report) { r.Profiles[0].Core.Kept-- }, "the profile sse@1 has 5 core requirements, and 4 are counted"},
+		"broken, and no finding": {func(r *Report) { r.Findings = nil }, "the profile sse@1 counts core requirements that are broken: 1, but the findings list 0"},
+		"a finding that is counted as kept": {func(r *Report) {
+			p := &r.Profiles[0]
+			p.Core.Kept, p.Core.Broken, p.Result = p.Core.Kept+1, 0, verdict.ProfilePassed
+		}, "the profile sse@1 counts core requirements that are broken: 0, but the findings list 1"},
+		"a finding with another verdict": {func(r *Report) { r.Findings[0].Verdict = "flaky" }, "the profile sse@1 counts core requirements that are broken: 1, but the findings list 0\n" +
+			"the profile sse@1 counts core requirements that are flaky: 0, but the findings list 1"},
+		"a finding outside of the profile": {func(r *Report) {
+			r.Findings = append(r.Findings, Finding{Requirement: "ping.responds", Verdict: "broken", Revisions: r.Revisions})
+		}, ""},
+		"a finding that the profile counts with its most severe verdict": {func(r *Report) {
+			r.Findings = append(r.Findings, Finding{Requirement: "sse.origin-validated", Verdict: "flaky", Revisions: r.Revisions})
+		}, ""},
+		"a requirement that does not exist": {func(r *Report) {
+			r.Findings = append(r.Findings, Finding{Requirement: "sse.entpoint", Verdict: "broken", Revisions: r.Revisions})
+		}, "there is no requirement sse.entpoint"},
+		"a requirement of another catalogue": {func(r *Report) {
+			r.Tool.Catalogue = Digest(strings.Repeat("0", 64))
+			r.Findings = append(r.Findings, Finding{Requirement: "sse.entpoint", Verdict: "broken", Revisions: r.Revisions})
+		}, ""},
+		"a revision that was not judged": {func(r *Report) { r.Findings[0].Revisions = append(r.Findings[0].Revisions, spec.V20250618) },
+			"the finding on sse.origin-validated is in revision 2025-06-18, which was not judged"},
+		"a transport that the profile is not about": {func(r *Report) {
+			r.Transports, r.Findings = []spec.Transport{spec.Stdio}, nil
+			p := &r.Profiles[0]
+			p.Core.Kept, p.Core.Broken, p.Result = p.Core.Kept+1, 0, verdict.ProfilePassed
+		}, "the profile sse@1 counts core requirements that do not apply: 0, but no judged revision and transport has 5\n" +
+			"the profile sse@1 counts extended requirements that do not apply: 0, but no judged revision and transport has 8"},
+		"a month that does not exist": {func(r *Report) { r.Date = "2026-13-02T03:04:05Z" }, "there is no date 2026-13-02T03:04:05Z"},
+		"another list":                {func(r *Report) { r.Profiles[0].Digest = Digest(strings.Repeat("0", 64)) }, "the profile sse@1 has another digest: its list of requirements is not the published one"},
+		"a profile twice":             {func(r *Report) { r.Profiles = append(r.Profiles, r.Profiles[0]) }, "the profile sse@1 is there twice"},
+		"a newer profile":             {func(r *Report) { r.Profiles[0].Name, r.Profiles[0].Digest = "sse@99", Digest(strings.Repeat("0", 64)) }, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := sample()
@@ -158,9 +189,10 @@ func TestMissing(t *testing.T) {
 		"no organization":        {func(r *Report) { r.Implementation.Organization = "" }, "implementation.organization is missing"},
 		"no contact":             {func(r *Report) { r.Implementation.Contact = nil }, "implementation.contact is missing"},
 		"an incomplete run":      {func(r *Report) { r.Incomplete = "interrupted" }, "the run is incomplete: interrupted"},
+		"a newer profile":        {func(r *Report) { r.Profiles[0].Name = "sse@99" }, "the profile sse@99 can't be checked"},
 		"no profile":             {func(r *Report) { r.Profiles = nil }, "no profile was judged"},
-		"an unconfirmed finding": {func(r *Report) { r.Findings[0].Verdict = "unconfirmed" }, "the finding on sse.endpoint is unconfirmed"},
-		"a failure of the tool":  {func(r *Report) { r.Findings[0].Verdict = "harness error" }, "the finding on sse.endpoint is harness error"},
+		"an unconfirmed finding": {func(r *Report) { r.Findings[0].Verdict = "unconfirmed" }, "the finding on sse.origin-validated is unconfirmed"},
+		"a failure of the tool":  {func(r *Report) { r.Findings[0].Verdict = "harness error" }, "the finding on sse.origin-validated is harness error"},
 		"skipped requirements": {func(r *Report) {
 			r.Profiles[0].Core.Skipped, r.Profiles[0].Result = 3, verdict.ProfileIncomplete
 		}, "3 requirements were skipped"},

@@ -61,11 +61,15 @@ func parse(path string, text []byte, bad func(advice, format string, args ...any
 		return nil, bad(writeAdvice, "it has more than %d bytes, which no conformance report has", maxSize)
 	}
 	var document yaml.Node
-	if err := yaml.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &document); err != nil {
+	decoder := yaml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	if err := decoder.Decode(&document); err != nil && !errors.Is(err, io.EOF) {
 		return nil, bad(writeAdvice, "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(document.Content) == 0 {
 		return nil, bad(writeAdvice, "it is empty")
+	}
+	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
+		return nil, bad(writeAdvice, "something follows the report, after a line ---")
 	}
 	value, err := plain(document.Content[0], 0)
 	if err != nil {

@@ -97,6 +97,9 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if n := r.narrowed(p); n != "" {
 		p.Notices = append(p.Notices, n)
 	}
+	if p.Narrowed && p.Incomplete == "" && len(r.o.Selection.Profiles) > 0 {
+		p.Notices = append(p.Notices, p.WhyPartial()+", so it passes no profile")
+	}
 	p.NotJudged = r.o.notJudged()
 	r.final = map[instance]verdict.Outcome{}
 	for i := range p.Verdicts {

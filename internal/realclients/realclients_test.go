@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -47,6 +48,9 @@ func TestClientsUseEverything(t *testing.T) {
 			{name: "sse", over: "sse", flags: []string{"--sse"}, least: 30, has: "elicitation by URL"},
 			{name: "json-only", over: "http", flags: []string{"--json-only", "--http"}, kind: "json-only", least: 20, has: "subscribe"},
 			{name: "no-sessions", over: "http", flags: []string{"--no-sessions", "--http"}, kind: "no-sessions", least: 15, has: "complete"},
+			{name: "recorded http", over: "http", flags: []string{"--http"}, recorded: true, cut: true, least: 32, has: "an answer after a cut connection"},
+			{name: "recorded sse", over: "sse", flags: []string{"--sse"}, recorded: true, least: 30, has: "elicitation by URL"},
+			{name: "recorded no-sessions", over: "http", flags: []string{"--no-sessions", "--http"}, recorded: true, kind: "no-sessions", least: 15, has: "complete"},
 			{name: "long lists", over: "http", flags: []string{"--long-list=1000", "--page-sizes=10,1,50", "--http"}, least: 30, has: "list resources"},
 		} {
 			t.Run(client.name+"/"+mode.name, func(t *testing.T) {
@@ -55,8 +59,10 @@ func TestClientsUseEverything(t *testing.T) {
 				began := time.Now()
 				var env []string
 				var cuts func() int
-				session := filepath.Join(t.TempDir(), "session.jsonl")
-				if mode.recorded {
+				folder := t.TempDir()
+				end := func() string { return "" }
+				if mode.recorded && mode.flags == nil {
+					session := filepath.Join(folder, "session.jsonl")
 					command = append(command, mode.over, built(t), "record", "--transcript", session, "--", built(t), "serve", "--revision", handshake)
 				} else if mode.flags == nil {
 					command = append(command, mode.over, built(t), "serve", "--revision", handshake)
@@ -72,6 +78,9 @@ func TestClientsUseEverything(t *testing.T) {
 						at, env = u.String(), []string{"CUT=" + cut}
 						cuts = func() int { l.mu.Lock(); defer l.mu.Unlock(); return l.cuts }
 					}
+					if mode.recorded {
+						at, end = start(t, "record", "--listen", "127.0.0.1:0", "--transcript", folder, at)
+					}
 					command = append(command, mode.over, at)
 					if mode.kind != "" {
 						command = append(command, mode.kind)
@@ -86,8 +95,11 @@ func TestClientsUseEverything(t *testing.T) {
 				if cuts != nil && cuts() != 1 {
 					t.Errorf("the line was cut %d times", cuts())
 				}
-				if mode.recorded {
-					checkSession(t, session)
+				if summary := end(); mode.recorded {
+					checkSessions(t, folder, mode.over)
+					if mode.flags != nil && !strings.Contains(summary, "client: nothing outside the protocol was seen") {
+						t.Errorf("the summary is %s", summary)
+					}
 				}
 				t.Logf("%d features in %v", len(used), time.Since(began).Round(time.Millisecond))
 			})
@@ -95,27 +107,72 @@ func TestClientsUseEverything(t *testing.T) {
 	}
 }
 
-// checkSession checks that a recorded session is complete, and that the client did nothing
-// outside the protocol.
-func checkSession(t *testing.T, file string) {
+// TestMCPGo records the client of mcp-go, which has fewer features, and uses 2026-07-28 if the server
+// offers it.
+func TestMCPGo(t *testing.T) {
+	for _, mode := range []struct {
+		name, over string
+		flags      []string // of serve
+		kind       string   // the kind of server, an argument of the client
+		least      int      // minimum number of features
+	}{
+		{"2026-07-28", "http", []string{"--http"}, "", 14},
+		{"a handshake", "http", []string{"--revision", handshake, "--http"}, "", 14},
+		{"no-sessions", "http", []string{"--revision", handshake, "--no-sessions", "--http"}, "no-sessions", 12},
+		{"sse", "sse", []string{"--sse"}, "", 12},
+	} {
+		t.Run(mode.name, func(t *testing.T) {
+			t.Parallel()
+			client, folder := installed(t, "mcp-go/mcp-go-client"), t.TempDir()
+			at, end := start(t, "record", "--listen", "127.0.0.1:0", "--transcript", folder, serve(t, append(mode.flags, "127.0.0.1:0")...))
+			out, err := said(t, nil, client, mode.over, at, mode.kind)
+			if used := strings.Count("\n"+out, "\nok "); err != nil || used < mode.least {
+				t.Errorf("%v after %d features:\n%s", err, used, out)
+			}
+			if summary := end(); !strings.Contains(summary, "client: nothing outside the protocol was seen") {
+				t.Errorf("the summary is %s", summary)
+			}
+			checkSessions(t, folder, mode.over)
+		})
+	}
+}
+
+// checkSessions checks that the recorded sessions in a folder are complete, that no rule is broken in
+// them, and that the client did nothing outside the protocol.
+func checkSessions(t *testing.T, folder, over string) {
 	t.Helper()
-	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
+	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d sessions are recorded: %v", len(files), err)
 	}
-	defer func() { _ = f.Close() }() // it was only read
-	sessions, err := transcript.ReadRecordings(file, f)
-	if err != nil || len(sessions) != 1 {
-		t.Fatalf("%d sessions: %v", len(sessions), err)
-	}
-	events := sessions[0].Events
-	if last := events[len(events)-1]; last.Kind != transcript.Exited {
-		t.Errorf("the last event is %s", last.Kind)
-	}
-	if out, err := said(t, nil, built(t), "judge", file); err != nil {
-		t.Errorf("judging it: %v\n%s", err, out)
-	}
-	for _, m := range record.Mistakes(events) {
-		t.Errorf("%s %s", m.Summary, events[m.At].Raw)
+	for _, file := range files {
+		f, err := os.Open(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sessions, err := transcript.ReadRecordings(file, f)
+		_ = f.Close() // it was only read
+		if err != nil || len(sessions) != 1 {
+			t.Fatalf("%d sessions: %v", len(sessions), err)
+		}
+		events := sessions[0].Events
+		open := 0
+		for _, e := range events {
+			switch e.Kind {
+			case transcript.Requested:
+				open++
+			case transcript.Over:
+				open--
+			}
+		}
+		if last := events[len(events)-1]; open != 0 || over == "stdio" && last.Kind != transcript.Exited {
+			t.Errorf("the last event is %s, and %d exchanges have no end", last.Kind, open)
+		}
+		if out, err := said(t, nil, built(t), "judge", file); err != nil {
+			t.Errorf("judging it: %v\n%s", err, out)
+		}
+		for _, m := range record.Mistakes(events, spec.Transport(sessions[0].Transport)) {
+			t.Errorf("%s %s", m.Summary, events[m.At].Raw)
+		}
 	}
 }

@@ -88,7 +88,16 @@ func needNode(t *testing.T) string {
 // of the test it interrupts the server, which must exit successfully.
 func serve(t *testing.T, arguments ...string) string {
 	t.Helper()
-	c := exec.Command(built(t), append([]string{"serve"}, arguments...)...)
+	url, stop := start(t, append([]string{"serve"}, arguments...)...)
+	t.Cleanup(func() { stop() })
+	return url
+}
+
+// start starts mcp-conform and returns the first URL that it prints on stderr, and a function that
+// interrupts it and returns the rest. It must exit successfully.
+func start(t *testing.T, arguments ...string) (url string, stop func() string) {
+	t.Helper()
+	c := exec.Command(built(t), arguments...)
 	stderr, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -98,8 +107,8 @@ func serve(t *testing.T, arguments ...string) string {
 	}
 	lines := bufio.NewReader(stderr)
 	first, err := lines.ReadString('\n')
-	url := regexp.MustCompile(`http://\S+`).FindString(first)
-	t.Cleanup(func() {
+	url = regexp.MustCompile(`http://[^\s,]+`).FindString(first)
+	stop = sync.OnceValue(func() string {
 		if err := c.Process.Signal(os.Interrupt); err != nil { // Windows has no such signal
 			_ = c.Process.Kill()
 		}
@@ -107,13 +116,15 @@ func serve(t *testing.T, arguments ...string) string {
 		defer kill.Stop()
 		rest, _ := io.ReadAll(lines)
 		if err := c.Wait(); err != nil {
-			t.Errorf("serve %v ended with %v: %s", arguments, err, rest)
+			t.Errorf("%v ended with %v: %s", arguments, err, rest)
 		}
+		return string(rest)
 	})
 	if err != nil || url == "" {
-		t.Fatalf("serve %v printed %q: %v", arguments, first, err)
+		stop()
+		t.Fatalf("%v printed %q: %v", arguments, first, err)
 	}
-	return url
+	return url, stop
 }
 
 // line is a connection between client and server that can be cut.

@@ -18,24 +18,36 @@ type Mistake struct {
 // MaxMistakes bounds the mistakes of one kind that are kept.
 const MaxMistakes = 3
 
-// Mistakes returns what the client did outside the protocol, in the order of the transcript,
-// and at most MaxMistakes with the same summary. It names only what every revision forbids.
-func Mistakes(events []*transcript.Event) []Mistake {
-	c := &client{without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]bool{}, answered: map[string]bool{}, kinds: map[string]int{}}
+// Mistakes returns what the client did outside the protocol over a transport, in the order of the
+// transcript, and at most MaxMistakes with the same summary.
+func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
+	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Requested:
-			c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
-			c.without[e.Exchange] = !e.Head.Has(sessionHeader)
+			if over != spec.SSE { // each stream of which is a session
+				c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
+				c.without[e.Exchange] = !e.Head.Has(sessionHeader)
+			}
+			c.requested(e)
+		case transcript.Responded:
+			c.responded(e)
+		case transcript.Over:
+			if e.How != transcript.Complete {
+				c.refused(e.Exchange)
+			}
+			delete(c.heads, e.Exchange)
+			delete(c.sentIn, e.Exchange)
 		case transcript.Sent:
 			c.unsure = c.joined || c.without[e.Exchange]
 			c.sent(e)
+			c.posted(e)
 		case transcript.Received:
 			for i := range e.Messages() {
 				if m := &e.Frame.Messages[i]; m.Kind == wire.Request {
-					c.requests[m.ID.Key()] = true
-				} else if m.Kind == wire.Response && m.ID.Key() == c.opening {
-					c.opened = true
+					c.requests[m.ID.Key()]++
+				} else if m.Kind == wire.Response {
+					c.received(m)
 				}
 			}
 		}
@@ -45,19 +57,25 @@ func Mistakes(events []*transcript.Event) []Mistake {
 
 // client is what is known of the client at a position of the transcript.
 type client struct {
+	over     spec.Transport
 	mistakes []Mistake
 	kinds    map[string]int
 
-	opening string // the id of initialize, "" before it
-	opened  bool   // initialize has a response
-	joined  bool   // the session had begun before it was recorded: it has an id before initialize
+	httpClient
+	opening   string // the id of initialize, "" before it
+	openingIn int    // its exchange
+	opened    bool   // initialize has a response
+	joined    bool   // the session had begun before it was recorded: it has an id before initialize
 	// without has the exchanges without a session id, whose messages may be from several clients.
-	without     map[int]bool
-	unsure      bool // what the client of the current message did before is not known
-	initialized bool
-	ids         map[string]bool // of the client's requests
-	requests    map[string]bool // ids of the server's requests
-	answered    map[string]bool // of these
+	without       map[int]bool
+	unsure        bool // what the client of the current message did before is not known
+	initialized   bool
+	early         *transcript.Event // the first request before notifications/initialized
+	earlyID       string
+	answeredEarly bool
+	ids           map[string]bool // of the client's requests; false if it may be used again
+	requests      map[string]int  // how often the server's request with this id was delivered
+	answered      map[string]int  // and answered
 }
 
 const (
@@ -111,21 +129,50 @@ func (c *client) request(e *transcript.Event, m *wire.Message) {
 		c.add(e, messages, "The client uses the id of an earlier request again.")
 	}
 	c.ids[id] = true
+	if e.Exchange != 0 {
+		c.sentIn[e.Exchange] = append(c.sentIn[e.Exchange], id)
+	}
 	version, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
 	switch {
 	case m.Method == spec.MethodInitialize && c.opening != "":
 		c.add(e, lifecycle, "The client sends initialize twice.")
 	case m.Method == spec.MethodInitialize:
-		c.opening = id
+		c.opening, c.openingIn = id, e.Exchange
 	case version != "" || m.Method == spec.MethodPing || c.unsure: // a request without a handshake, and one that may come at any time
 	case c.opening == "":
 		c.add(e, lifecycle, "The client sends a request before initialize.")
 	case !c.opened:
 		c.add(e, lifecycle, "The client sends a request before initialize was answered.")
 	case !c.initialized:
-		c.add(e, lifecycle, "The client sends a request before notifications/initialized.")
-		c.initialized = true // once is enough
+		c.uninitialized(e, id)
 	}
+}
+
+// uninitialized notes a request before notifications/initialized. Over HTTP a request can overtake
+// the notification, so that only one more, after the response to the first, shows that it is missing.
+func (c *client) uninitialized(e *transcript.Event, id string) {
+	switch {
+	case c.early == nil:
+		c.early, c.earlyID = e, id
+		if c.over != spec.Stdio {
+			return
+		}
+	case !c.answeredEarly:
+		return
+	}
+	c.add(c.early, lifecycle, "The client sends a request before notifications/initialized.")
+	c.initialized = true // once is enough
+}
+
+// received notes a response of the server.
+func (c *client) received(m *wire.Message) {
+	if m.ID.Key() == c.opening && !c.opened {
+		c.opened = true
+		if version, _ := wire.Text(wire.At(m.Result(), "/protocolVersion")); spec.Revision(version).Published() {
+			c.revision = spec.Revision(version)
+		}
+	}
+	c.answeredEarly = c.answeredEarly || c.early != nil && m.ID.Key() == c.earlyID
 }
 
 func (c *client) notification(e *transcript.Event, m *wire.Message) {
@@ -137,11 +184,12 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 		c.initialized = true
 	case spec.MethodCancelled:
 		id := wire.IDAt(m.Params(), "/requestId")
+		_, known := c.ids[id.Key()]
 		switch {
 		case !id.Present():
 		case id.Key() == c.opening:
 			c.add(e, cancellation, "The client cancels initialize.")
-		case !c.ids[id.Key()] && !c.unsure:
+		case !known && !c.unsure:
 			c.add(e, cancellation, "The client cancels a request that it did not send.")
 		}
 	}
@@ -149,15 +197,15 @@ func (c *client) notification(e *transcript.Event, m *wire.Message) {
 
 func (c *client) response(e *transcript.Event, m *wire.Message) {
 	id := m.ID.Key()
+	c.answered[id]++
 	switch {
 	case !m.ID.Present() || m.ID.IsNull():
 		if m.Has("result") {
 			c.add(e, messages, "The client sends a result without an id.")
 		}
-	case !c.requests[id] && !c.unsure:
+	case c.requests[id] == 0 && !c.unsure:
 		c.add(e, messages, "The client responds to a request that the server did not send.")
-	case c.answered[id] && !c.unsure:
+	case c.answered[id] > c.requests[id] && !c.unsure: // a resumed stream delivers it again
 		c.add(e, messages, "The client responds to a request twice.")
 	}
-	c.answered[id] = true
 }

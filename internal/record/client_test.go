@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
@@ -41,6 +42,7 @@ func TestMistakes(t *testing.T) {
 		{"no message", []string{`>5`}, []string{"The client sends a JSON value that is neither a request, a notification nor a response."}},
 		{"a response to nothing", []string{initialize, answer, initialized, rootsAnswer}, []string{"The client responds to a request that the server did not send."}},
 		{"two responses", []string{initialize, answer, initialized, roots, rootsAnswer, rootsAnswer}, []string{"The client responds to a request twice."}},
+		{"a response to a request that is delivered again", []string{initialize, answer, initialized, roots, rootsAnswer, roots, rootsAnswer}, nil},
 		{"initialize cancelled", []string{initialize, `>{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":0}}`}, []string{"The client cancels initialize."}},
 		{"nothing cancelled", []string{initialize, answer, initialized, `>{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":77}}`}, []string{"The client cancels a request that it did not send."}},
 		{"often", []string{`>oops`, `>oops`, `>oops`, `>oops`}, []string{
@@ -56,7 +58,7 @@ func TestMistakes(t *testing.T) {
 			rec.Add(transcript.Event{Kind: kind, Raw: []byte(line[1:])})
 		}
 		var got []string
-		for _, m := range record.Mistakes(rec.From(0)) {
+		for _, m := range record.Mistakes(rec.From(0), spec.Stdio) {
 			got = append(got, m.Summary)
 		}
 		if diff := cmp.Diff(c.want, got); diff != "" {

@@ -16,9 +16,10 @@ import (
 // A liveExchange records one request and its response while they are passed on. What passes is
 // recorded first: otherwise a response could be recorded before its request.
 type liveExchange struct {
-	p    *Proxy
-	head []byte // of the request
-	id   string // of the session, "" without one
+	p      *Proxy
+	method string
+	head   []byte // of the request
+	id     string // of the session, "" without one
 
 	mu       sync.Mutex
 	body     []byte // of the request, so far, or its beginning
@@ -27,8 +28,9 @@ type liveExchange struct {
 	complete bool   // the body is complete
 
 	begun, ended bool
-	session      *session // nil if the exchange is not recorded
+	session      *Session // nil if the exchange is not recorded
 	number       int      // in the transcript
+	isStream     bool     // it is the stream of a session over HTTP+SSE
 }
 
 // add adds an event of the exchange to the transcript, unless that is full.
@@ -69,7 +71,9 @@ func (x *liveExchange) begin() {
 		}
 		frame = wire.Parse(x.body)
 	}
-	x.session = x.p.sessionOf(x.id, frame)
+	if x.session == nil { // else the URL for messages tells
+		x.session = x.p.sessionOf(x.method, x.id, frame)
+	}
 	if x.session == nil || x.session.deaf.Load() {
 		x.session = nil
 		return
@@ -91,23 +95,22 @@ func (x *liveExchange) respond(r *http.Response) {
 	x.begin()
 	raw := responseHead(r)
 	x.add(transcript.Event{Kind: transcript.Responded, Raw: raw})
+	head := transcript.ParseHead(raw)
 	if x.session == nil {
+		if o := newOpening(x, r, head); o != nil {
+			r.Body = &receivedBody{ReadCloser: r.Body, x: x, left: -1, dropped: r.Request.Context().Err, opening: o}
+		}
 		return
 	}
-	if id := r.Header.Get(sessionHeader); id != "" && r.StatusCode/100 == 2 {
-		x.p.named(id, x.session)
-	}
+	x.p.accepted(x, r)
 	switch coding := strings.ToLower(r.Header.Get("Content-Encoding")); {
 	case r.StatusCode == http.StatusSwitchingProtocols:
 	case coding != "" && coding != "identity":
 		x.session.deafen("the server compresses its responses (" + coding + "), although the request permits only identity")
 	case r.Body != nil:
-		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropped: r.Request.Context().Err}
+		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropped: r.Request.Context().Err, opening: newOpening(x, r, head)}
 		if r.Request.Method != http.MethodHead && r.ContentLength != 0 {
-			b.sink = exchange.NewSink(x.session.Transcript, x.number, transcript.ParseHead(raw))
-		}
-		if r.Request.Method == http.MethodGet && x.id == "" {
-			b.unknown = x.session.Len()
+			b.sink = exchange.NewSink(x.session.Transcript, x.number, head)
 		}
 		r.Body = b
 	}
@@ -121,6 +124,9 @@ func (x *liveExchange) end(how transcript.How, detail string) {
 	if !x.ended {
 		x.ended = true
 		x.add(transcript.Event{Kind: transcript.Over, How: how, Detail: detail})
+		if x.session != nil && x.method == http.MethodGet && x.id == "" {
+			x.p.streamEnded(x, how, detail)
+		}
 	}
 }
 
@@ -144,12 +150,38 @@ type receivedBody struct {
 	sink    exchange.Sink // nil if nothing is recorded any more
 	left    int64         // bytes until the Content-Length; negative without one
 	dropped func() error  // why the client ended the exchange, or nil
-	unknown int           // where the first event will be that may be one of HTTP+SSE; 0 if none may
+
+	opening *opening // nil if the stream can't be one of HTTP+SSE, or its first event has passed
+	ready   []byte   // to be passed on, of the opening
+	err     error    // after that
 }
 
-// Read implements io.Reader. A body with a Content-Length ends with its last byte: the client may
-// send its next message before the end of the file is read.
+// Read implements io.Reader.
 func (b *receivedBody) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 && b.err == nil {
+		n, err := b.read(p)
+		if b.opening == nil {
+			return n, err
+		}
+		b.ready, b.err = b.opening.take(p[:n]), err
+		if err != nil && !b.opening.over {
+			b.ready = append(b.ready, b.opening.end()...)
+		}
+		if b.opening.over {
+			b.opening = nil
+		}
+	}
+	if len(b.ready) == 0 {
+		return 0, b.err
+	}
+	n := copy(p, b.ready)
+	b.ready = b.ready[n:]
+	return n, nil
+}
+
+// read reads and records. A body with a Content-Length ends with its last byte: the client may send
+// its next message before the end of the file is read.
+func (b *receivedBody) read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	b.left -= int64(n)
 	if b.sink != nil && n > 0 {
@@ -180,17 +212,6 @@ func (b *receivedBody) record(data []byte) {
 	if _, err := b.sink.Write(data); err != nil {
 		b.sink = nil
 		b.x.session.deafen(err.Error())
-	}
-	if b.unknown == 0 {
-		return
-	}
-	for _, e := range b.x.session.From(b.unknown) {
-		if ev := e.StreamEvent(); ev != nil && e.Exchange == b.x.number {
-			if b.unknown = 0; ev.Type == "endpoint" {
-				b.x.p.sseOnce.Do(func() { close(b.x.p.sse) })
-			}
-			return
-		}
 	}
 }
 

@@ -34,8 +34,9 @@ const (
 	headTime = 30 * time.Second // in which a client has to send the head of a request
 )
 
-// A Proxy stands between clients and a server over Streamable HTTP. It passes all requests to the
-// origin of its URL, and records those to its path in one transcript for each session.
+// A Proxy stands between clients and a server over Streamable HTTP or HTTP+SSE. It passes all
+// requests to the origin of its URL, and records those to its path, and to the URLs for messages of
+// HTTP+SSE, in one transcript for each session.
 type Proxy struct {
 	url  *url.URL
 	name string // under which clients reach the proxy, besides its address
@@ -44,29 +45,34 @@ type Proxy struct {
 	reverse *httputil.ReverseProxy
 	budget  *transcript.Budget
 
-	mu        sync.Mutex
-	sessions  []*session
-	byID      map[string]*session
-	current   *session      // of the requests without a session id
-	stateless *session      // of those that carry their protocol version
-	full      bool          // a session was not recorded because there were MaxSessions
-	sse       chan struct{} // closed when the server turns out to use HTTP+SSE
-	sseOnce   sync.Once
+	mu         sync.Mutex
+	sessions   []*Session
+	byID       map[string]*Session
+	byEndpoint map[string]*Session // by endpointKey of the URL for messages
+	current    *Session            // of the requests without a session id
+	stateless  *Session            // of those that carry their protocol version
+	full       bool                // a session was not recorded because there were MaxSessions
+	sse        bool                // the server uses HTTP+SSE
 }
 
-// A session is the requests with one session id; or those without one, until another client's begin,
-// see isAnother.
-type session struct {
+// A Session is the requests with one session id; or those of one stream of HTTP+SSE; or others
+// without a session id, until another client's begin, see isAnother.
+type Session struct {
 	*transcript.Transcript
-	deaf atomic.Bool // nothing more is recorded
+	proxy *Proxy
+	deaf  atomic.Bool // nothing more is recorded
 	// Proxy.mu guards these.
+	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
+	streaming   bool            // its stream over HTTP+SSE is open
+	listening   int             // its GETs without a session id that are not over
+	posted      bool            // it has a body without a session id
 	initialized bool            // initialize was sent without a session id
 	ids         map[string]bool // of the requests without a session id
 }
 
 // deafen ends the recording of the session, which goes on.
-func (s *session) deafen(why string) {
+func (s *Session) deafen(why string) {
 	if !s.deaf.Swap(true) {
 		s.Remark("nothing is recorded from here on: " + why)
 	}
@@ -75,7 +81,7 @@ func (s *session) deafen(why string) {
 // NewProxy returns a proxy for the server at u, which clients reach at its address or as name. It
 // calls say with what its user should know.
 func NewProxy(u *url.URL, name string, say func(string)) *Proxy {
-	p := &Proxy{url: u, name: name, say: say, budget: transcript.NewBudget(), byID: map[string]*session{}, sse: make(chan struct{})}
+	p := &Proxy{url: u, name: name, say: say, budget: transcript.NewBudget(), byID: map[string]*Session{}, byEndpoint: map[string]*Session{}}
 	dialer := &net.Dialer{}
 	p.reverse = &httputil.ReverseProxy{
 		Transport: &http.Transport{
@@ -110,19 +116,12 @@ func (p *Proxy) Serve(ctx context.Context, l net.Listener) error {
 	return nil
 }
 
-// Sessions returns the transcripts so far, in the order in which they began.
-func (p *Proxy) Sessions() []*transcript.Transcript {
+// Sessions returns the sessions so far, in the order in which they began.
+func (p *Proxy) Sessions() []*Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]*transcript.Transcript, 0, len(p.sessions))
-	for _, s := range p.sessions {
-		out = append(out, s.Transcript)
-	}
-	return out
+	return slices.Clone(p.sessions)
 }
-
-// UsesSSE is closed when the server turns out to use HTTP+SSE, which is not recorded.
-func (p *Proxy) UsesSSE() <-chan struct{} { return p.sse }
 
 // silence is for what net/http logs: failed reports what the user should know.
 var silence = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
@@ -134,8 +133,14 @@ type exchangeKey struct{}
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = http.NewResponseController(w).EnableFullDuplex()      // the server may respond before it has the whole body
 	w.Header()["Date"], w.Header()["Content-Type"] = nil, nil // net/http must not add what the server omits
-	if strings.TrimSuffix(r.URL.Path, "/") == strings.TrimSuffix(p.url.Path, "/") {
-		x := &liveExchange{p: p, head: requestHead(r), id: r.Header.Get(sessionHeader), left: r.ContentLength}
+	p.mu.Lock()
+	named := p.byEndpoint[endpointKey(r.URL)]
+	p.mu.Unlock()
+	if r.Method != http.MethodPost {
+		named = nil
+	}
+	if named != nil || strings.TrimSuffix(r.URL.Path, "/") == strings.TrimSuffix(p.url.Path, "/") {
+		x := &liveExchange{p: p, method: r.Method, head: requestHead(r), id: r.Header.Get(sessionHeader), left: r.ContentLength, session: named}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 		if r.ContentLength == 0 {
 			x.complete = true
@@ -219,7 +224,7 @@ func (p *Proxy) failed(w http.ResponseWriter, r *http.Request, err error) {
 
 // sessionOf returns the session of a request with this session id and these messages, or nil if it
 // is not recorded.
-func (p *Proxy) sessionOf(id string, f *wire.Frame) *session {
+func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if id != "" {
@@ -239,11 +244,17 @@ func (p *Proxy) sessionOf(id string, f *wire.Frame) *session {
 	if slices.ContainsFunc(messages, isStateless) {
 		current = &p.stateless
 	}
-	if *current == nil || slices.ContainsFunc(messages, (*current).isAnother) {
+	// A stream may be one of HTTP+SSE, of a client of its own.
+	begins := method == http.MethodGet && p.current != nil && p.current.over == "" && (p.current.posted || p.current.listening > 0)
+	if *current == nil || begins || slices.ContainsFunc(messages, (*current).isAnother) {
 		if *current = p.open(); *current == nil {
 			return nil
 		}
 	}
+	if method == http.MethodGet {
+		(*current).listening++
+	}
+	(*current).posted = (*current).posted || f != nil
 	for i := range messages {
 		if messages[i].Kind == wire.Request && !(*current).deaf.Load() {
 			(*current).ids[messages[i].ID.Key()] = true
@@ -261,12 +272,12 @@ func isStateless(m wire.Message) bool {
 
 // isAnother reports whether a message without a session id is from another client than those
 // before, or begins another session: it uses an id again, or initializes again.
-func (s *session) isAnother(m wire.Message) bool {
+func (s *Session) isAnother(m wire.Message) bool {
 	return m.Kind == wire.Request && (s.ids[m.ID.Key()] || s.initialized && m.Method == spec.MethodInitialize)
 }
 
 // open begins a session, unless there are too many. The caller has locked p.mu.
-func (p *Proxy) open() *session {
+func (p *Proxy) open() *Session {
 	if len(p.sessions) == MaxSessions {
 		if !p.full {
 			p.full = true
@@ -274,17 +285,25 @@ func (p *Proxy) open() *session {
 		}
 		return nil
 	}
-	s := &session{Transcript: transcript.NewWithin(p.budget, transcript.Limits{}), ids: map[string]bool{}}
+	s := &Session{proxy: p, Transcript: transcript.NewWithin(p.budget, transcript.Limits{}), ids: map[string]bool{}}
 	s.Add(transcript.Event{Kind: transcript.Opened, Detail: p.url.Redacted()})
 	p.sessions = append(p.sessions, s)
 	return s
 }
 
-// named notes the id that the server gave to a session, once.
-func (p *Proxy) named(id string, s *session) {
+// accepted notes that the server accepted a message over Streamable HTTP, and the id that it gave to
+// the session, once.
+func (p *Proxy) accepted(x *liveExchange, r *http.Response) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s.isNamed || p.byID[id] != nil {
+	s, id := x.session, r.Header.Get(sessionHeader)
+	if r.StatusCode/100 != 2 || s.over == spec.SSE {
+		return
+	}
+	if x.method == http.MethodPost {
+		s.over = spec.StreamableHTTP
+	}
+	if id == "" || s.isNamed || p.byID[id] != nil {
 		return
 	}
 	p.byID[id], s.isNamed = s, true

@@ -142,13 +142,13 @@ func TestBodiesAreUnchanged(t *testing.T) {
 			body = io.MultiReader(body)
 		}
 		p.mu.Lock()
-		p.sessions, p.byID, p.current, p.stateless = nil, map[string]*session{}, nil, nil
+		p.sessions, p.byID, p.current, p.stateless = nil, map[string]*Session{}, nil, nil
 		p.mu.Unlock()
 		_, got := fetch(t, "POST", p.url, body, headers...)
 		if !bytes.Equal(got, in) {
 			rt.Errorf("the client gets %q, not %q", got, in)
 		}
-		rec := p.Sessions()[0]
+		rec := p.Sessions()[0].Transcript
 		waitOver(t, rec, 1)
 		for _, sent := range []bool{true, false} {
 			if got := recorded(rec, sent); !bytes.Equal(got, in) {
@@ -255,7 +255,7 @@ func TestStreamsPassAtOnce(t *testing.T) {
 	}
 	cancel()
 	<-gone
-	events := waitOver(t, p.Sessions()[0], 1)
+	events := waitOver(t, p.Sessions()[0].Transcript, 1)
 	if last := events[len(events)-1]; last.How != transcript.Dropped {
 		t.Errorf("the exchange is %s: %s", last.How, last.Detail)
 	}
@@ -290,7 +290,7 @@ func TestEndings(t *testing.T) {
 				p = proxy(t, c.server)
 			}
 			response, body := fetch(t, "POST", p.url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ping"}`))
-			events := waitOver(t, p.Sessions()[0], 1)
+			events := waitOver(t, p.Sessions()[0].Transcript, 1)
 			if last := events[len(events)-1]; response.StatusCode != c.status || last.How != c.how {
 				t.Errorf("status %d, %s; want %d, %s", response.StatusCode, last.How, c.status, c.how)
 			}

@@ -6,7 +6,6 @@ package record
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -71,17 +70,16 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	}()
 	var ending sync.WaitGroup
 	ending.Go(func() { end(server, inputOver, exited, signals, rec) })
-	err = server.Wait()
+	err = server.Wait() // also returns that the client does not read any more
 	stdout.finish()
 	close(exited)
 	ending.Wait()
 	rec.Add(transcript.Event{Kind: transcript.OutputClosed})
+	if server.ProcessState == nil {
+		return 0, err
+	}
 	code := server.ProcessState.ExitCode()
 	rec.Add(transcript.Event{Kind: transcript.Exited, Detail: server.ProcessState.String(), ExitCode: code})
-	var status *exec.ExitError
-	if err != nil && !errors.As(err, &status) && !errors.Is(err, exec.ErrWaitDelay) {
-		return code, err
-	}
 	return code, nil
 }
 

@@ -26,6 +26,9 @@ func TestMain(m *testing.M) {
 	case "echo": // what it reads, and then 7
 		_, _ = io.Copy(os.Stdout, os.Stdin)
 		os.Exit(7)
+	case "echo well":
+		_, _ = io.Copy(os.Stdout, os.Stdin)
+		os.Exit(0)
 	case "exits": // after the first byte
 		_, _ = io.ReadFull(os.Stdin, make([]byte, 1))
 		_, _ = os.Stdout.WriteString("bye")
@@ -95,6 +98,7 @@ func TestWhoEndsFirst(t *testing.T) {
 		{"the client", "echo", func() io.Reader { return bytes.NewReader(nil) }, io.Discard, nil, 7, []transcript.Kind{transcript.Opened, transcript.InputClosed, transcript.OutputClosed, transcript.Exited}},
 		{"the server", "exits", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, io.Discard, nil, 3, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
 		{"the client stops reading", "echo", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, broken{}, nil, 7, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
+		{"the client stops reading, and the server exits well", "echo well", func() io.Reader { return io.MultiReader(bytes.NewReader([]byte("x\n")), silent{}) }, broken{}, nil, 0, []transcript.Kind{transcript.Opened, transcript.Sent, transcript.Received, transcript.OutputClosed, transcript.Exited}},
 		{"a signal", "lingers", func() io.Reader { return silent{} }, io.Discard, terminate, -1, []transcript.Kind{transcript.Opened, transcript.Signalled, transcript.OutputClosed, transcript.Exited}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

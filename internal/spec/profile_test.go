@@ -1,6 +1,9 @@
 package spec
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -76,6 +79,26 @@ func TestProfilesNameRequirements(t *testing.T) {
 		if !used[id] {
 			t.Errorf("%s is retired, but no profile lists it", id)
 		}
+	}
+}
+
+// terms is the hash of what decides where the requirements of all profiles apply and whether
+// they can be broken.
+const terms = "bff4195ace8076840d751e6043423bdfb746f4fe8bb7e7b6f7db79d0261074fd"
+
+// TestTermsOfProfiles checks that no requirement of a profile gets another level, basis,
+// revision or transport without notice.
+func TestTermsOfProfiles(t *testing.T) {
+	sum := sha256.New()
+	for _, p := range Profiles() {
+		for _, id := range slices.Concat(p.Core, p.Extended) {
+			if q := Requirements().Lookup(id); q != nil {
+				fmt.Fprintln(sum, p.Name, id, q.Level, q.Bases, q.Revisions, q.Transports)
+			}
+		}
+	}
+	if got := hex.EncodeToString(sum.Sum(nil)); got != terms {
+		t.Errorf("the level, basis, revisions or transports of a requirement have changed, or it was retired, so that the result of a profile may change although the server does not; name the requirement in the table of docs/profiles.md, and write %s here", got)
 	}
 }
 

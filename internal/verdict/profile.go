@@ -1,6 +1,8 @@
 package verdict
 
 import (
+	"slices"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
@@ -89,40 +91,50 @@ func (p *ProfileResult) Conclude(complete bool) string {
 // ProfileOf returns what the report shows about a profile. Call it after Add.
 func (p *Report) ProfileOf(x *spec.Profile) ProfileResult {
 	worst := map[string]profileState{}
+	judgedIn := map[string][]spec.Revision{}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		if x.AppliesTo(v.Revision, v.Transport) {
 			worst[v.Requirement] = max(worst[v.Requirement], stateOf(v))
+			judgedIn[v.Requirement] = append(judgedIn[v.Requirement], v.Revision)
 		}
+	}
+	without := stateNotObserved
+	if p.Narrowed {
+		without = stateSkipped
 	}
 	count := func(ids []string) ProfileCount {
 		var c ProfileCount
 		for _, id := range ids {
 			state, judged := worst[id]
-			if !judged && p.applies(id, x) {
-				state = stateNotObserved
-				if p.Narrowed {
-					state = stateSkipped
-				}
+			if (!judged || p.Narrowed) && p.appliesElsewhere(id, x, judgedIn[id]) {
+				state = max(state, without)
 			}
 			*c.of(state)++
 		}
 		return c
 	}
 	out := ProfileResult{Name: x.Name, Core: count(x.Core), Extended: count(x.Extended)}
-	out.Result = out.Conclude(p.Incomplete == "")
+	out.Result = out.Conclude(p.WhyPartial() == "")
 	return out
 }
 
-// applies reports whether the requirement exists in a judged revision of the profile.
-func (p *Report) applies(id string, x *spec.Profile) bool {
-	q := spec.Requirements().Lookup(id)
-	for _, r := range p.Revisions {
-		if q != nil && x.AppliesTo(r, p.Transport) && q.AppliesTo(r, p.Transport) {
-			return true
-		}
+// WhyPartial returns why the run did not judge all that it could, so that it passes no
+// profile, or "".
+func (p *Report) WhyPartial() string {
+	if p.Incomplete == "" && p.Narrowed {
+		return "a focus or labels narrowed the run"
 	}
-	return false
+	return p.Incomplete
+}
+
+// appliesElsewhere reports whether the requirement exists in a judged revision of the
+// profile that is not among those with a verdict on it.
+func (p *Report) appliesElsewhere(id string, x *spec.Profile, judgedIn []spec.Revision) bool {
+	q := spec.Requirements().Lookup(id)
+	return q != nil && slices.ContainsFunc(p.Revisions, func(r spec.Revision) bool {
+		return !slices.Contains(judgedIn, r) && x.AppliesTo(r, p.Transport) && q.AppliesTo(r, p.Transport)
+	})
 }
 
 // A profileState is what counts of a requirement in a profile. Of several revisions the

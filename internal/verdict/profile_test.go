@@ -75,8 +75,16 @@ func TestProfileOf(t *testing.T) {
 			want:  ProfileResult{Result: ProfilePassed, Core: ProfileCount{Kept: 1, NotObserved: 1}, Extended: ProfileCount{NotApplicable: 1}},
 		},
 		"left out by a focus": {
-			newer: says{"ping.responds": Kept}, narrowed: true,
+			newer: says{"ping.responds": Kept}, older: says{"ping.responds": Kept}, narrowed: true,
 			want: ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{Kept: 1, Skipped: 1}, Extended: ProfileCount{NotApplicable: 1}},
+		},
+		"one revision left out by labels": {
+			newer: says{"ping.responds": Kept, "ping.empty-result": Kept}, older: says{"ping.responds": Kept}, narrowed: true,
+			want: ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{Kept: 1, Skipped: 1}, Extended: ProfileCount{NotApplicable: 1}},
+		},
+		"some of its cases left out by a focus": {
+			newer: says{"ping.responds": Kept, "ping.empty-result": Kept}, older: says{"ping.responds": Kept, "ping.empty-result": Kept}, narrowed: true,
+			want: ProfileResult{Result: ProfileIncomplete, Core: ProfileCount{Kept: 2}, Extended: ProfileCount{NotApplicable: 1}},
 		},
 		"nothing applies": {
 			newer: says{"ping.responds": NotApplicable, "ping.empty-result": NotApplicable},

@@ -14,6 +14,7 @@ func (p *Report) Redact(text func(string) string) {
 	each(i.Contact, text)
 	each(p.Command, text)
 	each(p.Notices, text)
+	p.Gateway.redact(text)
 	for i := range p.NotSpoken {
 		p.NotSpoken[i].Reason = text(p.NotSpoken[i].Reason)
 	}

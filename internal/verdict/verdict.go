@@ -185,6 +185,7 @@ type Report struct {
 	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
 	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to
 	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
+	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is none
 	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale          []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
 	// Artifact is the path, from the repository's root, of a file that

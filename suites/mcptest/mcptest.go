@@ -95,12 +95,29 @@ func Run(t *testing.T, s Server, o Options) {
 	for i := range report.Profiles {
 		t.Log(reporters.ProfileText(&report.Profiles[i]))
 	}
+	if reason := whyNothingJudged(report); reason != "" {
+		t.Errorf("nothing could be judged: %s", reporters.Visible(reason))
+	}
 	if report.Incomplete != "" {
 		t.Errorf("the run is incomplete: %s", reporters.Visible(report.Incomplete))
 	}
 	for _, entry := range report.Stale {
 		t.Errorf("%s:%d: %s: %s", o.Baseline, entry.Line, entry.Requirement, reporters.Visible(entry.Why))
 	}
+}
+
+// whyNothingJudged returns why another finding, which may not be selected, kept everything
+// from being judged, or "".
+func whyNothingJudged(r *verdict.Report) string {
+	if _, judged := r.Worst(); judged || r.Incomplete != "" {
+		return ""
+	}
+	for i := range r.Verdicts {
+		if v := &r.Verdicts[i]; v.Outcome == verdict.Blocked {
+			return v.Reason
+		}
+	}
+	return ""
 }
 
 // errNotRun says that -run selects none of the requirements.
@@ -164,7 +181,7 @@ func judge(ctx context.Context, name string, s Server, o Options, secrets *redac
 // or nil if neither patterns nor -run narrow them. The error is errNotRun if -run selects none
 // of them.
 func selected(test string, patterns []string, profiles []*spec.Profile) ([]string, error) {
-	run, err := runPattern(test)
+	run, err := subtestPattern(flag.Lookup("test.run").Value.String(), test)
 	if err != nil {
 		return nil, err
 	}
@@ -202,19 +219,6 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 		return nil, errNotRun
 	}
 	return out, nil
-}
-
-// runPattern returns the part of -run that selects the subtests of the test, or nil.
-func runPattern(test string) (*regexp.Regexp, error) {
-	f := flag.Lookup("test.run")
-	if f == nil {
-		return nil, nil
-	}
-	parts := strings.Split(f.Value.String(), "/")
-	if depth := strings.Count(test, "/") + 1; depth < len(parts) && parts[depth] != "" {
-		return regexp.Compile(parts[depth])
-	}
-	return nil, nil
 }
 
 // tell reports the verdicts on a requirement in all revisions as the result of a subtest.

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
@@ -114,6 +115,22 @@ func TestUnreachable(t *testing.T) {
 	mcptest.Run(t, mcptest.URL(address, nil), mcptest.Options{})
 }
 
+// TestHangs is run by TestFindings, too.
+func TestHangs(t *testing.T) {
+	if os.Getenv(addressVariable) == "" {
+		t.Skip("TestFindings runs it")
+	}
+	next := handler(t, spec.StreamableHTTP)
+	mcptest.Run(t, mcptest.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil || bytes.Contains(body, []byte(`"ping"`)) {
+			select {} // it heeds no context
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		next.ServeHTTP(w, r)
+	})), mcptest.Options{Requirements: []string{"^ping.responds$"}, Revisions: []string{"2025-11-25"}, Timeout: time.Second})
+}
+
 // TestFindings checks which subtests fail, and what they print.
 func TestFindings(t *testing.T) {
 	known := filepath.Join(t.TempDir(), "known.yaml")
@@ -148,6 +165,18 @@ func TestFindings(t *testing.T) {
 		},
 		{name: "none is selected", fault: "ping.responds/unknown", run: `TestWithFault/no-such-id`, passes: true, omits: []string{"TestWithFault/"}},
 		{
+			name: "after another test", fault: "ping.responds/unknown", run: "TestUnreachable/nothing|TestWithFault",
+			prints: []string{"--- FAIL: TestWithFault/ping.responds"},
+		},
+		{
+			name: "two patterns", fault: "ping.responds/unknown", run: "TestWithFault/cursor|TestWithFault/ping",
+			prints: []string{"--- FAIL: TestWithFault/ping.responds"},
+		},
+		{
+			name: "it ends before anything is judged", fault: "base.request-answered/first-request-ends", run: "TestWithFault",
+			prints: []string{"nothing could be judged: the first requests after the handshake got no responses"},
+		},
+		{
 			name: "known", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{baselineVariable + "=" + known}, passes: true,
 			prints: []string{"broken · MUST · 2025-11-25 · stdio"},
 		},
@@ -168,12 +197,16 @@ func TestFindings(t *testing.T) {
 			prints: []string{"the server can't be reached: ", "\n        check that the server runs, and the URL\n"},
 		},
 		{
+			name: "a handler hangs", run: "TestHangs", environment: []string{addressVariable + "=none"},
+			prints: []string{"--- FAIL: TestHangs"}, omits: []string{"test timed out"},
+		},
+		{
 			name: "a secret in the address", run: "TestUnreachable", environment: []string{addressVariable + "=127.0.0.1:9/mcp?api_key=sk-live-4fT9qLw2ZxVb71Kd"},
 			prints: []string{"mcp?api_key=REDACTED"}, omits: []string{"sk-live"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			test := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.run", c.run)
+			test := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.timeout", "1m", "-test.run", c.run)
 			test.Env = append(append(os.Environ(), faultVariable+"="+c.fault), c.environment...)
 			var out bytes.Buffer
 			test.Stdout, test.Stderr = &out, &out

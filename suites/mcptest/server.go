@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"slices"
@@ -86,11 +86,25 @@ func SSEHandler(h http.Handler, path string) Server { return serving(spec.SSE, h
 
 func serving(over spec.Transport, h http.Handler, path string) Server {
 	return Server{name: "the handler", open: func(*redact.Secrets) (transport.Dialer, func(), error) {
-		s := httptest.NewServer(h)
-		u, err := url.Parse(s.URL + path)
-		return dialerFor(over, u, exchange.Reach{}), s.Close, err
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, nil, fmt.Errorf("listening for the handler: %w", err)
+		}
+		s := &http.Server{Handler: h}  //nolint:gosec // its only client is this test
+		go func() { _ = s.Serve(l) }() // it ends with stop
+		stop := func() {
+			ctx, cancel := context.WithTimeout(context.Background(), handlerEnd)
+			defer cancel()
+			if s.Shutdown(ctx) != nil { // a handler hangs; that is a finding, and must not hang the test
+				_ = s.Close()
+			}
+		}
+		return dialerFor(over, &url.URL{Scheme: "http", Host: l.Addr().String(), Path: path}, exchange.Reach{}), stop, nil
 	}}
 }
+
+// handlerEnd is how long handlers may run after their last client is gone.
+const handlerEnd = 2 * time.Second
 
 func dialerFor(over spec.Transport, u *url.URL, r exchange.Reach) transport.Dialer {
 	if over == spec.SSE {

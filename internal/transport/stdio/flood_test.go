@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,7 @@ func measureMemory(behaviour string) {
 	if err != nil {
 		panic(err)
 	}
+	debug.SetMemoryLimit(160 << 20) // as the program does, so that the figure depends less on when garbage is collected
 	rec := transcript.New()
 	d := NewDialer(Command{Argv: []string{self}, Env: append(os.Environ(), behaviourVariable+"="+behaviour)})
 	link, err := d.Dial(context.Background(), rec)
@@ -132,7 +134,7 @@ func TestFloodsTakeLittleMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("-short: it floods a process for seconds")
 	}
-	const most = 256 // MiB
+	const most = 288 // MiB; 246 were measured
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,272 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/gateway"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// The placeholders for the reference server in the command line of a gateway.
+const (
+	upstreamMark        = "{upstream}"         // its URL
+	upstreamCommandMark = "{upstream-command}" // a command that serves it over stdio
+)
+
+// throughFlags say that the target is a gateway in front of the reference server.
+type throughFlags struct {
+	on       bool
+	listen   string   // the address of the reference server; "" for any
+	expected []string // changes that the user expects
+
+	upstream *gateway.Upstream // nil before it listens
+	command  []string          // serves it over stdio
+}
+
+func (f *throughFlags) register(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.on, "through", false, "the server is a gateway: judge the reference server through it; "+upstreamMark+" in its command is the URL of the reference server, "+upstreamCommandMark+" a command")
+	fs.StringVar(&f.listen, "upstream-listen", "", "with --through: HOST:PORT at which the reference server listens, for a gateway that is configured to reach it there")
+	fs.StringSliceVar(&f.expected, "expect-change", nil, "with --through: what the gateway is meant to change, so that it is a note: "+strings.Join(gateway.Names(), ", "))
+}
+
+// checkThrough returns a usage error for flags that can't be combined.
+func (f *runFlags) checkThrough() error {
+	t := &f.through
+	switch {
+	case !t.on && (t.listen != "" || len(t.expected) > 0):
+		return usagef("add --through, or leave them out", "--upstream-listen and --expect-change are for a gateway")
+	case !t.on:
+		return nil
+	case f.reference:
+		return usagef("name the gateway, as in mcp-conform run --through --start 'my-gateway --port {port} "+upstreamMark+"' http://127.0.0.1:{port}/mcp",
+			"--reference names no gateway")
+	case f.watch.on:
+		return usagef("leave one of them out", "--through and --watch can't be combined")
+	}
+	for _, name := range t.expected {
+		if !slices.Contains(gateway.Names(), name) {
+			return usagef("give one of "+strings.Join(gateway.Names(), ", "), "--expect-change %q is nothing that is compared", name)
+		}
+	}
+	return nil
+}
+
+// startBehind starts the reference server behind the gateway, and puts its address in place of the
+// placeholders.
+func (a *app) startBehind(f *runFlags) error {
+	t := &f.through
+	if !t.on {
+		return nil
+	}
+	self, err := a.Executable()
+	if err != nil {
+		return harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
+	}
+	address := t.listen
+	if address == "" {
+		address = "127.0.0.1:0"
+	}
+	if t.upstream, err = gateway.Listen(a.ctx, address); err != nil {
+		return usagef("give a free HOST:PORT", "the reference server can't listen at --upstream-listen %s: %v", address, err)
+	}
+	t.command = []string{self, "serve", "--connect", t.upstream.Addr}
+	marked := false
+	replace := func(text string) string {
+		marked = marked || strings.Contains(text, upstreamMark) || strings.Contains(text, upstreamCommandMark)
+		return strings.NewReplacer(upstreamMark, t.upstream.URL, upstreamCommandMark, t.commandText()).Replace(text)
+	}
+	var args []string
+	for i, arg := range f.target.Args {
+		if arg == upstreamCommandMark && f.target.Dash >= 0 && i >= f.target.Dash {
+			marked = true
+			args = append(args, t.command...)
+			continue
+		}
+		args = append(args, replace(arg))
+	}
+	f.target.Args = args
+	if f.target.Start != nil {
+		text := replace(*f.target.Start)
+		f.target.Start = &text
+	}
+	for i := range f.target.Env {
+		f.target.Env[i] = replace(f.target.Env[i])
+	}
+	if !marked && t.listen == "" {
+		return usagef("write "+upstreamMark+" where the gateway's command takes the URL of the server, or "+upstreamCommandMark+" where it takes a command; for a gateway that runs already: --upstream-listen HOST:PORT",
+			"--through: nothing tells the gateway where the reference server is")
+	}
+	return nil
+}
+
+// commandText returns the command that serves the upstream as a shell reads it.
+func (f *throughFlags) commandText() string {
+	words := slices.Clone(f.command)
+	if strings.ContainsAny(words[0], " '\"$\\") {
+		words[0] = "'" + strings.ReplaceAll(words[0], "'", `'\''`) + "'"
+	}
+	return strings.Join(words, " ")
+}
+
+// named returns text with the placeholders, as the user gave it.
+func (f *throughFlags) named(text string) string {
+	if f.upstream == nil {
+		return text
+	}
+	return strings.NewReplacer(f.upstream.URL, upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
+}
+
+// again returns the arguments of a replay command, with the flags and placeholders of --through.
+func (f *throughFlags) again(argv []string) []string {
+	if !f.on {
+		return argv
+	}
+	flags := []string{"--through"}
+	if f.listen != "" {
+		flags = append(flags, "--upstream-listen", f.listen)
+	}
+	for _, name := range f.expected {
+		flags = append(flags, "--expect-change", name)
+	}
+	revision := argv[:4] // mcp-conform run --revision REVISION
+	out := slices.Concat(revision, flags)
+	for rest := argv[4:]; len(rest) > 0; {
+		if n := len(f.command); len(rest) >= n && slices.Equal(rest[:n], f.command) {
+			out, rest = append(out, upstreamCommandMark), rest[n:]
+			continue
+		}
+		out, rest = append(out, f.named(rest[0])), rest[1:]
+	}
+	return out
+}
+
+// explain adds to the error of a run whether the gateway reached the upstream.
+func (f *throughFlags) explain(err error) error {
+	var unreachable *engine.UnreachableError
+	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {
+		unreachable.Reason += "; the gateway sent nothing to the reference server at " + f.upstream.URL
+	}
+	return err
+}
+
+// end ends the upstream.
+func (f *throughFlags) end() {
+	if f.upstream != nil {
+		f.upstream.Close()
+		f.upstream = nil
+	}
+}
+
+// compareThrough judges the reference server without the gateway, and compares the two.
+func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options, report *verdict.Report, doing func(string)) error {
+	t := &f.through
+	if !t.on {
+		return nil
+	}
+	if t.upstream.Arrived() == 0 {
+		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL)
+		return nil
+	}
+	direct, stop, err := a.directDialer(ctx, o.Dialer.Transport())
+	if err != nil {
+		return err
+	}
+	defer stop()
+	doing("judging the reference server without the gateway")
+	without := o
+	without.Dialer, without.Progress, without.Tree, without.Record, without.Revisions = direct, nil, nil, nil, report.Revisions
+	without.Issuer, without.Upstream, without.OtherToken, without.RateLimit = nil, nil, nil, nil
+	plain, err := engine.Run(ctx, without)
+	if err != nil {
+		return fmt.Errorf("judging the reference server without the gateway: %w", err)
+	}
+	through, end := o.Dialer, func() {}
+	if s, ok := through.(transport.Sharer); ok && !s.Single() { // the run may have left the other in any state
+		through, end = s.Fresh()
+	}
+	defer end()
+	alone, err := gateway.Listen(ctx, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	defer alone.Close()
+	report.Gateway = gateway.Compare(ctx, gateway.Options{
+		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
+		Revision: comparedIn(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
+	})
+	report.Gateway.Upstream = upstreamMark
+	if t.listen != "" {
+		report.Gateway.Upstream = t.upstream.URL
+	}
+	report.Gateway.Lost = verdict.LostThrough(plain, report)
+	report.Server.Name = "the gateway in front of " + report.Server.Name
+	return nil
+}
+
+// comparedIn returns the newest handshake revision, or the newest of all: what is compared needs
+// sessions.
+func comparedIn(revisions []spec.Revision) spec.Revision {
+	for _, r := range revisions {
+		if r.Era() == spec.Handshake {
+			return r
+		}
+	}
+	return revisions[0]
+}
+
+// directDialer returns a dialer for a reference server over the transport, and a function that
+// stops it.
+func (a *app) directDialer(ctx context.Context, over spec.Transport) (transport.Dialer, func(), error) {
+	if over == spec.Stdio {
+		t, err := a.reference(target.Options{})
+		return stdio.NewDialer(stdio.Command{Argv: t.Argv, Dir: t.Dir, Env: t.Env}), func() {}, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	server, err := refserver.Listen(ctx, "127.0.0.1:0", over, refserver.Options{})
+	if err != nil {
+		cancel()
+		return nil, nil, err
+	}
+	stop := func() { server.Shutdown(ctx); cancel() }
+	if over == spec.SSE {
+		return sse.NewDialer(server.URL, exchange.Reach{}), stop, nil
+	}
+	return streamablehttp.NewDialer(server.URL, exchange.Reach{}), stop, nil
+}
+
+// connect passes stdin to the address, and what comes from there to stdout.
+func (a *app) connect(address string) error {
+	c, err := (&net.Dialer{}).DialContext(a.ctx, "tcp", address)
+	if err != nil {
+		return usagef("it is for the commands that run --through starts", "--connect: %v", err)
+	}
+	defer c.Close()
+	go func() {
+		_, _ = io.Copy(c, a.In)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			_ = tcp.CloseWrite()
+		}
+	}()
+	if _, err = io.Copy(a.wire, c); errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}

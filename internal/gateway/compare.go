@@ -1,0 +1,111 @@
+package gateway
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A difference is a place at which two JSON values differ.
+type difference struct {
+	path            string // such as tools/echo/annotations
+	direct, through any    // absent if it is not there
+}
+
+// absent stands for a member or an element that is not there.
+type absent struct{}
+
+// isAdded reports whether the gateway only added something.
+func (d *difference) isAdded() bool { return d.direct == absent{} }
+
+// String returns the difference as a phrase.
+func (d *difference) String() string {
+	switch {
+	case d.isAdded():
+		return fmt.Sprintf("%s: added: %s", d.path, text(d.through))
+	case d.through == absent{}:
+		return fmt.Sprintf("%s: missing: %s", d.path, text(d.direct))
+	case d.path == "":
+		return fmt.Sprintf("%s, directly %s", text(d.through), text(d.direct))
+	default:
+		return fmt.Sprintf("%s: %s, directly %s", d.path, text(d.through), text(d.direct))
+	}
+}
+
+// widestValue bounds how much of a value is shown.
+const widestValue = 80
+
+// text returns a value as JSON, or as it is if it is text.
+func text(v any) string {
+	if s, ok := v.(string); ok {
+		return wire.Excerpt(s, widestValue)
+	}
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		return "?"
+	}
+	return wire.Excerpt(string(encoded), widestValue)
+}
+
+// differences returns where two decoded JSON values differ.
+func differences(path string, direct, through any) []difference {
+	switch a := direct.(type) {
+	case map[string]any:
+		if b, ok := through.(map[string]any); ok {
+			return memberDifferences(path, a, b)
+		}
+	case []any:
+		if b, ok := through.([]any); ok && len(a) == len(b) {
+			var out []difference
+			for i := range a {
+				out = append(out, differences(fmt.Sprintf("%s/%d", path, i), a[i], b[i])...)
+			}
+			return out
+		}
+	}
+	if reflect.DeepEqual(direct, through) {
+		return nil
+	}
+	return []difference{{path, direct, through}}
+}
+
+func memberDifferences(path string, direct, through map[string]any) []difference {
+	names := map[string]bool{}
+	for name := range direct {
+		names[name] = true
+	}
+	for name := range through {
+		names[name] = true
+	}
+	var out []difference
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		at := name
+		if path != "" {
+			at = path + "/" + name
+		}
+		a, hasA := direct[name]
+		b, hasB := through[name]
+		switch {
+		case !hasB:
+			out = append(out, difference{at, a, absent{}})
+		case !hasA:
+			out = append(out, difference{at, absent{}, b})
+		default:
+			out = append(out, differences(at, a, b)...)
+		}
+	}
+	return out
+}
+
+// decoded returns raw JSON as Go values, nil for what is not there.
+func decoded(raw []byte) any {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return nil
+	}
+	return v
+}

@@ -1,0 +1,170 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// Options say what is compared.
+type Options struct {
+	Direct, Through Route
+	Revision        spec.Revision
+	Timeout         time.Duration
+	StartTimeout    time.Duration
+	Expected        []string     // names of changes that the user expects
+	Say             func(string) // shows what is compared
+}
+
+// A Route is a way to an upstream: without a gateway, or through one. Each has an upstream of its
+// own, because what one client changes may be seen by all.
+type Route struct {
+	Upstream *Upstream
+	Dialer   transport.Dialer
+}
+
+// Names returns the names of what is compared.
+func Names() []string {
+	var out []string
+	for _, p := range probes() {
+		out = append(out, p.name)
+	}
+	return out
+}
+
+// Compare compares what a client sees through the gateway with what it sees without it.
+func Compare(ctx context.Context, o Options) *verdict.Gateway {
+	g := &verdict.Gateway{Upstream: o.Through.Upstream.URL, Revision: o.Revision, Lost: []verdict.Lost{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
+	tools := o.toolsOf(ctx, o.Direct)
+	o.Direct.Upstream.tools, o.Through.Upstream.tools = tools, tools
+	for _, p := range probes() {
+		if ctx.Err() != nil {
+			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: "the run ended before"})
+			continue
+		}
+		o.Say("comparing with and without the gateway: " + p.title)
+		change, err := o.compare(ctx, &p)
+		if change != nil { // what comes of a race does not come each time
+			again, failed := o.compare(ctx, &p)
+			if again == nil && failed == nil {
+				change.Outcome, change.Title = verdict.Note, change.Title+" (at times)"
+			}
+		}
+		switch {
+		case err != nil:
+			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: err.Error()})
+		case change != nil:
+			g.Changes = append(g.Changes, *change)
+		default:
+			g.Unchanged = append(g.Unchanged, p.name)
+		}
+	}
+	slices.SortStableFunc(g.Changes, func(a, b verdict.Change) int { return cmp.Compare(b.Outcome, a.Outcome) })
+	g.Direct, g.Through = o.latency(ctx, o.Direct), o.latency(ctx, o.Through)
+	return g
+}
+
+// compare returns what the gateway changes, nil for nothing. An error says why that is not known.
+func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error) {
+	var through any
+	var failed error
+	var both sync.WaitGroup
+	both.Go(func() { through, failed = o.valueOf(ctx, p, o.Through) })
+	direct, err := o.valueOf(ctx, p, o.Direct)
+	both.Wait()
+	unopened := (*openError)(nil)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("without the gateway: %w", err)
+	case errors.As(failed, &unopened), failed != nil && p.isLegal:
+		return nil, failed
+	}
+	return o.change(p, direct, through, failed), nil
+}
+
+// toolsOf returns the names of all tools, those included that come and go.
+func (o *Options) toolsOf(ctx context.Context, r Route) map[string]bool {
+	out := map[string]bool{"extra": true}
+	v, err := o.open(ctx, r)
+	if err != nil {
+		return out
+	}
+	defer v.Close()
+	entries, _ := v.list(ctx, spec.MethodToolsList, "tools", "name")
+	for name := range entries {
+		out[name] = true
+	}
+	return out
+}
+
+// valueOf returns the value of a probe, in a session of its own.
+func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
+	v, err := o.open(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	defer v.Close()
+	return p.value(ctx, v)
+}
+
+// mostDetails bounds the details of a change.
+const mostDetails = 5
+
+// change returns how two values of a probe differ, nil if they do not. failed says why there is
+// none through the gateway.
+func (o *Options) change(p *probe, direct, through any, failed error) *verdict.Change {
+	c := &verdict.Change{Name: p.name, Title: p.title, Outcome: verdict.Note, Section: p.section, Expected: slices.Contains(o.Expected, p.name)}
+	isLoss := failed != nil
+	if failed != nil {
+		c.Details = []string{failed.Error()}
+	} else {
+		all := differences("", direct, through)
+		if len(all) == 0 {
+			return nil
+		}
+		for i := range all {
+			isLoss = isLoss || !all[i].isAdded()
+			if i < mostDetails {
+				c.Details = append(c.Details, all[i].String())
+			}
+		}
+		if more := len(all) - mostDetails; more > 0 {
+			c.Details = append(c.Details, fmt.Sprintf("and %d more", more))
+		}
+	}
+	if isLoss && !p.isLegal && !c.Expected {
+		c.Outcome = verdict.Warning
+	}
+	return c
+}
+
+// pings is how many responses are timed.
+const pings = 20
+
+// latency returns the median time of a response, 0 if there is none.
+func (o *Options) latency(ctx context.Context, r Route) time.Duration {
+	v, err := o.open(ctx, r)
+	if err != nil {
+		return 0
+	}
+	defer v.Close()
+	var all []time.Duration
+	for range pings {
+		if r := v.Do(ctx, v.HarmlessMethod(), nil); r.Err == nil {
+			all = append(all, r.Event.At-r.Sent.At)
+		}
+	}
+	if len(all) == 0 {
+		return 0
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}

@@ -1,0 +1,266 @@
+// Package gateway compares what a client sees of the reference server through a gateway with what
+// it sees without it. It judges nothing: what a gateway changes may be legal.
+package gateway
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+const (
+	// holdPrefix begins the text of a call of echo that the upstream holds open until it is
+	// released.
+	holdPrefix = "mcp-conform/hold/"
+	// longestHold bounds how long it is held.
+	longestHold = 30 * time.Second
+	// mostArrivals and largestArrival bound what is kept of what arrives.
+	mostArrivals   = 2000
+	largestArrival = 64 << 10
+)
+
+// An Upstream is the reference server behind a gateway. It notes what arrives, and holds calls open
+// for probes.
+type Upstream struct {
+	// URL is where it serves Streamable HTTP, for a gateway that takes a URL.
+	URL string
+	// Addr is where programs connect that pass stdin and stdout on, for a gateway that takes a
+	// command.
+	Addr string
+
+	ctx    context.Context //nolint:containedctx // of all sessions
+	cancel context.CancelFunc
+	http   *refserver.HTTPServer
+	lines  net.Listener
+	tools  map[string]bool // its names of tools; set before probes run
+
+	mu       sync.Mutex
+	count    int // of all messages
+	arrivals []arrival
+	headers  []posted
+	holds    map[string]*hold
+}
+
+// An arrival is a message that reached the upstream.
+type arrival struct {
+	session *refserver.Session
+	message wire.Message
+}
+
+// A posted is an HTTP request with a message.
+type posted struct {
+	header http.Header
+	body   string
+}
+
+// A hold is a call that is held open.
+type hold struct {
+	arrived, release chan struct{}
+	arriving, ending sync.Once
+}
+
+// Listen starts an upstream, over HTTP at the address.
+func Listen(ctx context.Context, address string) (*Upstream, error) {
+	u := &Upstream{holds: map[string]*hold{}}
+	u.ctx, u.cancel = context.WithCancel(ctx)
+	var err error
+	if u.http, err = refserver.Listen(u.ctx, address, spec.StreamableHTTP, u.options()); err != nil {
+		u.cancel()
+		return nil, err
+	}
+	if u.lines, err = (&net.ListenConfig{}).Listen(u.ctx, "tcp", "127.0.0.1:0"); err != nil {
+		u.Close()
+		return nil, err
+	}
+	u.URL, u.Addr = u.http.URL.String(), u.lines.Addr().String()
+	go u.accept()
+	return u, nil
+}
+
+// accept serves each connection as a session over stdio.
+func (u *Upstream) accept() {
+	for {
+		c, err := u.lines.Accept()
+		if err != nil {
+			return
+		}
+		go func() {
+			defer c.Close()
+			stop := context.AfterFunc(u.ctx, func() { _ = c.Close() })
+			defer stop()
+			refserver.ServeStdio(u.ctx, c, c, io.Discard, nil, u.options())
+		}()
+	}
+}
+
+// Close ends the upstream and its sessions.
+func (u *Upstream) Close() {
+	u.cancel()
+	if u.lines != nil {
+		_ = u.lines.Close()
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), time.Second)
+	defer cancel()
+	u.http.Shutdown(ctx)
+}
+
+// At returns the URL.
+func (u *Upstream) At() *url.URL { return u.http.URL }
+
+// Arrived returns how many messages reached the upstream.
+func (u *Upstream) Arrived() int {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.count
+}
+
+func (u *Upstream) options() refserver.Options {
+	return refserver.Options{Seams: refserver.Seams{
+		Incoming: func(s *refserver.Session, raw []byte) refserver.FrameAction {
+			u.note(s, raw)
+			return refserver.Pass(raw)
+		},
+		HTTP: func(w http.ResponseWriter, r *http.Request, next http.Handler) {
+			if r.Method == http.MethodPost {
+				r.Body = u.notePost(r)
+			}
+			next.ServeHTTP(w, r)
+		},
+		Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+			if text, _ := wire.Text(wire.At(c.Params, "/arguments/text")); strings.HasPrefix(text, holdPrefix) {
+				return u.serveHeld(c, strings.TrimPrefix(text, holdPrefix))
+			}
+			return next(c)
+		},
+	}}
+}
+
+// note keeps the messages of a frame.
+func (u *Upstream) note(s *refserver.Session, raw []byte) {
+	messages := wire.Parse(raw).Messages
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.count += len(messages)
+	if len(raw) > largestArrival {
+		return
+	}
+	for _, m := range messages {
+		u.arrivals = append(newest(u.arrivals), arrival{s, m})
+	}
+}
+
+// newest drops the older half of what is kept, if it is full.
+func newest[T any](all []T) []T {
+	if len(all) < mostArrivals {
+		return all
+	}
+	return append([]T(nil), all[len(all)/2:]...)
+}
+
+// notePost keeps the headers of a POST, and returns its body.
+func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
+	begin, err := io.ReadAll(io.LimitReader(r.Body, largestArrival))
+	rest := io.MultiReader(strings.NewReader(string(begin)), r.Body)
+	if err == nil && len(begin) < largestArrival {
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.headers = append(newest(u.headers), posted{r.Header.Clone(), string(begin)})
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{rest, r.Body}
+}
+
+// serveHeld reports progress, and responds when the call is released.
+func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
+	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
+		c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1})
+	}
+	h := u.hold(mark)
+	h.arriving.Do(func() { close(h.arrived) })
+	timer := time.NewTimer(longestHold)
+	defer timer.Stop()
+	select {
+	case <-h.release:
+	case <-timer.C:
+	case <-c.Context().Done():
+	}
+	return map[string]any{"content": []any{map[string]any{"type": "text", "text": "released"}}}, nil
+}
+
+// hold returns the call with the mark, which may not have arrived yet.
+func (u *Upstream) hold(mark string) *hold {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	h := u.holds[mark]
+	if h == nil {
+		h = &hold{arrived: make(chan struct{}), release: make(chan struct{})}
+		u.holds[mark] = h
+	}
+	return h
+}
+
+// end releases the call.
+func (h *hold) end() { h.ending.Do(func() { close(h.release) }) }
+
+// found returns the messages so far for which match is true.
+func (u *Upstream) found(match func(*arrival) bool) []arrival {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	var out []arrival
+	for i := range u.arrivals {
+		if match(&u.arrivals[i]) {
+			out = append(out, u.arrivals[i])
+		}
+	}
+	return out
+}
+
+// marked returns the request that carries the mark, or an error if it did not arrive.
+func (u *Upstream) marked(mark string) (arrival, error) {
+	found := u.found(func(a *arrival) bool {
+		return a.message.Kind == wire.Request && strings.Contains(string(a.message.Params()), mark)
+	})
+	if len(found) == 0 {
+		return arrival{}, fmt.Errorf("the request did not reach the upstream")
+	}
+	return found[0], nil
+}
+
+// headersOf returns the headers of the POST that carries the mark, or nil.
+func (u *Upstream) headersOf(mark string) http.Header {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, p := range u.headers {
+		if strings.Contains(p.body, mark) {
+			return p.header
+		}
+	}
+	return nil
+}
+
+// toolName returns the name that the upstream gives to a tool, if the gateway may have added
+// something to it; else the name as it is.
+func (u *Upstream) toolName(offered string) string {
+	if u.tools[offered] {
+		return offered
+	}
+	name := offered
+	for own := range u.tools {
+		if isAffixed(offered, own) && (name == offered || len(own) > len(name)) {
+			name = own
+		}
+	}
+	return name
+}

@@ -1,0 +1,198 @@
+package gateway
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A visit is a session for one probe, through the gateway or without it.
+type visit struct {
+	*client.Conversation
+	dialer   transport.Dialer
+	options  client.Options
+	upstream *Upstream
+	mark     string // tells the messages of this visit from all others
+	names    map[string]string
+}
+
+// open opens a session.
+func (o *Options) open(ctx context.Context, r Route) (*visit, error) {
+	v := &visit{dialer: r.Dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout}, upstream: r.Upstream, mark: "mark-" + rand.Text()}
+	var err error
+	if v.Conversation, err = v.another(ctx); err != nil {
+		return nil, &openError{err}
+	}
+	return v, nil
+}
+
+// An openError reports that no session could be opened.
+type openError struct{ err error }
+
+func (e *openError) Error() string { return "no session could be opened: " + e.err.Error() }
+func (e *openError) Unwrap() error { return e.err }
+
+// another opens one more session with the same server.
+func (v *visit) another(ctx context.Context) (*client.Conversation, error) {
+	c, err := client.Open(ctx, v.dialer, v.options)
+	if err != nil {
+		return nil, err
+	}
+	if c.Revision().Era() == spec.Handshake {
+		err = c.Handshake(ctx)
+	}
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+// result returns the decoded result of a request.
+func (v *visit) result(ctx context.Context, method string, params map[string]any) (any, error) {
+	r := v.Do(ctx, method, params)
+	if r.Err != nil {
+		return nil, fmt.Errorf("%s: %w", method, r.Err)
+	}
+	if r.Message.IsError() {
+		return nil, fmt.Errorf("%s gets the error %s", method, wire.Excerpt(string(r.Message.Member("error")), widestValue))
+	}
+	return decoded(r.Message.Result()), nil
+}
+
+// mostPages bounds the pages of a list that are read.
+const mostPages = 100
+
+// list returns the entries of a list by their key, and the keys in their order.
+func (v *visit) list(ctx context.Context, method, member, key string) (entries map[string]any, err error) {
+	entries = map[string]any{}
+	var params map[string]any
+	for range mostPages {
+		result, err := v.result(ctx, method, params)
+		if err != nil {
+			return nil, err
+		}
+		page, _ := result.(map[string]any)
+		all, _ := page[member].([]any)
+		for _, entry := range all {
+			e, _ := entry.(map[string]any)
+			name, _ := e[key].(string)
+			entries[name] = e
+		}
+		cursor, _ := page["nextCursor"].(string)
+		if cursor == "" {
+			return entries, nil
+		}
+		params = map[string]any{"cursor": cursor}
+	}
+	return nil, fmt.Errorf("%s has more than %d pages", method, mostPages)
+}
+
+// tool returns the name under which the gateway offers a tool of the upstream, which may have a
+// prefix or a suffix there.
+func (v *visit) tool(ctx context.Context, name string) (string, error) {
+	if v.names == nil {
+		entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
+		if err != nil {
+			return "", err
+		}
+		v.names = map[string]string{}
+		for offered := range entries {
+			v.names[offered] = offered
+		}
+	}
+	if _, same := v.names[name]; same {
+		return name, nil
+	}
+	for offered := range v.names {
+		if isAffixed(offered, name) {
+			return offered, nil
+		}
+	}
+	return "", fmt.Errorf("the tool %s is not offered", name)
+}
+
+// isAffixed reports whether a gateway may have made the offered name of the name.
+func isAffixed(offered, name string) bool {
+	before, hasSuffix := strings.CutSuffix(offered, name)
+	after, hasPrefix := strings.CutPrefix(offered, name)
+	const separators = "-_./:"
+	return hasSuffix && before != "" && strings.Contains(separators, before[len(before)-1:]) ||
+		hasPrefix && after != "" && strings.Contains(separators, after[:1])
+}
+
+// call returns the parameters of a call of a tool of the upstream.
+func (v *visit) call(ctx context.Context, tool string, arguments, meta map[string]any) (map[string]any, error) {
+	name, err := v.tool(ctx, tool)
+	params := map[string]any{"name": name}
+	if arguments != nil {
+		params["arguments"] = arguments
+	}
+	if meta != nil {
+		params["_meta"] = meta
+	}
+	return params, err
+}
+
+// called returns the result of a call of a tool.
+func (v *visit) called(ctx context.Context, tool string, arguments, meta map[string]any) (any, error) {
+	params, err := v.call(ctx, tool, arguments, meta)
+	if err != nil {
+		return nil, err
+	}
+	return v.result(ctx, spec.MethodToolsCall, params)
+}
+
+// held calls a tool that the upstream holds open, and waits until it has arrived there. It returns
+// the id of the request and a function that releases it and waits for the response.
+func (v *visit) held(ctx context.Context) (id wire.ID, end func() error, err error) {
+	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + v.mark}, map[string]any{"progressToken": v.mark})
+	if err != nil {
+		return id, nil, err
+	}
+	id = v.NewID()
+	from := v.Record.Len()
+	h := v.upstream.hold(v.mark)
+	sent := make(chan error, 1)
+	go func() { sent <- v.Send(ctx, v.Request(id, spec.MethodToolsCall, params)) }()
+	end = func() error {
+		h.end()
+		if err := <-sent; err != nil {
+			return err
+		}
+		return v.AwaitResponse(ctx, from, id).Err
+	}
+	limit := time.NewTimer(v.Options().Timeout)
+	defer limit.Stop()
+	select {
+	case <-h.arrived:
+		return id, end, nil
+	case <-limit.C:
+		return id, end, errors.Join(errors.New("the call did not reach the upstream"), end())
+	case <-ctx.Done():
+		return id, end, context.Cause(ctx)
+	}
+}
+
+// received returns the notifications of a method up to the position.
+func (v *visit) received(method string, upTo int) []*wire.Message {
+	var out []*wire.Message
+	for e, m := range transcript.Messages(v.Record.From(0)[:upTo], transcript.Received) {
+		if m.Method == method && e.Seq < upTo {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// now returns the position of the next event.
+func (v *visit) now() int { return v.Record.Len() }

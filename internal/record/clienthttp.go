@@ -1,0 +1,123 @@
+package record
+
+import (
+	"mime"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/headers"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+const (
+	sending         = "basic/transports/streamable-http#sending-messages"
+	listening       = "basic/transports#listening-for-messages-from-the-server"
+	sessionsSection = "basic/transports#session-management"
+	versionHeader   = "basic/transports#protocol-version-header"
+	versionMatches  = "basic/transports/streamable-http#protocol-version-header"
+	methodHeaders   = "basic/transports/streamable-http#standard-request-headers"
+)
+
+// An httpClient is what is known of a client of Streamable HTTP besides its messages.
+type httpClient struct {
+	heads    map[int]*transcript.Head // of the requests, by exchange
+	sentIn   map[int][]string         // ids of the client's requests, by exchange
+	revision spec.Revision            // that the server agreed to, "" before
+	gone     bool                     // the server answered the session id with 404
+}
+
+// requested notes what is wrong with the head of an HTTP request, whatever its body.
+func (c *client) requested(e *transcript.Event) {
+	c.heads[e.Exchange] = e.Head
+	if c.over != spec.StreamableHTTP || !e.Head.Has(sessionHeader) { // others may be of another client, or of a browser
+		return
+	}
+	if e.Head.Method() == http.MethodGet && !accepts(e.Head, transcript.EventStream) {
+		c.add(e, listening, "The client sends a GET whose Accept header does not list text/event-stream.")
+	}
+	if c.revision.AtLeast(spec.V20250618) && !e.Head.Has(headers.Version) {
+		c.add(e, versionHeader, "The client sends requests without MCP-Protocol-Version after initialize.")
+	}
+}
+
+// accepts reports whether the Accept header lists the media type, or a range that contains it.
+func accepts(h *transcript.Head, media string) bool {
+	kind, _, _ := strings.Cut(media, "/")
+	return slices.ContainsFunc(strings.Split(h.Get("Accept"), ","), func(part string) bool {
+		got, _, err := mime.ParseMediaType(part)
+		return err == nil && (got == media || got == kind+"/*" || got == "*/*")
+	})
+}
+
+// posted notes what is wrong with a POST over Streamable HTTP and its messages.
+func (c *client) posted(e *transcript.Event) {
+	head := c.heads[e.Exchange]
+	if c.over != spec.StreamableHTTP || head == nil || head.Method() != http.MethodPost || len(e.Messages()) == 0 {
+		return
+	}
+	if !accepts(head, "application/json") || !accepts(head, transcript.EventStream) {
+		c.add(e, sending, "The client sends a POST whose Accept header does not list both application/json and text/event-stream.")
+	}
+	revision := c.revision
+	for i := range e.Messages() {
+		m := &e.Frame.Messages[i]
+		named, _ := wire.Text(wire.At(m.Params(), spec.MetaPointer(spec.MetaVersion)))
+		stateless := spec.Revision(named).Published() && spec.Revision(named).Era() == spec.Stateless
+		switch {
+		case m.Kind == wire.Request && stateless:
+			revision = spec.Revision(named)
+			c.mirrors(e, head, m, named)
+		case m.Kind == wire.Response && head.Get(headers.Version) == string(spec.V20260728):
+			c.add(e, sending, "The client sends a response over HTTP, which 2026-07-28 does not permit.")
+		case m.Method == spec.MethodInitialize && c.gone && head.Has(sessionHeader):
+			c.add(e, sessionsSection, "The client sends initialize with the id of a session that the server has ended.")
+		}
+	}
+	if e.Frame.Batch && revision.AtLeast(spec.V20250618) && !c.unsure {
+		c.add(e, sending, "The client sends several messages in one body.")
+	}
+}
+
+// mirrors notes which headers of a stateless request differ from its message.
+func (c *client) mirrors(e *transcript.Event, head *transcript.Head, m *wire.Message, version string) {
+	expect := func(name, want, what, section string) {
+		got := head.Get(name)
+		if name == headers.Name {
+			got, _ = headers.Decode(got)
+		}
+		switch {
+		case !head.Has(name):
+			c.add(e, section, "The client sends a request without %s.", name)
+		case got != want:
+			c.add(e, section, "The client's %s differs from %s of the message.", name, what)
+		}
+	}
+	expect(headers.Version, version, "the protocol version", versionMatches)
+	expect(headers.Method, m.Method, "the method", methodHeaders)
+	if name, ok := headers.NameOf(m); ok {
+		expect(headers.Name, name, "the name or URI", methodHeaders)
+	}
+}
+
+// responded notes the status of a response. A request that the server refuses at HTTP, because a token
+// is missing for example, may be sent again with the same id.
+func (c *client) responded(e *transcript.Event) {
+	status, head := e.Head.Status(), c.heads[e.Exchange]
+	c.gone = c.gone || status == http.StatusNotFound && head != nil && head.Method() == http.MethodPost && head.Has(sessionHeader)
+	if status/100 != 2 {
+		c.refused(e.Exchange)
+	}
+}
+
+// refused forgets the requests of an exchange that failed.
+func (c *client) refused(exchange int) {
+	for _, id := range c.sentIn[exchange] {
+		c.ids[id] = false
+	}
+	if exchange == c.openingIn && !c.opened {
+		c.opening = ""
+	}
+}

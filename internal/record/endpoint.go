@@ -1,0 +1,163 @@
+package record
+
+import (
+	"bytes"
+	"cmp"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// openingKept bounds the bytes of a stream that are held back until its first event is complete.
+const openingKept = 64 << 10
+
+// An opening is the beginning of an event stream up to its first event, which is the endpoint event
+// if the server uses HTTP+SSE: that may have to be rewritten.
+type opening struct {
+	x        *liveExchange
+	base     *url.URL // of the stream, at the server
+	splitter transcript.Splitter
+	rest     []byte // of the incomplete chunk
+	passed   int    // bytes of it that were passed on
+	over     bool
+}
+
+// newOpening returns the opening of a response, or nil if it is no stream of HTTP+SSE.
+func newOpening(x *liveExchange, r *http.Response, head *transcript.Head) *opening {
+	if r.Request.Method != http.MethodGet || x.id != "" || r.StatusCode/100 != 2 || r.ContentLength >= 0 || head.MediaType() != transcript.EventStream {
+		return nil
+	}
+	return &opening{x: x, base: r.Request.URL}
+}
+
+// take takes the next bytes of the stream, and returns those to be passed on: whole lines of
+// comments, which may keep the connection alive, and whole events.
+func (o *opening) take(data []byte) []byte {
+	var out []byte
+	o.rest = append(o.rest, data...)
+	for _, chunk := range o.splitter.Feed(data) {
+		o.rest = o.rest[len(chunk):]
+		if ev := transcript.ParseStream(chunk); !o.over && ev.HasData {
+			o.over = true
+			if ev.Type == "endpoint" {
+				chunk = o.x.endpoint(o.base, chunk, string(ev.Data))
+			}
+		}
+		out = append(out, chunk[o.passed:]...)
+		o.passed = 0
+	}
+	if o.over || len(o.rest) > openingKept {
+		return append(out, o.end()...)
+	}
+	comments := 0
+	for l := range transcript.StreamLines(o.rest) {
+		if !l.IsComment() || l.End == "" {
+			break
+		}
+		comments += len(l.Text) + len(l.End)
+	}
+	if comments > o.passed {
+		out = append(out, o.rest[o.passed:comments]...)
+		o.passed = comments
+	}
+	return out
+}
+
+// end returns what was held back, and ends the opening.
+func (o *opening) end() []byte {
+	o.over = true
+	return o.rest[o.passed:]
+}
+
+// endpoint notes the URL that the endpoint event names for messages, and returns the event as the
+// client gets it: an absolute URL of the server becomes one without a host, which leads to the proxy.
+func (x *liveExchange) endpoint(base *url.URL, chunk []byte, data string) []byte {
+	u, err := base.Parse(strings.TrimSpace(data))
+	if err != nil {
+		return chunk // the client can do nothing with it either
+	}
+	if !isSameOrigin(u, base) {
+		x.p.say("the endpoint event names another origin, " + u.Scheme + "://" + u.Host + ": what clients send there is not recorded")
+		return chunk
+	}
+	x.p.usesSSE(x, u)
+	if given, err := url.Parse(strings.TrimSpace(data)); err != nil || given.Host == "" {
+		return chunk
+	}
+	to := u.RequestURI()
+	if strings.HasPrefix(to, "//") {
+		to = "/." + to // else its beginning would be a host
+	}
+	var out bytes.Buffer
+	for l := range transcript.StreamLines(chunk) {
+		if l.Field == "data" {
+			out.Write(bytes.TrimSuffix(l.Text, l.Value))
+			out.WriteString(to)
+		} else {
+			out.Write(l.Text)
+		}
+		out.WriteString(l.End)
+	}
+	return out.Bytes()
+}
+
+// isSameOrigin reports whether two URLs have the same scheme, host and port.
+func isSameOrigin(a, b *url.URL) bool {
+	port := func(u *url.URL) string {
+		return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+	}
+	return a.Scheme == b.Scheme && strings.EqualFold(a.Hostname(), b.Hostname()) && port(a) == port(b)
+}
+
+// endpointKey identifies a URL for messages, however a client writes it.
+func endpointKey(u *url.URL) string { return u.Path + "?" + u.Query().Encode() }
+
+// usesSSE notes that the exchange is the stream of a session over HTTP+SSE, with this URL for its
+// messages.
+func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.sse = true
+	s := x.session
+	if s == nil {
+		return
+	}
+	x.isStream, s.streaming, s.over = true, true, spec.SSE
+	if p.current == s {
+		p.current = nil
+	}
+	if other := p.byEndpoint[endpointKey(u)]; other != nil && other != s && other.streaming {
+		for _, s := range []*Session{other, s} {
+			s.deafen("the server gives several clients the same URL for messages, so their sessions can't be told apart")
+		}
+	}
+	p.byEndpoint[endpointKey(u)] = s
+}
+
+// streamEnded notes the end of a GET without a session id. Over HTTP+SSE it is the end of the server's
+// output, unless the client ended it.
+func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) {
+	p.mu.Lock()
+	x.session.listening--
+	if x.isStream {
+		x.session.streaming = false
+	}
+	p.mu.Unlock()
+	if x.isStream && how != transcript.Dropped && !x.session.deaf.Load() {
+		x.session.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
+	}
+}
+
+// Transport returns the transport of the session, as far as it is known: it may turn out to be
+// HTTP+SSE.
+func (s *Session) Transport() spec.Transport {
+	s.proxy.mu.Lock()
+	defer s.proxy.mu.Unlock()
+	if s.over == "" && s.proxy.sse { // a client that tries Streamable HTTP first
+		return spec.SSE
+	}
+	return cmp.Or(s.over, spec.StreamableHTTP)
+}

@@ -1,0 +1,91 @@
+package verdict
+
+import (
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// A Gateway is what a run through a gateway shows in comparison with the server behind it.
+type Gateway struct {
+	Upstream string        `json:"upstream"` // the URL of the reference server behind it
+	Revision spec.Revision `json:"revision"` // in which the two were compared
+	// Lost are the requirements that are kept without the gateway, and do not come up through it.
+	Lost []Lost `json:"lost"`
+	// Changes are what the gateway changes, the most severe first.
+	Changes []Change `json:"changes"`
+	// Unchanged are the names of what was compared and is the same.
+	Unchanged []string `json:"unchanged"`
+	// NotCompared say what could not be compared, and why.
+	NotCompared []NotCompared `json:"notCompared"`
+	// Direct and Through are the typical times of a response.
+	Direct  time.Duration `json:"directNanoseconds"`
+	Through time.Duration `json:"throughNanoseconds"`
+}
+
+// A Lost is a requirement that does not come up through a gateway.
+type Lost struct {
+	Requirement string        `json:"requirement"`
+	Revision    spec.Revision `json:"revision"`
+	Outcome     Outcome       `json:"outcome"` // not observed or not applicable
+}
+
+// A Change is something that a gateway changes.
+type Change struct {
+	Name    string   `json:"name"`    // such as progress
+	Title   string   `json:"title"`   // what was compared
+	Details []string `json:"details"` // where it differs
+	// Outcome is Warning if something is lost, and Note if that is legal or expected.
+	Outcome  Outcome `json:"outcome"`
+	Expected bool    `json:"expected,omitempty"` // the user expects it
+	Section  string  `json:"section,omitempty"`  // of the specification, that the change concerns
+}
+
+// A NotCompared is something that could not be compared.
+type NotCompared struct {
+	Name   string `json:"name"`
+	Reason string `json:"reason"`
+}
+
+// Warns reports whether the gateway loses something that the user does not expect.
+func (g *Gateway) Warns() bool {
+	return g != nil && slices.ContainsFunc(g.Changes, func(c Change) bool { return c.Outcome == Warning })
+}
+
+// redact removes secrets.
+func (g *Gateway) redact(text func(string) string) {
+	if g == nil {
+		return
+	}
+	g.Upstream = text(g.Upstream)
+	for i := range g.Changes {
+		each(g.Changes[i].Details, text)
+	}
+	for i := range g.NotCompared {
+		g.NotCompared[i].Reason = text(g.NotCompared[i].Reason)
+	}
+}
+
+// LostThrough returns the requirements that are kept in the direct report, and did not come up in
+// the other.
+func LostThrough(direct, through *Report) []Lost {
+	type key struct {
+		requirement string
+		revision    spec.Revision
+	}
+	outcomes := map[key]Outcome{}
+	for i := range through.Verdicts {
+		v := &through.Verdicts[i]
+		outcomes[key{v.Requirement, v.Revision}] = v.Outcome
+	}
+	out := []Lost{}
+	for i := range direct.Verdicts {
+		v := &direct.Verdicts[i]
+		o, judged := outcomes[key{v.Requirement, v.Revision}]
+		if judged && v.Outcome == Kept && (o == NotObserved || o == NotApplicable) {
+			out = append(out, Lost{v.Requirement, v.Revision, o})
+		}
+	}
+	return out
+}
