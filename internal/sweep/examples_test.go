@@ -77,6 +77,18 @@ func TestExamplesCountTheirShards(t *testing.T) {
 	}
 }
 
+// TestThePinnedServersAreAList checks that the list of the pinned servers can be read.
+func TestThePinnedServersAreAList(t *testing.T) {
+	t.Parallel()
+	entries, err := ReadLists(filepath.FromSlash("../../fixtures/servers/sweep.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 24 {
+		t.Errorf("the list has %d servers; docs/field-notes.md and fixtures/servers/README.md say 24", len(entries))
+	}
+}
+
 // TestTheSlurmScriptIsBash checks the syntax of the script.
 func TestTheSlurmScriptIsBash(t *testing.T) {
 	t.Parallel()
