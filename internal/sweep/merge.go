@@ -42,7 +42,7 @@ func Merge(out string, folders []string) (*Sweep, error) {
 	if err := checkParts(parts); err != nil {
 		return nil, err
 	}
-	w := &Sweep{Version: parts[0].Version, List: parts[0].List}
+	w := &Sweep{Version: parts[0].Version, List: parts[0].List, All: parts[0].All}
 	from := map[string]*part{}
 	for i := range parts {
 		p := &parts[i]
@@ -56,6 +56,9 @@ func Merge(out string, folders []string) (*Sweep, error) {
 			from[r.Name] = p
 			w.Servers = append(w.Servers, r)
 		}
+	}
+	if len(w.Servers) != w.All {
+		return nil, usagef("judge all shards again with one", "the shards have %d of the %d servers of the list: they had different files for --weights", len(w.Servers), w.All)
 	}
 	w.summarise()
 	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read

@@ -132,6 +132,9 @@ func TestMergeRefuses(t *testing.T) {
 		"a folder outside": {func(dir string) ([]string, error) {
 			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"folder": "`, `"folder": "../`)
 		}, "can't be used"},
+		"other weights": {func(dir string) ([]string, error) {
+			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
+		}, "the shards have 6 of the 7 servers"},
 		"missing results": {func(dir string) ([]string, error) {
 			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
 		}, "the results of server "},

@@ -22,6 +22,7 @@ type Sweep struct {
 	// List identifies the whole list and what is asked about it. The shards of a sweep
 	// have the same.
 	List    string          `json:"list"`
+	All     int             `json:"all"`             // the servers of the whole list
 	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
 	Counts  map[Outcome]int `json:"counts"`
 	SDKs    []SDK           `json:"sdks"`
@@ -54,7 +55,7 @@ const (
 
 // sweep returns the sweep with the results that are there.
 func (s *supervisor) sweep() *Sweep {
-	out := &Sweep{Version: s.Version, List: listID(s)}
+	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole)}
 	if s.Shard.Count > 1 {
 		out.Shard = &s.Shard
 	}
