@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -8,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -52,6 +54,10 @@ func stub(args []string) int {
 			}
 		}
 		select {}
+	case "eats":
+		eaten := bytes.Repeat([]byte{1}, 400<<20)
+		<-time.After(time.Hour)
+		fmt.Fprintln(os.Stderr, len(eaten))
 	case "environment":
 		report.SDK = strings.Join(os.Environ(), "\n")
 		if err := os.WriteFile("left", []byte("in its folder"), 0o600); err != nil {

@@ -221,10 +221,10 @@ func TestLimits(t *testing.T) {
 		t.Skip("needs /proc and setsid")
 	}
 	const seconds = "98761" // identifies the processes
-	o := options(t, "hang", "forks", "fills", "kept")
+	o := options(t, "hang", "forks", "fills", "kept", "eats")
 	o.Whole[0].MaxTime, o.Limits.Grace = time.Second, time.Second
 	o.Whole[1].Args = []string{"--", "forks", seconds}
-	o.Limits.Processes, o.Limits.Disk = 10, 1<<19
+	o.Limits.Processes, o.Limits.Disk, o.Limits.Memory = 10, 1<<19, 200<<20
 	w := run(t, o)
 	got := map[string]string{}
 	for _, r := range w.Servers {
@@ -234,6 +234,7 @@ func TestLimits(t *testing.T) {
 		"hang":  "stopped: the run did not end 1s after its time limit of 1s",
 		"forks": "stopped: it started more than its limit of 10 processes",
 		"fills": "stopped: it wrote more files than its limit of 512 KiB",
+		"eats":  "stopped: it used more memory than its limit of 200 MiB",
 		"kept":  "kept: ",
 	}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
