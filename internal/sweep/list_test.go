@@ -198,7 +198,7 @@ func TestFoldersStayInside(t *testing.T) {
 func TestOptOut(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "optout.txt")
-	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nexample.com # all of it\n*.example.org\nhttps://host.example/private/\n"), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	o, err := ReadOptOut(path)
@@ -211,7 +211,7 @@ func TestOptOut(t *testing.T) {
 	}{
 		{Entry{Name: "io.github.me/weather"}, "io.github.me/weather"},
 		{Entry{Name: "io.github.me/weather2"}, ""},
-		{Entry{Name: "a", URL: "https://EXAMPLE.com:8443/mcp"}, "example.com"},
+		{Entry{Name: "a", URL: "https://EXAMPLE.com:8443/mcp"}, "Example.com"},
 		{Entry{Name: "a", URL: "https://sub.example.com/mcp"}, ""},
 		{Entry{Name: "a", URL: "https://sub.example.org/mcp"}, "*.example.org"},
 		{Entry{Name: "a", URL: "https://example.org/mcp"}, ""},

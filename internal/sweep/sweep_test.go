@@ -220,7 +220,7 @@ func TestLimits(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc and setsid")
 	}
-	const seconds = "98761" // identifies the processes
+	seconds := fmt.Sprintf("1%07d", os.Getpid()) // identifies the processes
 	o := options(t, "hang", "forks", "fills", "kept", "eats")
 	o.Whole[0].MaxTime, o.Limits.Grace = time.Second, time.Second
 	o.Whole[1].Args = []string{"--", "forks", seconds}
