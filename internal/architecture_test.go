@@ -139,6 +139,10 @@ var layers = []struct {
 	// What holds it against the official suite runs programs alone.
 	{"internal/officialsuite", nil},
 	{"internal/officialsuite/sidebyside", []string{"internal/officialsuite"}},
+	// What judges many servers runs this program again for each.
+	{"internal/sweep", []string{
+		"internal/sdk", "internal/spec", "internal/target", "internal/transport", "internal/transport/stdio", "internal/verdict", "reporters",
+	}},
 	// An MCP server that runs this program again.
 	{"internal/agent", []string{"internal/spec", "internal/verdict", "reporters"}},
 	{"internal/cli", []string{anything}},

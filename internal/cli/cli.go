@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -21,6 +22,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -124,6 +126,7 @@ func Main(args []string, w World) int {
 	a := &app{wire: w.Out, wireErr: w.Err, secrets: secrets, ctx: ctx, cancel: cancel}
 	w.Out, w.Err = secrets.Writer(w.Out), secrets.Writer(w.Err)
 	a.World = w
+	a.endWithStdin()
 	defer a.endServers()
 	root := a.root()
 	root.SetArgs(args)
@@ -132,6 +135,18 @@ func Main(args []string, w World) int {
 		return a.code
 	}
 	return a.fail(err)
+}
+
+// endWithStdin ends the run of a sweep when its stdin ends: the sweep was killed.
+func (a *app) endWithStdin() {
+	if a.variable(sweep.EndVariable) == "" {
+		return
+	}
+	a.Environ = slices.DeleteFunc(slices.Clone(a.Environ), func(one string) bool { return strings.HasPrefix(one, sweep.EndVariable+"=") })
+	go func() { // as long as the program
+		_, _ = io.Copy(io.Discard, a.In)
+		a.cancel(errInterrupted)
+	}()
 }
 
 // endServers kills the remaining server processes and prints those that it
@@ -212,6 +227,9 @@ When it does not start, or offers more than is called:
   mcp-conform init ./my-server                         a configuration file that names its tools
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
 
+Judge many servers:
+  mcp-conform sweep servers.yaml                       each by itself, on one machine or many
+
 Publish the result:
   mcp-conform run --report conformance=FILE ./my-server    evidence, profile by profile
   mcp-conform report check FILE                            what is wrong or missing in it
@@ -259,7 +277,7 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return &target.UsageError{What: err.Error(), Advice: flagAdvice(c, err)}
 	})
-	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.fuzzCommand(), a.replayCommand(), a.judgeCommand(), a.recordCommand(), a.doctorCommand(), a.initCommand(), a.baselineCommand(), a.diffCommand(), a.reportCommand(), a.sweepCommand(), a.listCommand(), a.explainCommand(), a.loginCommand(), a.logoutCommand(), a.whoamiCommand(), a.serveCommand(), a.mcpCommand(), a.selftestCommand(), a.manCommand(), a.versionCommand())
 	return root
 }
 

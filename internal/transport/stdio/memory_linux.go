@@ -10,6 +10,12 @@ import (
 // descendants. It returns false if the system does not provide it. File-backed pages do not
 // count: they grow as code runs for the first time.
 func resident(pid int) (int64, bool) {
+	memory, _, known := usageOf(pid)
+	return memory, known
+}
+
+// usageOf is like resident, and also counts the processes.
+func usageOf(pid int) (memory int64, processes int, known bool) {
 	all, f := system{}.all(), family{}
 	roots := []int{pid}
 	for other, r := range all {
@@ -19,15 +25,14 @@ func resident(pid int) (int64, bool) {
 	}
 	f.gather(all, roots...)
 	if _, alive := f[pid]; !alive {
-		return 0, false
+		return 0, 0, false
 	}
-	total, told := int64(0), false
 	for one := range f {
 		if n, ok := own(one); ok {
-			total, told = total+n, true
+			memory, known = memory+n, true
 		}
 	}
-	return total, told
+	return memory, len(f), known
 }
 
 // own returns the private memory of one process. It reads /proc/PID/statm: the

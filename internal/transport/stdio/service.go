@@ -143,6 +143,18 @@ func (s *Service) Members() []int {
 	return slices.Collect(maps.Keys(members))
 }
 
+// Usage returns the private memory, in bytes, and the number of the service's
+// processes: those of its group and all their descendants. It returns false if the
+// service has exited, or if the system does not report it.
+func (s *Service) Usage() (memory int64, processes int, known bool) {
+	s.process.mu.Lock()
+	defer s.process.mu.Unlock()
+	if s.process.gone {
+		return 0, 0, false
+	}
+	return usageOf(s.PID())
+}
+
 // Keep records members that must end with the service, even if they move to another group
 // or session.
 func (s *Service) Keep(pids ...int) { s.process.keep(pids...) }

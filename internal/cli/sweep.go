@@ -1,0 +1,383 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/sweep"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+// sweepFlags are the flags of mcp-conform sweep.
+type sweepFlags struct {
+	out, shard, weights, optOut, retry, failOn, callTools string
+	env, profiles, revisions, reports                     []string
+	quick                                                 bool
+	jobs, processes                                       int
+	timeout, maxTime                                      time.Duration
+	memory, disk                                          string
+}
+
+// sweepGroups are the flags of sweep, in the order in which its help lists them.
+var sweepGroups = []flagGroup{
+	{"What is judged", []string{"profile", "quick", "revision", "call-tools", "opt-out", "retry"}},
+	{"Each server", []string{"env", "max-time", "timeout", "memory", "disk", "processes"}},
+	{"Many machines", []string{"shard", "weights"}},
+	{"Work and output", []string{"jobs", "out", "report", "fail-on", "help"}},
+}
+
+func (a *app) sweepCommand() *cobra.Command {
+	f := &sweepFlags{}
+	c := &cobra.Command{
+		Use:   "sweep [flags] LIST...",
+		Short: "Judge many servers",
+		Long: `Judge every server of a list, each in a process of its own with an empty folder,
+an empty home, a cleared environment and limits. No tool is called. A sweep that
+was killed goes on where it was: give the same command again.
+
+  mcp-conform sweep servers.yaml
+  mcp-conform sweep .mcp.json
+  mcp-conform sweep --profile core@1 --jobs 8 --out results registry.json
+  mcp-conform sweep --shard 3/8 --out results servers.yaml
+  mcp-conform sweep merge --out all results
+
+LIST is YAML or JSON of servers, a client's configuration file, or the MCP
+registry's server.json or pages of servers; docs/sweep.md has the format.
+
+Exit codes: 0 every server has a result, 1 with --fail-on broken: a server is
+broken, 2 usage, 4 the sweep is incomplete.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("as in mcp-conform sweep servers.yaml", "sweep takes a list of servers")
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, args []string) error { return a.sweep(c, f, args) },
+	}
+	fs := c.Flags()
+	fs.SortFlags = false
+	fs.StringSliceVar(&f.profiles, "profile", nil, "judge only the requirements of a profile, such as core@1 (repeatable)")
+	fs.BoolVar(&f.quick, "quick", false, "judge only the newest revision, by the cases that share a conversation")
+	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18")
+	fs.StringVar(&f.callTools, "call-tools", "none", "tools that may be called: none, safe (readOnlyHint is true)")
+	fs.StringVar(&f.optOut, "opt-out", "", "file of servers that are not judged, one a line: a name, a host, *.HOST or the beginning of a URL")
+	fs.StringVar(&f.retry, "retry", "", "failed: judge servers again that have no verdict")
+	fs.StringArrayVar(&f.env, "env", nil, "environment variable of every server: K=V, or K to inherit it (repeatable)")
+	fs.DurationVar(&f.maxTime, "max-time", 10*time.Minute, "end the run of a server after this time")
+	fs.DurationVar(&f.timeout, "timeout", 10*time.Second, "longest wait for the response to a request")
+	fs.StringVar(&f.memory, "memory", "2GiB", "stop a server whose processes use more memory, 0 for no limit (Linux)")
+	fs.StringVar(&f.disk, "disk", "2GiB", "stop a server that writes more into its folder and home, 0 for no limit")
+	fs.IntVar(&f.processes, "processes", 500, "stop a server that has more processes, 0 for no limit (Linux)")
+	fs.StringVar(&f.shard, "shard", "", "judge only a part of the list, such as 3/8 (default: as Slurm, GitLab, Buildkite, CircleCI or a Kubernetes Job says)")
+	fs.StringVar(&f.weights, "weights", "", "balance shards by the times in the sweep.json of an earlier sweep")
+	fs.IntVar(&f.jobs, "jobs", max(1, runtime.NumCPU()/2), "servers that are judged at once; those of one host are judged one after another")
+	fs.StringVar(&f.out, "out", ".mcp-conform/sweep", "folder for the results; with a shard, a folder in it")
+	fs.StringSliceVar(&f.reports, "report", []string{"html", "json", "conformance"}, "reports that are kept of each server: "+strings.Join(sweep.Formats(), ", ")+", or none")
+	fs.StringVar(&f.failOn, "fail-on", "none", "what makes the exit code 1: none, broken")
+	c.SetUsageFunc(groupedUsage(a, sweepGroups))
+	c.AddCommand(a.sweepMergeCommand())
+	return c
+}
+
+func (a *app) sweepMergeCommand() *cobra.Command {
+	out := ""
+	c := &cobra.Command{
+		Use:   "merge --out DIR DIR...",
+		Short: "Make one result of the shards of a sweep",
+		Long: `Make one result of all shards of a sweep: the same as that of one machine. Each DIR
+is the folder of a shard, or one that has the folders of shards.
+
+  mcp-conform sweep merge --out all results
+  mcp-conform sweep merge --out all machine-1/shard-1-of-2 machine-2/shard-2-of-2
+
+Exit codes: 0 merged, 2 usage, or a shard is missing, overlaps or is not finished.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usagef("as in mcp-conform sweep merge --out all results", "merge takes the folders of shards")
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("as in mcp-conform sweep merge --out all results", "--out names no folder")
+			}
+			w, err := sweep.Merge(out, args)
+			if err != nil {
+				return a.sweepFailure(err)
+			}
+			a.sweepTable(w, out)
+			return nil
+		},
+	}
+	c.Flags().StringVar(&out, "out", "", "folder for the result; it is created if missing")
+	return c
+}
+
+// options turns the flags into what the sweep is told. Errors are usage errors.
+func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
+	o = sweep.Options{Version: version(), Environ: a.Environ, Env: f.env, Jobs: f.jobs, RetryFailed: f.retry == "failed"}
+	o.Limits = sweep.Limits{Time: f.maxTime, Grace: time.Minute, Processes: f.processes}
+	switch {
+	case f.retry != "" && f.retry != "failed":
+		return o, usagef("give --retry failed, or delete the folders of the servers to judge again", "--retry is %q", f.retry)
+	case f.failOn != "none" && f.failOn != "broken":
+		return o, usagef("give none or broken", "--fail-on is %q", f.failOn)
+	case f.callTools != "none" && f.callTools != "safe":
+		return o, usagef("give none or safe; mcp-conform run --call-tools=all judges one server", "--call-tools is %q", f.callTools)
+	case f.jobs < 1:
+		return o, usagef("give 1 or more", "--jobs is %d", f.jobs)
+	case f.maxTime <= 0 || f.timeout <= 0:
+		return o, usagef("as in --max-time 10m --timeout 10s", "--max-time and --timeout must be positive")
+	}
+	if o.Limits.Memory, err = parseSize("--memory", f.memory); err != nil {
+		return o, err
+	}
+	if o.Limits.Disk, err = parseSize("--disk", f.disk); err != nil {
+		return o, err
+	}
+	o.Flags = []string{"--call-tools", f.callTools, "--timeout", f.timeout.String(), "--jobs", "2"}
+	if f.quick {
+		o.Flags = append(o.Flags, "--quick")
+	}
+	if _, err := parseProfiles(f.profiles); err != nil {
+		return o, err
+	}
+	for _, name := range f.profiles {
+		o.Flags = append(o.Flags, "--profile", name)
+	}
+	for _, name := range f.revisions {
+		if _, err := spec.ParseRevision(name); err != nil {
+			return o, usagef("", "--revision: %v", err)
+		}
+		o.Flags = append(o.Flags, "--revision", name)
+	}
+	if !slices.Equal(f.reports, []string{"none"}) {
+		o.Files = f.reports
+	}
+	for _, name := range o.Files {
+		if known := sweep.Formats(); !slices.Contains(known, name) {
+			advice := "known are " + strings.Join(known, ", ") + " and none"
+			if near := target.Nearest(name, known); near != "" {
+				advice = "did you mean " + near + "? " + advice
+			}
+			return o, usagef(advice, "--report %q is no report of a sweep", name)
+		}
+	}
+	if f.optOut != "" {
+		if o.OptOut, err = sweep.ReadOptOut(f.optOut); err != nil {
+			return o, err
+		}
+	}
+	if f.weights != "" {
+		earlier, err := sweep.Read(f.weights)
+		if err != nil {
+			return o, err
+		}
+		o.Weights = earlier.Weights()
+	}
+	return o, nil
+}
+
+// parseSize reads a size, such as 512MiB.
+func parseSize(flag, text string) (int64, error) {
+	number, unit := strings.TrimSpace(text), int64(1)
+	for _, u := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.size
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return 0, usagef("as in "+flag+" 512MiB, or 0 for no limit", "%s %q is not a size", flag, text)
+	}
+	return n * unit, nil
+}
+
+// checkVariables returns an error for a variable that is named and not set. It also learns
+// the secrets among them.
+func (a *app) checkVariables(entries []sweep.Entry, common []string) error {
+	check := func(whose string, variables []string) error {
+		for _, variable := range variables {
+			name, value, given := strings.Cut(variable, "=")
+			if !given {
+				set := slices.ContainsFunc(a.Environ, func(one string) bool { return strings.HasPrefix(one, name+"=") })
+				if !set {
+					return usagef("set it, or give its value as "+name+"=VALUE", "%s names the variable %s, which is not set", whose, name)
+				}
+				value = a.variable(name)
+			}
+			a.secrets.AddGiven(name, value)
+		}
+		return nil
+	}
+	if err := check("--env", common); err != nil {
+		return err
+	}
+	for i := range entries {
+		if err := check("server "+strconv.Quote(entries[i].Name), entries[i].Env); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (a *app) sweep(c *cobra.Command, f *sweepFlags, lists []string) error {
+	o, err := a.sweepOptions(f)
+	if err != nil {
+		return err
+	}
+	if o.Whole, err = sweep.ReadLists(lists...); err != nil {
+		return err
+	}
+	if err := a.checkVariables(o.Whole, f.env); err != nil {
+		return err
+	}
+	variable := ""
+	if f.shard != "" {
+		o.Shard, err = sweep.ParseShard(f.shard)
+	} else {
+		o.Shard, variable, err = sweep.ShardFromEnvironment(a.variable)
+	}
+	if err != nil {
+		return err
+	}
+	o.Out = f.out
+	if o.Shard.Count > 1 {
+		o.Out = filepath.Join(f.out, o.Shard.Folder())
+	}
+	if err := roomIn(o.Out); err != nil {
+		return usagef("name a folder that can be written", "--out %q: %v", o.Out, err)
+	}
+	if o.Program, err = a.Executable(); err != nil {
+		return harnessError{fmt.Errorf("finding this program to start it again: %w", err)}
+	}
+	a.sweepBegins(&o, variable)
+	o.Done = a.sweepLine()
+	defer a.watch("\nmcp-conform: interrupted: ending the servers; the same command goes on where it was")()
+	w, err := sweep.Run(c.Context(), o)
+	if err != nil {
+		return a.sweepFailure(err)
+	}
+	a.sweepTable(w, o.Out)
+	switch {
+	case w.Counts[sweep.Pending] > 0:
+		a.code = ExitNotJudged
+	case f.failOn == "broken" && w.Counts[sweep.Broken] > 0:
+		a.code = ExitBroken
+	}
+	return nil
+}
+
+// sweepFailure returns an error of a sweep: what the user has to change, or a failure of
+// the sweep itself.
+func (a *app) sweepFailure(err error) error {
+	if errors.As(err, new(*target.UsageError)) {
+		return err
+	}
+	return harnessError{err}
+}
+
+func (a *app) sweepBegins(o *sweep.Options, variable string) {
+	text := "judging " + amount(len(o.Shard.Of(o.Whole, o.Weights)), "server", "servers")
+	if o.Shard.Count > 1 {
+		text += fmt.Sprintf(" of %d: shard %v", len(o.Whole), o.Shard)
+		if variable != "" {
+			text += ", as " + variable + " says"
+		}
+	}
+	a.println(text + fmt.Sprintf(" · %d at once · into %s", o.Jobs, a.visible(o.Out)))
+}
+
+// sweepLine returns what prints a line for each server.
+func (a *app) sweepLine() func(*sweep.Result, sweep.Progress) {
+	earlier := 0
+	return func(r *sweep.Result, p sweep.Progress) {
+		if p.Earlier {
+			if earlier++; earlier == p.Done {
+				a.println(amount(p.Done, "server has a result already, or needs no run", "servers have a result already, or need no run"))
+			}
+			return
+		}
+		width := len(strconv.Itoa(p.All))
+		line := fmt.Sprintf("[%*d/%d] %-11s  %s", width, p.Done, p.All, r.Outcome, a.visible(r.Name))
+		if text := a.resultText(r); text != "" {
+			line += "  " + text
+		}
+		line += fmt.Sprintf(" · %.1f s", r.Seconds)
+		if p.Left > 0 {
+			line += " · " + p.Left.Round(time.Second).String() + " left"
+		}
+		a.println(line)
+	}
+}
+
+// resultText returns the findings of a server, or why it has no verdict.
+func (a *app) resultText(r *sweep.Result) string {
+	var parts []string
+	if r.Counts.Broken > 0 {
+		parts = append(parts, fmt.Sprintf("%d broken", r.Counts.Broken))
+	}
+	if r.Counts.Warnings > 0 {
+		parts = append(parts, amount(r.Counts.Warnings, "warning", "warnings"))
+	}
+	if r.Problem != "" {
+		parts = append(parts, a.visible(r.Problem))
+	}
+	return strings.Join(parts, ", ")
+}
+
+const (
+	// mostServers limits the servers and findings that the table lists.
+	mostServers = 40
+	mostShared  = 15
+)
+
+// sweepTable prints the servers that need a look, and the findings that they share.
+func (a *app) sweepTable(w *sweep.Sweep, folder string) {
+	var rows []row
+	for _, r := range w.Servers {
+		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {
+			continue
+		}
+		rows = append(rows, row{id: a.visible(r.Name), short: string(r.Outcome), long: string(r.Outcome), title: a.resultText(r)})
+	}
+	more := len(rows) - mostServers
+	if len(rows) > 0 {
+		a.println("")
+		printRows(a.Out, a.Columns, rows[:min(len(rows), mostServers)])
+	}
+	if more > 0 {
+		a.println(fmt.Sprintf("and %s, in %s", amount(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
+	}
+	rows = nil
+	for i := range w.Shared[:min(len(w.Shared), mostShared)] {
+		one := &w.Shared[i]
+		servers := amount(one.Servers, "server", "servers")
+		if one.OfSDK > 0 {
+			servers += fmt.Sprintf(", known of the SDK of %d", one.OfSDK)
+		}
+		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, long: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
+	}
+	if len(rows) > 0 {
+		a.println("")
+		printRows(a.Out, a.Columns, rows)
+	}
+	a.println("")
+	a.println(fmt.Sprintf("%s: %s", amount(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
+	a.println("results: " + a.visible(filepath.Join(folder, "index.html")) + " and sweep.json next to it")
+}

@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestAKilledSweepGoesOn kills a sweep at random moments, and lets the same command go on.
+// Nothing may be lost, left running, or left in the folder.
+// MCP_CONFORM_KILLS sets the number of moments.
+func TestAKilledSweepGoesOn(t *testing.T) {
+	if testing.Short() || runtime.GOOS != "linux" {
+		t.Skip("starts servers, and reads /proc")
+	}
+	t.Parallel()
+	kills := 2
+	if text := os.Getenv("MCP_CONFORM_KILLS"); text != "" {
+		var err error
+		if kills, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	dir := t.TempDir()
+	list := "servers:\n"
+	for i := range 6 {
+		fault := []string{"", ", --fault, ping.responds/unknown"}[i%2]
+		list += fmt.Sprintf("- {name: s%d, revision: 2025-11-25, profile: core@1, command: [mcp-conform, serve%s]}\n", i, fault)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "servers.yaml"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sweep := func(out string) (*exec.Cmd, *bytes.Buffer) {
+		c := exec.CommandContext(t.Context(), "mcp-conform", "sweep", "--jobs", "3", "--out", out, "servers.yaml")
+		b := &bytes.Buffer{}
+		c.Dir, c.Stdout, c.Stderr = dir, b, b
+		return c, b
+	}
+	finished := func(out string) string {
+		c, b := sweep(out)
+		if err := c.Run(); err != nil {
+			t.Fatal(err, b)
+		}
+		text, err := os.ReadFile(filepath.Join(dir, out, "sweep.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return regexp.MustCompile(`"seconds": [0-9.]+`).ReplaceAllString(string(text), "")
+	}
+	began := time.Now()
+	want := finished("whole")
+	whole := time.Since(began)
+	random := rand.New(rand.NewPCG(1, uint64(kills)))
+	for n := range kills {
+		out := fmt.Sprintf("killed-%d", n)
+		c, b := sweep(out)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		moment := time.Duration(random.Int64N(int64(whole)))
+		<-time.After(moment)
+		_ = c.Process.Kill()
+		_ = c.Wait()
+		said := regexp.MustCompile(`(?m)^\[.*\] \w+ +s\d `).FindAllString(b.String(), -1)
+		results, _ := filepath.Glob(filepath.Join(dir, out, "servers", "s*", "result.json"))
+		if len(results) < len(said) {
+			t.Errorf("killed after %v, %d servers were said to be finished, and %d have a result", moment, len(said), len(results))
+		}
+		awaitNone(t, filepath.Join(dir, out))
+		if got := finished(out); got != want {
+			t.Errorf("killed after %v, and gone on, sweep.json is\n%s\nand not\n%s", moment, got, want)
+		}
+		left, err := filepath.Glob(filepath.Join(dir, out, "servers", ".*"))
+		if entries, wrong := os.ReadDir(filepath.Join(dir, out)); err != nil || wrong != nil || len(entries) != 3 || len(left) > 0 {
+			t.Errorf("killed after %v, the folder has %v and %v", moment, entries, left)
+		}
+	}
+}
+
+// TestARunEndsWithItsSweep checks that a run of a sweep ends when its stdin does, with a
+// server that never responds.
+func TestARunEndsWithItsSweep(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("starts servers")
+	}
+	t.Parallel()
+	c := exec.CommandContext(t.Context(), "mcp-conform", "run", "--no-config", "--", "sleep", "1000")
+	c.Env = append(os.Environ(), "MCP_CONFORM_ENDS_WITH_STDIN=1")
+	var out bytes.Buffer
+	c.Stdout, c.Stderr = &out, &out
+	in, err := c.StdinPipe()
+	if err == nil {
+		err = c.Start()
+	}
+	if err == nil {
+		err = in.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	_ = c.Wait() // the exit code is checked
+	if code := c.ProcessState.ExitCode(); code != ExitUnreachable || time.Since(began) > 30*time.Second {
+		t.Errorf("the run ended after %v with %d: %s", time.Since(began), code, out.String())
+	}
+}
+
+// awaitNone waits until no process has the path in its environment or command line.
+func awaitNone(t *testing.T, path string) {
+	t.Helper()
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		found := ""
+		for _, pattern := range []string{"/proc/[0-9]*/environ", "/proc/[0-9]*/cmdline"} {
+			files, _ := filepath.Glob(pattern)
+			for _, file := range files {
+				if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), path+"/") {
+					found = file
+				}
+			}
+		}
+		if found == "" {
+			return
+		}
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(filepath.Join(filepath.Dir(found), "cmdline"))
+			t.Fatalf("a process is left: %s: %q", found, text)
+		}
+		<-time.After(10 * time.Millisecond)
+	}
+}

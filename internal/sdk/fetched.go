@@ -1,0 +1,27 @@
+package sdk
+
+import "path/filepath"
+
+// Fetched returns the SDK of a server that npx has fetched into a home. It returns nil if
+// there is none, or several, or a version that is not a release.
+func Fetched(home string) *Used {
+	var found []Used
+	for i := range All() {
+		s := &All()[i]
+		if s.Package == "" {
+			continue
+		}
+		// A home is a path of ours, without a character that is special in a pattern; a
+		// path that has one finds nothing.
+		folders, _ := filepath.Glob(filepath.Join(home, ".npm", "_npx", "*", "node_modules"))
+		for _, folder := range folders {
+			if v := installed(filepath.Dir(folder), s.Package); v != "" {
+				found = append(found, Used{s, v})
+			}
+		}
+	}
+	if len(found) != 1 || versionOf(found[0].Version) == nil {
+		return nil
+	}
+	return &found[0]
+}

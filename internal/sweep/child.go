@@ -1,0 +1,308 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/sdk"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/reporters"
+)
+
+const (
+	// lookEvery is the time between two looks at what a server uses.
+	lookEvery = 500 * time.Millisecond
+	// endTime is how long a run that is told to end may take to end its servers.
+	endTime = 10 * time.Second
+	// diskEvery is the shortest time between two measurements of a folder. A measurement
+	// takes at most one part in diskShare of the time.
+	diskEvery = 2 * time.Second
+	diskShare = 20
+)
+
+// reportFiles are the names of the reports in the folder of a server, by their format.
+var reportFiles = map[string]string{
+	"json": "report.json", "html": "report.html", "conformance": "conformance.yaml", "markdown": "report.md",
+	"sarif": "report.sarif", "junit": "junit.xml", "tap": "report.tap",
+}
+
+// Formats returns the formats of reports that a sweep can keep.
+func Formats() []string {
+	var out []string
+	for name := range reportFiles {
+		out = append(out, name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// judge judges one server. It returns nil if the context ended before.
+func (s *supervisor) judge(ctx context.Context, e *Entry) (*Result, error) {
+	work, err := os.MkdirTemp(s.work(), "")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = removeAll(work) }() // what stays is removed with the whole folder
+	partial, err := s.newPartial(e)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range []string{"home", "tmp"} {
+		if err := os.Mkdir(filepath.Join(work, folder), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	began := time.Now()
+	service, err := stdio.StartService(stdio.Command{Argv: s.argv(e, partial), Dir: work, Env: s.environment(e, work)})
+	if err != nil {
+		return nil, fmt.Errorf("this program can't be started again: %w", err)
+	}
+	why := s.await(ctx, service, s.maxTime(e), work)
+	service.Stop(transport.Patience{AfterTerm: endTime})
+	if ctx.Err() != nil {
+		return nil, removeAll(partial)
+	}
+	r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Package: e.Package, Published: e.Version, partial: partial}
+	r.Seconds = time.Since(began).Round(time.Millisecond).Seconds()
+	if err := s.conclude(r, service, why, partial); err != nil {
+		return nil, err
+	}
+	if used := sdk.Fetched(filepath.Join(work, "home")); used != nil && r.SDK == "" {
+		r.SDK = used.String()
+	}
+	return r, nil
+}
+
+// argv returns the command that judges a server.
+func (s *supervisor) argv(e *Entry, folder string) []string {
+	argv := []string{s.Program, "run", "--no-config"}
+	if slices.Contains(e.Args, "--config") { // a client's, instead of a file of ours
+		argv = argv[:2]
+	}
+	argv = append(argv, s.Flags...)
+	argv = append(argv, e.Flags...)
+	if d := s.maxTime(e); d > 0 {
+		argv = append(argv, "--max-time", d.String())
+	}
+	if e.URL == "" {
+		for _, variable := range slices.Concat(s.Env, e.Env) {
+			if name, value, _ := strings.Cut(variable, "="); !strings.Contains(value, target.PortMark) {
+				variable = name // its value is in the environment
+			}
+			argv = append(argv, "--env", variable)
+		}
+	}
+	for _, format := range s.formats() {
+		argv = append(argv, "--report", format+"="+filepath.Join(folder, reportFiles[format]))
+	}
+	return append(argv, e.Args...)
+}
+
+// formats returns the formats of the reports to write: the result is read from json.
+func (s *supervisor) formats() []string {
+	out := slices.Clone(s.Files)
+	if !slices.Contains(out, "json") {
+		out = append(out, "json")
+	}
+	return out
+}
+
+// EndVariable is set for a run whose stdin ends when the sweep does, also when that is
+// killed: the run then has to end, too. It hides the variable from its server.
+const EndVariable = "MCP_CONFORM_ENDS_WITH_STDIN"
+
+// inherited are the variables that every server gets from this process: it can't start
+// without them.
+var inherited = map[bool][]string{
+	false: {"PATH", "LANG", "LC_ALL", "TZ"},
+	true:  {"PATH", "PATHEXT", "SYSTEMROOT", "SYSTEMDRIVE", "COMSPEC", "WINDIR", "PROGRAMFILES", "PROGRAMDATA", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE"},
+}
+
+// environment returns the environment of a server: a few inherited variables, a home of its
+// own, and what the user named.
+func (s *supervisor) environment(e *Entry, work string) []string {
+	home, tmp := filepath.Join(work, "home"), filepath.Join(work, "tmp")
+	env := []string{"HOME=" + home, "TMPDIR=" + tmp, EndVariable + "=1"}
+	if runtime.GOOS == "windows" {
+		env = []string{"USERPROFILE=" + home, "APPDATA=" + home, "LOCALAPPDATA=" + home, "TMP=" + tmp, "TEMP=" + tmp, EndVariable + "=1"}
+	}
+	add := func(name string) {
+		for _, one := range s.Environ {
+			have, _, _ := strings.Cut(one, "=")
+			if have == name || runtime.GOOS == "windows" && strings.EqualFold(have, name) {
+				env = append(env, one)
+			}
+		}
+	}
+	for _, name := range inherited[runtime.GOOS == "windows"] {
+		add(name)
+	}
+	for _, variable := range slices.Concat(s.Env, e.Env) { // the last one counts
+		if strings.Contains(variable, "=") {
+			env = append(env, variable)
+		} else {
+			add(variable)
+		}
+	}
+	return env
+}
+
+// await waits for the end of a run. It returns the limit that the server exceeds, or "".
+func (s *supervisor) await(ctx context.Context, service *stdio.Service, most time.Duration, work string) string {
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	var late <-chan time.Time
+	if most > 0 {
+		timer := time.NewTimer(most + s.Limits.Grace)
+		defer timer.Stop()
+		late = timer.C
+	}
+	measured, pause := time.Now(), diskEvery
+	for {
+		select {
+		case <-service.Exited():
+			return ""
+		case <-ctx.Done():
+			return ""
+		case <-late:
+			return fmt.Sprintf("the run did not end %v after its time limit of %v", s.Limits.Grace, most)
+		case <-look.C:
+		}
+		if memory, processes, known := service.Usage(); known {
+			service.Keep(service.PID())
+			switch {
+			case s.Limits.Memory > 0 && memory > s.Limits.Memory:
+				return "it used more memory than its limit of " + Bytes(s.Limits.Memory)
+			case s.Limits.Processes > 0 && processes > s.Limits.Processes:
+				return fmt.Sprintf("it started more than its limit of %d processes", s.Limits.Processes)
+			}
+		}
+		if s.Limits.Disk > 0 && time.Since(measured) >= pause {
+			began := time.Now()
+			if sizeOf(work, s.Limits.Disk) > s.Limits.Disk {
+				return "it wrote more files than its limit of " + Bytes(s.Limits.Disk)
+			}
+			measured = time.Now()
+			pause = max(diskEvery, diskShare*measured.Sub(began))
+		}
+	}
+}
+
+// sizeOf returns the size of the files in a folder, or some size above the limit.
+func sizeOf(folder string, limit int64) (total int64) {
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // files come and go
+		}
+		if info, err := entry.Info(); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		}
+		if total > limit {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return total
+}
+
+// Bytes returns a size for people.
+func Bytes(n int64) string {
+	for _, unit := range []struct {
+		name string
+		size int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n >= unit.size && n%unit.size == 0 {
+			return fmt.Sprintf("%d %s", n/unit.size, unit.name)
+		}
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// conclude says what the end of a run means, and keeps the reports that are wanted.
+func (s *supervisor) conclude(r *Result, service *stdio.Service, why, folder string) error {
+	report := filepath.Join(folder, reportFiles["json"])
+	detail, code := service.Ending()
+	err := r.read(report)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && why == "" && code >= 0 { // as on a full disk
+		return fmt.Errorf("reading the report of the run: %w", err)
+	}
+	said := lastWords(service.Output())
+	switch {
+	case why != "":
+		r.Outcome, r.Problem = Stopped, why
+	case code == 0 && err == nil:
+		r.Outcome, r.Problem = Kept, ""
+	case code == 1 && err == nil:
+		r.Outcome = Broken
+	case code == 2:
+		r.Outcome, r.Problem = Unusable, said
+	case code == 3:
+		r.Outcome, r.Problem = Unreachable, said
+	default:
+		r.Outcome = Incomplete
+		switch {
+		case r.Problem != "": // the report says it
+		case said != "" && code > 0:
+			r.Problem = said
+		case err == nil && code == 4:
+			r.Problem = r.undecided()
+		default:
+			r.Problem = "mcp-conform run ended with " + detail
+		}
+	}
+	if !slices.Contains(s.Files, "json") {
+		if err := os.Remove(report); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	for _, format := range s.Files {
+		if exists(filepath.Join(folder, reportFiles[format])) {
+			r.Reports = append(r.Reports, reportFiles[format])
+		}
+	}
+	if r.Outcome != Kept && r.Outcome != Broken {
+		const output = "output.txt"
+		if err := os.WriteFile(filepath.Join(folder, output), []byte(reporters.Visible(service.Output())+"\n"), 0o644); err != nil { //nolint:gosec // the results are for others to read
+			return err
+		}
+		r.Reports = append(r.Reports, output)
+	}
+	return nil
+}
+
+// undecided says why a complete run has no verdict.
+func (r *Result) undecided() string {
+	for i := range r.Findings {
+		switch r.Findings[i].Outcome {
+		case verdict.HarnessError:
+			return "a check of mcp-conform failed"
+		case verdict.Unconfirmed:
+			return "a finding could not be retried"
+		}
+	}
+	return "nothing could be judged"
+}
+
+// lastWords returns the last error in the output of a run.
+func lastWords(output string) string {
+	const mark = "mcp-conform: "
+	said := ""
+	for line := range bytes.Lines([]byte(output)) {
+		if text, ok := bytes.CutPrefix(line, []byte(mark)); ok {
+			said = string(bytes.TrimSpace(text))
+		}
+	}
+	return shorten(said, maxProblem)
+}

@@ -1,0 +1,367 @@
+package sweep
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/target"
+)
+
+// An Entry is one server of a list.
+type Entry struct {
+	Name   string
+	Folder string // the name of its folder; see folderOf
+	// Args are the arguments of mcp-conform run that name the server.
+	Args []string
+	// Flags are its own flags of mcp-conform run, such as --profile.
+	Flags   []string
+	Env     []string      // the variables that it is given: NAME or NAME=VALUE
+	MaxTime time.Duration // 0 for that of the sweep
+	URL     string        // "" for a server that is started
+	// Package and Version say what a registry knows of the server.
+	Package, Version string
+	// Unusable says why the server can't be started or reached; "" if it can.
+	Unusable string
+
+	text  []byte // the entry as its list has it
+	asked string // identifies what is asked about it; set when a sweep begins
+}
+
+// host returns the host of the URL in lower case, or "" for a command.
+func (e *Entry) host() string {
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return ""
+	}
+	return strings.ToLower(u.Hostname())
+}
+
+// maxList limits the size of a list, in bytes.
+const maxList = 256 << 20
+
+// listAdvice shows what a list looks like.
+const listAdvice = "a list looks like\n  servers:\n    - name: weather\n      command: [npx, -y, weather-mcp@1.2.0]\n    - name: search\n      url: https://example.com/mcp"
+
+// ReadLists reads lists of servers. It accepts lists of its own format, clients'
+// configuration files, and the MCP registry's server.json and pages of servers.
+// Its errors are of type *target.UsageError, and name the file and the entry.
+func ReadLists(paths ...string) ([]Entry, error) {
+	var all []Entry
+	for _, path := range paths {
+		entries, err := readList(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, entries...)
+	}
+	if len(all) == 0 {
+		return nil, usagef(listAdvice, "%s: the list has no servers", strings.Join(paths, ", "))
+	}
+	if err := nameFolders(all); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+func usagef(advice, format string, args ...any) error {
+	return &target.UsageError{What: fmt.Sprintf(format, args...), Advice: advice}
+}
+
+func readList(path string) ([]Entry, error) {
+	text, err := readFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var root yaml.Node
+	broken := yaml.Unmarshal(text, &root)
+	if strings.EqualFold(filepath.Ext(path), ".json") && (broken != nil || isClientConfig(&root)) {
+		return configured(path) // which may have comments
+	}
+	if broken != nil {
+		return nil, usagef(listAdvice, "%s is not a list of servers: %v", path, broken)
+	}
+	if len(root.Content) == 0 {
+		return nil, usagef(listAdvice, "%s is empty", path)
+	}
+	l := &list{path: path, dir: filepath.Dir(path)}
+	if l.dir, err = filepath.Abs(l.dir); err != nil {
+		return nil, usagef("", "%s: %v", path, err)
+	}
+	return l.entries(root.Content[0])
+}
+
+func readFile(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		var bare *os.PathError
+		if errors.As(err, &bare) {
+			err = bare.Err
+		}
+		return nil, usagef(listAdvice, "the list %s can't be read: %v", path, err)
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	text, err := io.ReadAll(io.LimitReader(f, maxList+1))
+	switch {
+	case err != nil:
+		return nil, usagef(listAdvice, "the list %s can't be read: %v", path, err)
+	case len(text) > maxList:
+		return nil, usagef("split it: several lists can be given", "the list %s is larger than %d MiB", path, maxList>>20)
+	}
+	return text, nil
+}
+
+// isClientConfig reports whether a document configures the servers of a client.
+func isClientConfig(root *yaml.Node) bool {
+	if len(root.Content) == 0 {
+		return false
+	}
+	servers := member(root.Content[0], "servers")
+	return member(root.Content[0], "mcpServers") != nil || member(root.Content[0], "mcp") != nil ||
+		member(root.Content[0], "mcp.servers") != nil || servers != nil && servers.Kind == yaml.MappingNode
+}
+
+// member returns the value of a key of a mapping, or nil.
+func member(n *yaml.Node, key string) *yaml.Node {
+	if n == nil || n.Kind != yaml.MappingNode {
+		return nil
+	}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		if n.Content[i].Value == key {
+			return n.Content[i+1]
+		}
+	}
+	return nil
+}
+
+// configured returns the servers of a client's configuration file. Each is
+// started as the client would start it.
+func configured(path string) ([]Entry, error) {
+	servers, err := target.Servers(path)
+	if err != nil {
+		return nil, err
+	}
+	full, err := filepath.Abs(path)
+	if err != nil {
+		return nil, usagef("", "%s: %v", path, err)
+	}
+	var out []Entry
+	for _, s := range servers {
+		out = append(out, Entry{Name: s.Name, URL: s.URL, Args: []string{"--config", full, "--server", s.Name}, text: s.Text})
+	}
+	return out, nil
+}
+
+// A list reads one file.
+type list struct{ path, dir string }
+
+// entries returns the servers of a document: a list of its own format, a page of
+// the registry, one server.json, or a list of these.
+func (l *list) entries(root *yaml.Node) ([]Entry, error) {
+	items := []*yaml.Node{root}
+	switch servers := member(root, "servers"); {
+	case root.Kind == yaml.SequenceNode:
+		items = root.Content
+	case servers != nil && servers.Kind == yaml.SequenceNode:
+		items = servers.Content
+	case servers != nil:
+		return nil, l.wrong(servers, "", "servers is no list", listAdvice)
+	case member(root, "name") == nil:
+		return nil, l.wrong(root, "", "it has no list of servers", listAdvice)
+	}
+	var out []Entry
+	for _, item := range items {
+		if member(item, "servers") != nil { // a page of the registry
+			more, err := l.entries(item)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, more...)
+			continue
+		}
+		e, err := l.entry(item)
+		if err != nil {
+			return nil, err
+		}
+		if e != nil {
+			out = append(out, *e)
+		}
+	}
+	return out, nil
+}
+
+// entry returns the entry of an item, or nil if it is superseded.
+func (l *list) entry(item *yaml.Node) (*Entry, error) {
+	server := member(item, "server")
+	if server == nil && (member(item, "packages") != nil || member(item, "remotes") != nil) {
+		server = item
+	}
+	if server == nil {
+		return l.own(item)
+	}
+	official := member(member(item, "_meta"), "io.modelcontextprotocol.registry/official")
+	if latest := member(official, "isLatest"); latest != nil && latest.Value == "false" {
+		return nil, nil // an older version of another entry
+	}
+	if status := member(official, "status"); status != nil && status.Value == "deleted" {
+		return nil, nil // deleted from the registry
+	}
+	return l.registered(server)
+}
+
+// wrong returns an error about a place of the list.
+func (l *list) wrong(n *yaml.Node, name, what, advice string) error {
+	if name != "" {
+		what = fmt.Sprintf("server %q: %s", name, what)
+	}
+	return usagef(advice, "%s:%d: %s", l.path, n.Line, what)
+}
+
+// words is a list of strings, or one string.
+type words []string
+
+// UnmarshalYAML implements yaml.Unmarshaler.
+func (w *words) UnmarshalYAML(n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		*w = words{n.Value}
+		return nil
+	}
+	return n.Decode((*[]string)(w))
+}
+
+// item is an entry of a list of our own format.
+type item struct {
+	Name      string   `yaml:"name"`
+	Command   []string `yaml:"command"`
+	URL       string   `yaml:"url"`
+	Start     string   `yaml:"start"`
+	Transport string   `yaml:"transport"`
+	Cwd       string   `yaml:"cwd"`
+	Revision  words    `yaml:"revision"`
+	Profile   words    `yaml:"profile"`
+	Env       words    `yaml:"env"`
+	MaxTime   string   `yaml:"max-time"`
+}
+
+// itemKeys are the keys of an item.
+var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "revision", "profile", "env", "max-time"}
+
+// own reads an entry of our own format.
+func (l *list) own(n *yaml.Node) (*Entry, error) {
+	if n.Kind != yaml.MappingNode {
+		return nil, l.wrong(n, "", "an entry of the list is no mapping", listAdvice)
+	}
+	name := ""
+	if named := member(n, "name"); named != nil {
+		name = named.Value
+	}
+	for i := 0; i < len(n.Content); i += 2 {
+		if key := n.Content[i]; !slices.Contains(itemKeys, key.Value) {
+			advice := "known are " + strings.Join(itemKeys, ", ")
+			if near := target.Nearest(key.Value, itemKeys); near != "" {
+				advice = "did you mean " + near + "?"
+			}
+			return nil, l.wrong(key, name, fmt.Sprintf("unknown key %q", key.Value), advice)
+		}
+	}
+	var it item
+	if err := n.Decode(&it); err != nil {
+		return nil, l.wrong(n, name, strings.TrimPrefix(err.Error(), "yaml: "), "command is a list, such as [node, server.js]; revision, profile and env are a string or a list")
+	}
+	text, err := json.Marshal(it)
+	if err != nil {
+		return nil, l.wrong(n, name, err.Error(), "")
+	}
+	e := &Entry{Name: it.Name, Env: it.Env, text: text}
+	return e, l.complete(e, &it, n)
+}
+
+// complete checks an item and fills the entry in.
+func (l *list) complete(e *Entry, it *item, n *yaml.Node) error {
+	wrong := func(advice, format string, args ...any) error {
+		return l.wrong(n, it.Name, fmt.Sprintf(format, args...), advice)
+	}
+	switch {
+	case it.Name == "":
+		return wrong("its folder, and its row in the table, have the name", "a server has no name")
+	case (len(it.Command) == 0) == (it.URL == ""):
+		return wrong("a command is started, and a URL is reached", "give it either a command or a url")
+	case it.URL == "" && it.Start != "":
+		return wrong("add the url at which it listens then", "start starts a server with a url, and there is none")
+	case it.URL != "" && it.Start == "" && (it.Cwd != "" || len(it.Env) > 0):
+		return wrong("leave them out, or add start", "cwd and env are for a server that is started")
+	case it.URL == "" && it.Transport != "":
+		return wrong("leave transport out", "transport is for a server with a url")
+	}
+	for _, name := range it.Revision {
+		if _, err := spec.ParseRevision(name); err != nil {
+			return wrong("", "%v", err)
+		}
+		e.Flags = append(e.Flags, "--revision", name)
+	}
+	for _, name := range it.Profile {
+		if !slices.ContainsFunc(spec.Profiles(), func(p *spec.Profile) bool { return p.Name == name }) {
+			return wrong("mcp-conform list --profiles lists them", "there is no profile %q", name)
+		}
+		e.Flags = append(e.Flags, "--profile", name)
+	}
+	if it.MaxTime != "" {
+		d, err := time.ParseDuration(it.MaxTime)
+		if err != nil || d <= 0 {
+			return wrong("as in max-time: 5m", "max-time %q is not a duration", it.MaxTime)
+		}
+		e.MaxTime = d
+	}
+	for _, variable := range it.Env {
+		if name, _, _ := strings.Cut(variable, "="); strings.TrimSpace(name) == "" {
+			return wrong("as in env: [API_KEY]", "env %q names no variable", variable)
+		}
+	}
+	if it.Cwd != "" {
+		if !filepath.IsAbs(it.Cwd) {
+			it.Cwd = filepath.Join(l.dir, it.Cwd)
+		}
+		e.Flags = append(e.Flags, "--cwd", it.Cwd)
+	}
+	if it.URL != "" {
+		e.Flags = append(e.Flags, "--transport", cmp.Or(it.Transport, "auto"))
+		e.Args = []string{it.URL}
+		if it.Start != "" {
+			e.Args = []string{"--start", it.Start, it.URL}
+		} else {
+			e.URL = it.URL
+		}
+		return nil
+	}
+	argv := slices.Clone(it.Command)
+	if strings.ContainsAny(argv[0], `/\`) && !filepath.IsAbs(argv[0]) {
+		argv[0] = filepath.Join(l.dir, argv[0])
+	}
+	e.Args = append([]string{"--"}, argv...)
+	return nil
+}
+
+// canonical returns a document as JSON, whatever its spacing.
+func canonical(n *yaml.Node) []byte {
+	var value any
+	if err := n.Decode(&value); err != nil {
+		return nil
+	}
+	var b bytes.Buffer
+	if err := json.NewEncoder(&b).Encode(value); err != nil {
+		return nil
+	}
+	return b.Bytes()
+}

@@ -1,0 +1,227 @@
+package sweep
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+)
+
+func TestReadLists(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		file, text string
+		want       []Entry
+	}{
+		"our own format": {"list.yaml", `
+servers:
+  - name: weather
+    command: [npx, -y, weather-mcp@1.2.0]
+    revision: 2025-06-18
+    profile: [core@1, tools@1]
+    env: API_KEY
+    max-time: 5m
+  - name: team/local
+    command: [./server, --flag]
+    cwd: data
+  - name: remote
+    url: https://example.com/mcp
+    transport: sse
+  - name: started
+    url: http://127.0.0.1:{port}/mcp
+    start: node server.js
+    env: PORT={port}
+`, []Entry{
+			{Name: "weather", Folder: "weather", Args: []string{"--", "npx", "-y", "weather-mcp@1.2.0"}, Env: []string{"API_KEY"}, MaxTime: 5 * 60e9,
+				Flags: []string{"--revision", "2025-06-18", "--profile", "core@1", "--profile", "tools@1"}},
+			{Name: "team/local", Folder: "team~local", Args: []string{"--", "DIR/server", "--flag"}, Flags: []string{"--cwd", "DIR/data"}},
+			{Name: "remote", Folder: "remote", URL: "https://example.com/mcp", Args: []string{"https://example.com/mcp"}, Flags: []string{"--transport", "sse"}},
+			{Name: "started", Folder: "started", Env: []string{"PORT={port}"}, Args: []string{"--start", "node server.js", "http://127.0.0.1:{port}/mcp"}, Flags: []string{"--transport", "auto"}},
+		}},
+		"our own format as JSON": {"list.json", `{"servers": [{"name": "a", "command": ["a"]}]}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--", "a"}}}},
+		"a client's file": {".mcp.json", `{
+	// a comment
+	"mcpServers": {"a b": {"command": "x", "args": ["y"]}, "c": {"type": "http", "url": "https://c.example/mcp"}}}`, []Entry{
+			{Name: "a b", Folder: "a b", Args: []string{"--config", "DIR/.mcp.json", "--server", "a b"}},
+			{Name: "c", Folder: "c", URL: "https://c.example/mcp", Args: []string{"--config", "DIR/.mcp.json", "--server", "c"}},
+		}},
+		"VS Code's file": {"mcp.json", `{"servers": {"a": {"command": "x"}}}`, []Entry{{Name: "a", Folder: "a", Args: []string{"--config", "DIR/mcp.json", "--server", "a"}}}},
+		"server.json of npm": {"server.json", `{"name": "io.github.me/weather", "version": "1.0.0", "packages": [
+			{"registryType": "mcpb", "identifier": "https://example.com/x.mcpb", "transport": {"type": "stdio"}},
+			{"registryType": "npm", "identifier": "@me/weather", "version": "1.0.1", "transport": {"type": "stdio"},
+			 "runtimeArguments": [{"type": "named", "name": "--max-old-space-size", "value": "1"}],
+			 "packageArguments": [{"type": "positional", "value": "serve"}, {"type": "named", "name": "--units", "default": "si"}, {"type": "named", "name": "--city"}],
+			 "environmentVariables": [{"name": "LEVEL", "default": "info"}, {"name": "PROXY"}]}]}`, []Entry{
+			{Name: "io.github.me/weather", Folder: "io.github.me~weather", Args: []string{"--", "npx", "-y", "@me/weather@1.0.1", "serve", "--units", "si"},
+				Env: []string{"LEVEL=info"}, Package: "npm:@me/weather", Version: "1.0.1"},
+		}},
+		"a page of the registry": {"page.json", `{"servers": [
+			{"server": {"name": "x/pypi", "version": "2", "packages": [{"registryType": "pypi", "identifier": "w", "version": "2", "transport": {"type": "stdio"}}]},
+			 "_meta": {"io.modelcontextprotocol.registry/official": {"status": "active", "isLatest": true}}},
+			{"server": {"name": "x/pypi", "version": "1", "packages": []}, "_meta": {"io.modelcontextprotocol.registry/official": {"isLatest": false}}},
+			{"server": {"name": "x/gone", "version": "1"}, "_meta": {"io.modelcontextprotocol.registry/official": {"status": "deleted"}}},
+			{"server": {"name": "x/oci", "packages": [{"registryType": "oci", "identifier": "ghcr.io:443/x/y:1.0", "transport": {"type": "stdio"}, "environmentVariables": [{"name": "A", "value": "1"}]}]}},
+			{"server": {"name": "x/old", "packages": [{"registry_type": "oci", "identifier": "docker.io/x/y", "version": "3"}]}},
+			{"server": {"name": "x/remote", "version": "1", "remotes": [{"type": "streamable-http", "url": "https://r.example/mcp", "headers": [{"name": "X-Region", "default": "eu"}]}]}}
+		], "metadata": {"count": 5}}`, []Entry{
+			{Name: "x/pypi", Folder: "x~pypi", Args: []string{"--", "uvx", "w@2"}, Package: "pypi:w", Version: "2"},
+			{Name: "x/oci", Folder: "x~oci", Args: []string{"--", "docker", "run", "-i", "--rm", "-e", "A", "ghcr.io:443/x/y:1.0"}, Env: []string{"A=1"}, Package: "oci:ghcr.io:443/x/y:1.0"},
+			{Name: "x/old", Folder: "x~old", Args: []string{"--", "docker", "run", "-i", "--rm", "docker.io/x/y:3"}, Package: "oci:docker.io/x/y", Version: "3"},
+			{Name: "x/remote", Folder: "x~remote", URL: "https://r.example/mcp", Args: []string{"https://r.example/mcp"}, Flags: []string{"--transport", "http", "--header", "X-Region: eu"}, Version: "1"},
+		}},
+		"pages that jq collected": {"pages.json", `[{"servers": [{"name": "a", "command": ["a"]}]}, {"servers": [{"name": "b", "command": ["b"]}]}]`, []Entry{
+			{Name: "a", Folder: "a", Args: []string{"--", "a"}}, {Name: "b", Folder: "b", Args: []string{"--", "b"}},
+		}},
+		"what a registry names and can't be run": {"registry.json", `[
+			{"name": "x/needs-key", "packages": [{"registryType": "npm", "identifier": "k", "environmentVariables": [{"name": "KEY", "isRequired": true}]}]},
+			{"name": "x/needs-argument", "packages": [{"registryType": "npm", "identifier": "k", "packageArguments": [{"type": "positional", "valueHint": "dir", "isRequired": true}]}]},
+			{"name": "x/flag", "packages": [{"registryType": "oci", "identifier": "--privileged"}]},
+			{"name": "x/mounts", "packages": [{"registryType": "oci", "identifier": "k", "runtimeArguments": [{"type": "named", "name": "-v", "value": "/:/host", "isRequired": true}]}]},
+			{"name": "x/token", "remotes": [{"type": "sse", "url": "https://x.example", "headers": [{"name": "Authorization", "isRequired": true, "isSecret": true}]}]},
+			{"name": "x/template", "remotes": [{"type": "sse", "url": "https://{tenant}.example"}]},
+			{"server": {"name": "x/nothing"}}]`, []Entry{
+			{Name: "x/needs-key", Folder: "x~needs-key", Unusable: "npm package: needs the variable KEY, and a list of our own format can name it"},
+			{Name: "x/needs-argument", Folder: "x~needs-argument", Unusable: "npm package: needs a value for the argument dir"},
+			{Name: "x/flag", Folder: "x~flag", Unusable: `oci package: its identifier "--privileged" can't be used`},
+			{Name: "x/mounts", Folder: "x~mounts", Unusable: "oci package: it requires arguments for its runtime"},
+			{Name: "x/token", Folder: "x~token", Unusable: "remote: needs the header Authorization"},
+			{Name: "x/template", Folder: "x~template", Unusable: "remote: its URL needs a value"},
+			{Name: "x/nothing", Folder: "x~nothing", Unusable: "the registry names neither a package nor a remote"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			path := filepath.Join(dir, c.file)
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			got, err := ReadLists(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range got {
+				if len(got[i].text) == 0 {
+					t.Errorf("server %s has no identity", got[i].Name)
+				}
+				for _, texts := range [][]string{got[i].Args, got[i].Flags} {
+					for j := range texts {
+						texts[j] = filepath.ToSlash(strings.ReplaceAll(texts[j], dir, "DIR"))
+					}
+				}
+			}
+			if diff := cmp.Diff(c.want, got, cmpopts.IgnoreUnexported(Entry{}), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestErrorsOfLists checks that errors name the file, the line and the server.
+func TestErrorsOfLists(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ text, want string }{
+		"no YAML":             {"{", "list.yaml is not a list of servers"},
+		"empty":               {"", "list.yaml is empty"},
+		"no servers":          {"servers: []", "list.yaml: the list has no servers"},
+		"something else":      {"a: b", "list.yaml:1: it has no list of servers"},
+		"a word":              {"servers: no", "list.yaml:1: servers is no list"},
+		"an entry of text":    {"servers: [a]", "list.yaml:1: an entry of the list is no mapping"},
+		"no name":             {"servers: [{command: [a]}]", "list.yaml:1: a server has no name"},
+		"neither":             {"servers:\n- name: a", `list.yaml:2: server "a": give it either a command or a url`},
+		"both":                {"servers: [{name: a, command: [a], url: 'http://x'}]", `server "a": give it either a command or a url`},
+		"an unknown key":      {"servers: [{name: a, comand: [a]}]", `server "a": unknown key "comand"`},
+		"a command of text":   {"servers: [{name: a, command: a b}]", `server "a": `},
+		"an unknown revision": {"servers: [{name: a, command: [a], revision: 2020-01-01}]", `server "a": `},
+		"an unknown profile":  {"servers: [{name: a, command: [a], profile: all@1}]", `server "a": there is no profile "all@1"`},
+		"a time":              {"servers: [{name: a, command: [a], max-time: 5}]", `server "a": max-time "5" is not a duration`},
+		"cwd of a URL":        {"servers: [{name: a, url: 'http://x', cwd: b}]", `server "a": cwd and env are for a server that is started`},
+		"a start without URL": {"servers: [{name: a, command: [a], start: b}]", `server "a": start starts a server with a url`},
+		"a variable":          {"servers: [{name: a, command: [a], env: [=b]}]", `server "a": env "=b" names no variable`},
+		"up":                  {"servers: [{name: ../a, command: [a]}]", `the name of server "../a" can't be used`},
+		"up later":            {"servers: [{name: a/../../b, command: [a]}]", `the name of server "a/../../b" can't be used`},
+		"absolute":            {"servers: [{name: /a, command: [a]}]", `the name of server "/a" can't be used`},
+		"hidden":              {"servers: [{name: .a, command: [a]}]", `the name of server ".a" can't be used`},
+		"the escape":          {"servers: [{name: a~b, command: [a]}]", `the name of server "a~b" can't be used`},
+		"a device":            {"servers: [{name: Nul.txt, command: [a]}]", `the name of server "Nul.txt" can't be used: it is the name of a device`},
+		"a dot at the end":    {"servers: [{name: a., command: [a]}]", `it ends with a dot or a space`},
+		"long":                {"servers: [{name: " + strings.Repeat("a", 201) + ", command: [a]}]", `it has 201 characters, and at most 200 fit`},
+		"double":              {"servers: [{name: a, command: [a]}, {name: a, command: [b]}]", `two servers have the name "a"`},
+		"differing in case":   {"servers: [{name: a/b, command: [a]}, {name: A/b, command: [b]}]", `servers "a/b" and "A/b" differ only in case`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "list.yaml")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := ReadLists(path); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, without %s", err, c.want)
+			}
+		})
+	}
+	if _, err := ReadLists("no-such-file"); err == nil || !strings.Contains(err.Error(), "the list no-such-file can't be read: no such file") {
+		t.Errorf("a missing list: %v", err)
+	}
+}
+
+// TestFoldersStayInside is a law: whatever the names, each has a folder of its own, directly
+// below the folder of servers.
+func TestFoldersStayInside(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		names := rapid.SliceOfN(rapid.StringMatching(`[a-cA-C./~\\ -]{0,5}|\PC{0,5}`), 1, 8).Draw(t, "names")
+		entries := make([]Entry, len(names))
+		for i, name := range names {
+			entries[i].Name = name
+		}
+		if nameFolders(entries) != nil {
+			return
+		}
+		taken := map[string]bool{}
+		for _, e := range entries {
+			if taken[strings.ToLower(e.Folder)] {
+				t.Fatalf("two servers have the folder %q", e.Folder)
+			}
+			taken[strings.ToLower(e.Folder)] = true
+			if e.Folder == "" || strings.HasPrefix(e.Folder, ".") || strings.ContainsAny(e.Folder, `/\`) || filepath.Dir(filepath.Join("x", e.Folder)) != "x" {
+				t.Fatalf("server %q has the folder %q", e.Name, e.Folder)
+			}
+		}
+	})
+}
+
+func TestOptOut(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "optout.txt")
+	if err := os.WriteFile(path, []byte("# asked by mail\nio.github.me/weather\n\nExample.com # all of it\n*.example.org\nhttps://host.example/private/\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o, err := ReadOptOut(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		e    Entry
+		want string
+	}{
+		{Entry{Name: "io.github.me/weather"}, "io.github.me/weather"},
+		{Entry{Name: "io.github.me/weather2"}, ""},
+		{Entry{Name: "a", URL: "https://EXAMPLE.com:8443/mcp"}, "Example.com"},
+		{Entry{Name: "a", URL: "https://sub.example.com/mcp"}, ""},
+		{Entry{Name: "a", URL: "https://sub.example.org/mcp"}, "*.example.org"},
+		{Entry{Name: "a", URL: "https://example.org/mcp"}, ""},
+		{Entry{Name: "a", URL: "https://host.example/private/mcp"}, "https://host.example/private/"},
+		{Entry{Name: "a", URL: "https://host.example/private"}, "https://host.example/private/"},
+		{Entry{Name: "a", URL: "https://host.example/private-not"}, ""},
+		{Entry{Name: "a", Args: []string{"--", "example.com"}}, ""},
+	} {
+		if got := o.matches(&c.e); got != c.want {
+			t.Errorf("%s %s matches %q, not %q", c.e.Name, c.e.URL, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+package sweep
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// mostNamed limits how many servers or shards an error names.
+const mostNamed = 10
+
+// A part is a folder with the results of a shard.
+type part struct {
+	folder string
+	*Sweep
+}
+
+func (p *part) String() string {
+	if p.Shard == nil {
+		return p.folder + " (the whole list)"
+	}
+	return fmt.Sprintf("%s (shard %v)", p.folder, *p.Shard)
+}
+
+// Merge makes one result of all shards of a sweep, in the folder out. It is as that of one
+// machine. A folder may be that of a shard, or one that has the folders of shards. Its
+// errors are usage errors if shards are missing, overlap or are not finished.
+func Merge(out string, folders []string) (*Sweep, error) {
+	parts, err := readParts(folders)
+	if err != nil {
+		return nil, err
+	}
+	if out, err = filepath.Abs(out); err != nil {
+		return nil, err
+	}
+	if err := checkParts(parts); err != nil {
+		return nil, err
+	}
+	w := &Sweep{Version: parts[0].Version, List: parts[0].List, All: parts[0].All}
+	from := map[string]*part{}
+	for i := range parts {
+		p := &parts[i]
+		if p.folder == out && p.Shard != nil {
+			return nil, usagef("name another folder", "--out %s is the folder of shard %v", out, *p.Shard)
+		}
+		for _, r := range p.Servers {
+			if other := from[r.Name]; other != nil {
+				return nil, usagef("", "server %q is in %v and in %v", r.Name, other, p)
+			}
+			from[r.Name] = p
+			w.Servers = append(w.Servers, r)
+		}
+	}
+	if len(w.Servers) != w.All {
+		return nil, usagef("judge all shards again with one", "the shards have %d of the %d servers of the list: they had different files for --weights", len(w.Servers), w.All)
+	}
+	w.summarise()
+	if err := os.MkdirAll(filepath.Join(out, "servers"), 0o755); err != nil { //nolint:gosec // the results are for others to read
+		return nil, usagef("name a folder that can be written", "--out %s: %v", out, err)
+	}
+	for _, r := range w.Servers {
+		if err := copyServer(r, from[r.Name].folder, out); err != nil {
+			return nil, err
+		}
+	}
+	return w, w.write(out)
+}
+
+// readParts reads the folders, each once.
+func readParts(folders []string) ([]part, error) {
+	var parts []part
+	for _, folder := range folders {
+		inside := []string{folder}
+		if !exists(filepath.Join(folder, sweepFile)) {
+			found, err := filepath.Glob(filepath.Join(escapeGlob(folder), "shard-*-of-*"))
+			if err != nil {
+				return nil, err
+			}
+			if len(found) > 0 {
+				inside = found
+			}
+		}
+		for _, folder := range inside {
+			full, err := filepath.Abs(folder)
+			if err != nil {
+				return nil, err
+			}
+			if slices.ContainsFunc(parts, func(p part) bool { return p.folder == full }) {
+				continue
+			}
+			w, err := Read(full)
+			if err != nil {
+				return nil, err
+			}
+			parts = append(parts, part{full, w})
+		}
+	}
+	return parts, nil
+}
+
+// checkParts returns an error unless the parts are all shards of one finished sweep.
+func checkParts(parts []part) error {
+	first := &parts[0]
+	for i := range parts {
+		p := &parts[i]
+		switch {
+		case p.Version != first.Version:
+			return usagef("judge all shards with one version", "%v was judged by mcp-conform %s, and %v by %s", first, first.Version, p, p.Version)
+		case p.List != first.List:
+			return usagef("judge all shards of one list with the same flags", "%v and %v are shards of different lists, or were judged with different flags", first, p)
+		case len(parts) > 1 && p.Shard == nil:
+			return usagef("leave the other folders out", "%v overlaps with all shards", p)
+		case p.Shard != nil && p.Shard.Count != first.Shard.Count:
+			return usagef("judge the list with one number of shards", "%v and %v belong to different numbers of shards", first, p)
+		}
+		if names := p.pending(); len(names) > 0 {
+			return usagef("run it again: it goes on where it was", "%v is not finished: %s", p, listed(names, "server", "servers"))
+		}
+	}
+	if first.Shard == nil {
+		return nil
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.Shard.Index, b.Shard.Index) })
+	for i := 1; i < len(parts); i++ {
+		if a, b := &parts[i-1], &parts[i]; a.Shard.Index == b.Shard.Index {
+			return usagef("give one of them", "shard %v is in %s and in %s", *a.Shard, a.folder, b.folder)
+		}
+	}
+	var missing []string
+	at := 0
+	for index := 1; index <= parts[0].Shard.Count; index++ {
+		if at < len(parts) && parts[at].Shard.Index == index {
+			at++
+			continue
+		}
+		missing = append(missing, Shard{index, parts[0].Shard.Count}.String())
+	}
+	if len(missing) > 0 {
+		return usagef("judge it, or name its folder", "a part of the list is missing: %s", listed(missing, "shard", "shards"))
+	}
+	return nil
+}
+
+// pending returns the names of the servers that were not judged.
+func (w *Sweep) pending() []string {
+	var out []string
+	for _, r := range w.Servers {
+		if r.Outcome == Pending {
+			out = append(out, r.Name)
+		}
+	}
+	return out
+}
+
+// listed names things.
+func listed(names []string, one, many string) string {
+	if len(names) == 1 {
+		return one + " " + names[0]
+	}
+	text := many + " " + strings.Join(names[:min(len(names), mostNamed)], ", ")
+	if more := len(names) - mostNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// copyServer copies the folder of a server, unless it is there already.
+func copyServer(r *Result, from, to string) error {
+	if folder, wrong := folderOf(r.Name); wrong != "" || folder != r.Folder {
+		return usagef("", "%s: the folder %q of server %q can't be used", from, r.Folder, r.Name)
+	}
+	source, target := filepath.Join(from, "servers", r.Folder), filepath.Join(to, "servers", r.Folder)
+	if source == target {
+		return nil
+	}
+	theirs, err := os.ReadFile(filepath.Join(source, resultFile))
+	if err != nil {
+		return usagef("copy the whole folder of a shard", "the results of server %q are missing: %v", r.Name, err)
+	}
+	if ours, err := os.ReadFile(filepath.Join(target, resultFile)); err == nil && bytes.Equal(ours, theirs) {
+		return nil
+	}
+	partial := filepath.Join(to, "servers", partialPrefix+r.Folder)
+	if err := removeAll(partial); err != nil {
+		return err
+	}
+	if err := os.Mkdir(partial, 0o755); err != nil { //nolint:gosec // the results are for others to read
+		return err
+	}
+	for _, file := range append([]string{resultFile}, r.Reports...) {
+		if file != filepath.Base(file) {
+			return usagef("", "%s: the report %q of server %q can't be used", from, file, r.Name)
+		}
+		if err := copyFile(filepath.Join(source, file), filepath.Join(partial, file)); err != nil {
+			return err
+		}
+	}
+	if err := removeAll(target); err != nil {
+		return err
+	}
+	return os.Rename(partial, target)
+}
+
+func copyFile(from, to string) error {
+	f, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	copied, err := os.Create(to)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(copied, f)
+	return errors.Join(err, copied.Close())
+}

@@ -1,0 +1,198 @@
+package sweep
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"hash/fnv"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// sweepInto sweeps with results that depend on the names alone.
+func sweepInto(out string, names []string, shard Shard) (*Sweep, error) {
+	s := &supervisor{Options: Options{Version: "1.0.0", Out: out, Shard: shard, Whole: entriesOf(names), Jobs: 2}}
+	s.one = func(_ context.Context, e *Entry) (*Result, error) {
+		h := fnv.New32a()
+		_, _ = h.Write([]byte(e.Name))
+		r := &Result{Name: e.Name, Folder: e.Folder, Asked: e.asked, Outcome: outcomes[h.Sum32()%3], SDK: fmt.Sprint("sdk ", h.Sum32()%2)}
+		if r.Outcome == Broken {
+			r.Findings = []Finding{{Requirement: "ping.responds", Level: "MUST", Outcome: verdict.Broken, Summary: "of " + e.Name}}
+		}
+		var err error
+		if r.partial, err = s.newPartial(e); err != nil {
+			return nil, err
+		}
+		r.Reports = []string{"report.html"}
+		return r, os.WriteFile(filepath.Join(r.partial, "report.html"), []byte(e.Name), 0o600)
+	}
+	return s.run(context.Background())
+}
+
+// contents returns the files of a folder.
+func contents(t *rapid.T, folder string) map[string]string {
+	out := map[string]string{}
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		name, _ := filepath.Rel(folder, path)
+		out[filepath.ToSlash(name)] = string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMergeIsLikeOneMachine is a law: the merged shards have the bytes of one machine, in
+// whatever order they are merged, and merged again.
+func TestMergeIsLikeOneMachine(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	n := 0
+	rapid.Check(t, func(t *rapid.T) {
+		if n++; n > 25 {
+			return // each check writes some hundred files
+		}
+		dir := filepath.Join(root, fmt.Sprint(n))
+		names := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}(/[a-z]{1,3})?`), 1, 5, rapid.ID[string]).Draw(t, "names")
+		count := rapid.IntRange(2, 3).Draw(t, "count")
+		if _, err := sweepInto(filepath.Join(dir, "one"), names, Shard{}); err != nil {
+			t.Fatal(err)
+		}
+		var folders []string
+		for index := 1; index <= count; index++ {
+			shard := Shard{index, count}
+			folders = append(folders, filepath.Join(dir, "shards", shard.Folder()))
+			if _, err := sweepInto(folders[index-1], names, shard); err != nil {
+				t.Fatal(err)
+			}
+		}
+		folders = rapid.Permutation(folders).Draw(t, "folders")
+		if rapid.Bool().Draw(t, "by the folder above") {
+			folders = []string{filepath.Join(dir, "shards")}
+		}
+		want := contents(t, filepath.Join(dir, "one"))
+		for _, from := range [][]string{folders, append(folders, folders[0]), {filepath.Join(dir, "merged")}} {
+			if _, err := Merge(filepath.Join(dir, "merged"), from); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, contents(t, filepath.Join(dir, "merged"))); diff != "" {
+				t.Fatalf("(-one machine +merged):\n%s", diff)
+			}
+		}
+		_ = os.RemoveAll(dir)
+	})
+}
+
+// TestMergeRefuses checks that an error names what is missing or double.
+func TestMergeRefuses(t *testing.T) {
+	t.Parallel()
+	names := []string{"a", "b", "c", "d", "e", "f"}
+	for name, c := range map[string]struct {
+		spoil func(dir string) ([]string, error)
+		want  string
+	}{
+		"a missing shard": {func(dir string) ([]string, error) {
+			return []string{dir + "/shard-1-of-3", dir + "/shard-3-of-3"}, nil
+		}, "a part of the list is missing: shard 2/3"},
+		"two missing shards": {func(dir string) ([]string, error) { return []string{dir + "/shard-3-of-3"}, nil }, "missing: shards 1/3, 2/3"},
+		"a shard twice": {func(dir string) ([]string, error) {
+			return []string{dir, dir + "/copy"}, os.CopyFS(dir+"/copy", os.DirFS(dir+"/shard-2-of-3"))
+		}, "shard 2/3 is in "},
+		"the whole list, too": {func(dir string) ([]string, error) {
+			_, err := sweepInto(dir+"/whole", names, Shard{})
+			return []string{dir, dir + "/whole"}, err
+		}, "overlaps with all shards"},
+		"other shards": {func(dir string) ([]string, error) {
+			_, err := sweepInto(dir+"/other", names, Shard{1, 2})
+			return []string{dir, dir + "/other"}, err
+		}, "belong to different numbers of shards"},
+		"another list": {func(dir string) ([]string, error) {
+			_, err := sweepInto(dir+"/shard-2-of-3", append([]string{"g"}, names...), Shard{2, 3})
+			return []string{dir}, err
+		}, "are shards of different lists"},
+		"a server that is pending": {func(dir string) ([]string, error) {
+			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"outcome": "`, `"outcome": "pending", "before": "`)
+		}, "(shard 1/3) is not finished: server"},
+		"another version": {func(dir string) ([]string, error) {
+			return []string{dir}, respell(dir+"/shard-2-of-3/sweep.json", `"version": "1.0.0"`, `"version": "2.0.0"`)
+		}, "was judged by mcp-conform 1.0.0"},
+		"a folder outside": {func(dir string) ([]string, error) {
+			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"folder": "`, `"folder": "../`)
+		}, "can't be used"},
+		"other weights": {func(dir string) ([]string, error) {
+			return []string{dir}, respell(dir+"/shard-1-of-3/sweep.json", `"all": 6`, `"all": 7`)
+		}, "the shards have 6 of the 7 servers"},
+		"missing results": {func(dir string) ([]string, error) {
+			return []string{dir}, os.RemoveAll(dir + "/shard-1-of-3/servers")
+		}, "the results of server "},
+		"no sweep": {func(dir string) ([]string, error) { return []string{dir + "/nothing"}, nil }, "can't be read: no such file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			for index := 1; index <= 3; index++ {
+				shard := Shard{index, 3}
+				if w, err := sweepInto(filepath.Join(dir, shard.Folder()), names, shard); err != nil || len(w.Servers) == 0 {
+					t.Fatal("each shard needs a server", w, err)
+				}
+			}
+			folders, err := c.spoil(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Merge(filepath.Join(t.TempDir(), "out"), folders); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("the error is %v, without %s", err, c.want)
+			}
+		})
+	}
+}
+
+// respell replaces text of a file, which must have it.
+func respell(path, old, with string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if !bytes.Contains(text, []byte(old)) {
+		return fmt.Errorf("%s has no %s", path, old)
+	}
+	return os.WriteFile(path, bytes.ReplaceAll(text, []byte(old), []byte(with)), 0o600)
+}
+
+// TestThePageIsInert checks that text of servers can't become markup.
+func TestThePageIsInert(t *testing.T) {
+	t.Parallel()
+	const hostile = "</script><img src=x onerror=alert(1)>\u202e\x1b[31m"
+	r := &Result{Name: "a/b c", Folder: "a~b c", Outcome: Incomplete, Problem: hostile, Server: verdict.Server{Name: hostile, Version: hostile}, SDK: hostile, Reports: []string{"output.txt"}}
+	r.Findings = []Finding{{Requirement: hostile, Outcome: verdict.Broken, Summary: hostile}}
+	w := &Sweep{Version: hostile, Servers: []*Result{r}}
+	w.summarise()
+	var b strings.Builder
+	if err := w.page(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"<img", "\u202e", "\x1b"} {
+		if strings.Contains(b.String(), bad) {
+			t.Errorf("the page has %q", bad)
+		}
+	}
+	if n := strings.Count(b.String(), "</script>"); n != 1 {
+		t.Errorf("the page has %d ends of scripts", n)
+	}
+	if link := `href="servers/a~b%20c/output.txt"`; !strings.Contains(b.String(), link) {
+		t.Errorf("the page has no %s", link)
+	}
+}

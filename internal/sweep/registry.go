@@ -1,0 +1,185 @@
+package sweep
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// registered is the part of the registry's server.json that starts or reaches the
+// server. Older files write the keys with underscores.
+type registered struct {
+	Name     string `yaml:"name"`
+	Version  string `yaml:"version"`
+	Packages []pack `yaml:"packages"`
+	Remotes  []struct {
+		Type    string     `yaml:"type"`
+		OldType string     `yaml:"transport_type"`
+		URL     string     `yaml:"url"`
+		Headers []variable `yaml:"headers"`
+	} `yaml:"remotes"`
+}
+
+// pack is a package that holds the server.
+type pack struct {
+	Type       string `yaml:"registryType"`
+	OldType    string `yaml:"registry_type"`
+	Identifier string `yaml:"identifier"`
+	Version    string `yaml:"version"`
+	Transport  struct {
+		Type string `yaml:"type"`
+	} `yaml:"transport"`
+	RuntimeArguments []variable `yaml:"runtimeArguments"`
+	PackageArguments []variable `yaml:"packageArguments"`
+	Environment      []variable `yaml:"environmentVariables"`
+}
+
+// variable is an argument, a header or an environment variable.
+type variable struct {
+	Type       string `yaml:"type"` // of an argument: positional or named
+	Name       string `yaml:"name"`
+	ValueHint  string `yaml:"valueHint"`
+	Value      string `yaml:"value"`
+	Default    string `yaml:"default"`
+	IsRequired bool   `yaml:"isRequired"`
+}
+
+// given returns the value that needs no user. It returns false if there is none, or if
+// a user has to complete it.
+func (v *variable) given() (string, bool) {
+	value := v.Value
+	if value == "" {
+		value = v.Default
+	}
+	return value, value != "" && !strings.Contains(value, "{")
+}
+
+// registered reads a server.json. An entry that can't be run is no error: the list
+// is not the user's own.
+func (l *list) registered(n *yaml.Node) (*Entry, error) {
+	var s registered
+	if err := n.Decode(&s); err != nil {
+		return nil, l.wrong(n, "", "this is no server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
+	}
+	if s.Name == "" {
+		return nil, l.wrong(n, "", "a server has no name", "")
+	}
+	e := &Entry{Name: s.Name, Version: s.Version, text: canonical(n)}
+	var reasons []string
+	for i := range s.Packages {
+		p := &s.Packages[i]
+		p.Type = firstOf(p.Type, p.OldType)
+		argv, env, reason := p.command()
+		if reason == "" {
+			e.Args, e.Env = append([]string{"--"}, argv...), env
+			e.Package, e.Version = p.Type+":"+p.Identifier, firstOf(p.Version, s.Version)
+			return e, nil
+		}
+		reasons = append(reasons, p.Type+" package: "+reason)
+	}
+	for i := range s.Remotes {
+		r := &s.Remotes[i]
+		kind := firstOf(r.Type, r.OldType)
+		transport, known := map[string]string{"streamable-http": "http", "streamable": "http", "sse": "sse"}[kind]
+		var missing []string
+		for j := range r.Headers {
+			if _, ok := r.Headers[j].given(); !ok && r.Headers[j].IsRequired {
+				missing = append(missing, r.Headers[j].Name)
+			}
+		}
+		switch {
+		case !known:
+			reasons = append(reasons, fmt.Sprintf("remote: its type %q is unknown", kind))
+		case strings.Contains(r.URL, "{"):
+			reasons = append(reasons, "remote: its URL needs a value")
+		case len(missing) > 0:
+			reasons = append(reasons, "remote: needs the header "+strings.Join(missing, ", "))
+		default:
+			e.URL, e.Args, e.Flags = r.URL, []string{r.URL}, []string{"--transport", transport}
+			for j := range r.Headers {
+				if value, ok := r.Headers[j].given(); ok {
+					e.Flags = append(e.Flags, "--header", r.Headers[j].Name+": "+value)
+				}
+			}
+			return e, nil
+		}
+	}
+	if e.Unusable = strings.Join(reasons, "; "); e.Unusable == "" {
+		e.Unusable = "the registry names neither a package nor a remote"
+	}
+	return e, nil
+}
+
+func firstOf(texts ...string) string {
+	for _, text := range texts {
+		if text != "" {
+			return text
+		}
+	}
+	return ""
+}
+
+// command returns what starts the package, and its environment, or the reason why it
+// can't be started. Arguments for the runtime are never used: a list of others could
+// give a container the whole disk with them.
+func (p *pack) command() (argv, env []string, reason string) {
+	versioned := p.Identifier
+	if p.Version != "" {
+		versioned += "@" + p.Version
+	}
+	switch {
+	case p.Identifier == "" || strings.HasPrefix(p.Identifier, "-"):
+		return nil, nil, fmt.Sprintf("its identifier %q can't be used", p.Identifier)
+	case p.Transport.Type != "" && p.Transport.Type != "stdio":
+		return nil, nil, "it is started over " + p.Transport.Type + ", and a list of our own format can name its URL"
+	case slices.ContainsFunc(p.RuntimeArguments, func(v variable) bool { return v.IsRequired }):
+		return nil, nil, "it requires arguments for its runtime"
+	}
+	switch p.Type {
+	case "npm":
+		argv = []string{"npx", "-y", versioned}
+	case "pypi":
+		argv = []string{"uvx", versioned}
+	case "nuget":
+		argv = []string{"dnx", versioned, "--yes", "--"}
+	case "oci":
+		image := p.Identifier
+		if name := image[strings.LastIndexByte(image, '/')+1:]; p.Version != "" && !strings.ContainsAny(name, ":@") {
+			image += ":" + p.Version
+		}
+		argv = []string{"docker", "run", "-i", "--rm"}
+		for i := range p.Environment {
+			if _, ok := p.Environment[i].given(); ok {
+				argv = append(argv, "-e", p.Environment[i].Name)
+			}
+		}
+		argv = append(argv, image)
+	default:
+		return nil, nil, fmt.Sprintf("packages of the type %q can't be started", p.Type)
+	}
+	for i := range p.PackageArguments {
+		a := &p.PackageArguments[i]
+		value, ok := a.given()
+		switch {
+		case !ok && a.IsRequired:
+			return nil, nil, "needs a value for the argument " + firstOf(a.Name, a.ValueHint)
+		case a.Type == "named" && ok:
+			argv = append(argv, a.Name, value)
+		case a.Type != "named" && ok:
+			argv = append(argv, value)
+		}
+	}
+	for i := range p.Environment {
+		v := &p.Environment[i]
+		value, ok := v.given()
+		switch {
+		case ok:
+			env = append(env, v.Name+"="+value)
+		case v.IsRequired:
+			return nil, nil, "needs the variable " + v.Name + ", and a list of our own format can name it"
+		}
+	}
+	return argv, env, ""
+}

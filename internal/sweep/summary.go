@@ -1,0 +1,188 @@
+package sweep
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A Sweep is what sweep.json holds.
+type Sweep struct {
+	Format  int    `json:"format"`
+	Tool    string `json:"tool"`
+	Version string `json:"version"`
+	// List identifies the whole list and what is asked about it. The shards of a sweep
+	// have the same.
+	List    string          `json:"list"`
+	All     int             `json:"all"`             // the servers of the whole list
+	Shard   *Shard          `json:"shard,omitempty"` // nil for all servers
+	Counts  map[Outcome]int `json:"counts"`
+	SDKs    []SDK           `json:"sdks"`
+	Shared  []Shared        `json:"findings"` // most widespread first
+	Servers []*Result       `json:"servers"`  // by name
+}
+
+// An SDK is a version of an SDK, and the servers that are built with it.
+type SDK struct {
+	SDK     string `json:"sdk"` // "" if it was not recognised
+	Servers int    `json:"servers"`
+	Broken  int    `json:"broken"`
+}
+
+// Shared is a requirement for which servers have findings.
+type Shared struct {
+	Requirement string          `json:"requirement"`
+	Level       spec.Level      `json:"level"`
+	Outcome     verdict.Outcome `json:"verdict"` // the most severe
+	Summary     string          `json:"summary"`
+	Servers     int             `json:"servers"`
+	OfSDK       int             `json:"ofSDK"` // for how many of them the finding is known of the SDK
+	SDKs        map[string]int  `json:"sdks"`  // how many of them, by SDK; "" if it was not recognised
+}
+
+const (
+	sweepFile = "sweep.json"
+	indexFile = "index.html"
+)
+
+// sweep returns the sweep with the results that are there.
+func (s *supervisor) sweep() *Sweep {
+	out := &Sweep{Version: s.Version, List: listID(s), All: len(s.Whole)}
+	if s.Shard.Count > 1 {
+		out.Shard = &s.Shard
+	}
+	for _, r := range s.results {
+		out.Servers = append(out.Servers, r)
+	}
+	out.summarise()
+	return out
+}
+
+// listID identifies the list of a sweep and what is asked about it.
+func listID(s *supervisor) string {
+	whole := slices.SortedFunc(slices.Values(s.Whole), func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	all := Entry{}
+	for i := range whole {
+		all.text = append(append(all.text, whole[i].Name...), 0)
+		all.text = append(append(all.text, whole[i].text...), 0)
+	}
+	return asked(&all, slices.Concat(s.Flags, s.Env, s.Files), s.Version)
+}
+
+// summarise sorts the results, and counts them.
+func (w *Sweep) summarise() {
+	w.Format, w.Tool = Format, "mcp-conform"
+	slices.SortFunc(w.Servers, func(a, b *Result) int { return strings.Compare(a.Name, b.Name) })
+	w.Counts = map[Outcome]int{}
+	sdks, shared := map[string]*SDK{}, map[string]*Shared{}
+	for _, r := range w.Servers {
+		w.Counts[r.Outcome]++
+		if r.Outcome == Kept || r.Outcome == Broken {
+			sdk := sdks[r.SDK]
+			if sdk == nil {
+				sdk = &SDK{SDK: r.SDK}
+				sdks[r.SDK] = sdk
+			}
+			sdk.Servers++
+			if r.Outcome == Broken {
+				sdk.Broken++
+			}
+		}
+		for i := range r.Findings {
+			f := &r.Findings[i]
+			one := shared[f.Requirement]
+			if one == nil {
+				one = &Shared{Requirement: f.Requirement, Level: f.Level, Outcome: f.Outcome, Summary: f.Summary, SDKs: map[string]int{}}
+				shared[f.Requirement] = one
+			}
+			if f.Outcome > one.Outcome {
+				one.Outcome, one.Summary = f.Outcome, f.Summary
+			}
+			one.Servers++
+			one.SDKs[r.SDK]++
+			if f.OfSDK {
+				one.OfSDK++
+			}
+		}
+	}
+	w.SDKs, w.Shared = []SDK{}, []Shared{}
+	for _, sdk := range sdks {
+		w.SDKs = append(w.SDKs, *sdk)
+	}
+	for _, one := range shared {
+		w.Shared = append(w.Shared, *one)
+	}
+	slices.SortFunc(w.SDKs, func(a, b SDK) int {
+		return cmp.Or(cmp.Compare(b.Servers, a.Servers), strings.Compare(a.SDK, b.SDK))
+	})
+	slices.SortFunc(w.Shared, func(a, b Shared) int {
+		return cmp.Or(cmp.Compare(b.Outcome, a.Outcome), cmp.Compare(b.Servers, a.Servers), strings.Compare(a.Requirement, b.Requirement))
+	})
+}
+
+// Outcomes returns the outcomes that servers have, with their numbers.
+func (w *Sweep) Outcomes() []string {
+	var out []string
+	for _, o := range outcomes {
+		if n := w.Counts[o]; n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", n, o))
+		}
+	}
+	return out
+}
+
+// Weights returns the seconds that each server took.
+func (w *Sweep) Weights() map[string]float64 {
+	out := map[string]float64{}
+	for _, r := range w.Servers {
+		if r.Seconds > 0 {
+			out[r.Name] = r.Seconds
+		}
+	}
+	return out
+}
+
+func (s *supervisor) write() error { return s.sweep().write(s.Out) }
+
+// write writes sweep.json and the page that shows it.
+func (w *Sweep) write(folder string) error {
+	if err := writeJSON(filepath.Join(folder, sweepFile), w); err != nil {
+		return err
+	}
+	return writeWhole(filepath.Join(folder, indexFile), false, w.page)
+}
+
+// Read reads the sweep.json in a folder, or the file itself. Its errors are usage errors.
+func Read(path string) (*Sweep, error) {
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, sweepFile)
+	}
+	const advice = "mcp-conform sweep writes sweep.json into its folder --out"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		var bare *os.PathError
+		if errors.As(err, &bare) {
+			err = bare.Err
+		}
+		return nil, usagef(advice, "%s can't be read: %v", path, err)
+	}
+	var w Sweep
+	if err := json.Unmarshal(text, &w); err != nil {
+		return nil, usagef(advice, "%s is not a sweep: %v", path, err)
+	}
+	switch {
+	case w.Tool != "mcp-conform" || w.Format == 0:
+		return nil, usagef(advice, "%s is not a sweep of mcp-conform", path)
+	case w.Format > Format:
+		return nil, usagef("it was written by a newer version of mcp-conform", "%s has format %d; known is %d", path, w.Format, Format)
+	}
+	return &w, nil
+}

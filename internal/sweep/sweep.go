@@ -1,0 +1,288 @@
+// Package sweep judges many servers. Each is judged by a process of its own, mcp-conform
+// run, with a folder, a home, an environment and limits of its own, so that a server that
+// hangs, forks or floods costs itself alone. Each result is written at once, so that a
+// sweep that was killed goes on where it was.
+package sweep
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Options say how a sweep judges.
+type Options struct {
+	Program string   // mcp-conform
+	Version string   // its version
+	Environ []string // the environment of this process
+
+	Out    string // the folder for the results
+	Shard  Shard  // the part of the list that the entries are; the zero value for all
+	Whole  []Entry
+	OptOut *OptOut // may be nil
+
+	Flags  []string // of mcp-conform run, for each server
+	Env    []string // variables that every server is given: NAME or NAME=VALUE
+	Files  []string // the reports to keep of each server: names of formats
+	Jobs   int      // servers judged at once
+	Limits Limits
+	// RetryFailed judges servers without a verdict again.
+	RetryFailed bool
+	// Weights are the seconds that servers took in an earlier sweep; they balance shards.
+	Weights map[string]float64
+
+	// Done is called for each server, from one goroutine.
+	Done func(*Result, Progress)
+}
+
+// Limits are what a server may use. Zero is no limit.
+type Limits struct {
+	Time      time.Duration // for the run
+	Grace     time.Duration // for the run to end after that, before it is killed
+	Memory    int64         // bytes of its processes, without what they share
+	Disk      int64         // bytes in its folder
+	Processes int
+}
+
+// A Progress says how far a sweep is.
+type Progress struct {
+	Done, All int
+	Earlier   bool          // the result is from an earlier start of this sweep
+	Left      time.Duration // the time that the rest will roughly take; 0 if unknown
+}
+
+// A supervisor runs a sweep.
+type supervisor struct {
+	Options
+	entries []Entry
+	results map[string]*Result // by name
+	began   time.Time
+	judged  int // since then
+	// one judges one server. It returns nil if the context ended before.
+	one func(ctx context.Context, e *Entry) (*Result, error)
+}
+
+// Run judges the servers of a shard, and returns all results. If the context ends, the
+// result is without the servers that are not finished, and the error is nil.
+func Run(ctx context.Context, o Options) (*Sweep, error) {
+	s := &supervisor{Options: o}
+	s.one = s.judge
+	return s.run(ctx)
+}
+
+func (s *supervisor) run(ctx context.Context) (*Sweep, error) {
+	s.entries, s.results = s.Shard.Of(s.Whole, s.Weights), map[string]*Result{}
+	var err error
+	if s.Out, err = filepath.Abs(s.Out); err != nil {
+		return nil, err
+	}
+	if err := s.prepare(); err != nil {
+		return nil, err
+	}
+	pending, err := s.earlier()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.write(); err != nil { // a file of an earlier sweep must not stay
+		return nil, err
+	}
+	s.began = time.Now()
+	err = s.judgeAll(ctx, pending)
+	if alsoWrong := s.write(); err == nil {
+		err = alsoWrong
+	}
+	s.clean()
+	return s.sweep(), err
+}
+
+// work returns the folder for the folders in which servers run.
+func (s *supervisor) work() string { return filepath.Join(s.Out, "work") }
+
+func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
+
+// newPartial makes a folder for a server while it is judged. Its name is new, because a run
+// of a sweep that was killed may still be ending.
+func (s *supervisor) newPartial(e *Entry) (string, error) {
+	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
+	if err != nil {
+		return "", err
+	}
+	return folder, os.Chmod(folder, 0o755) //nolint:gosec // the results are for others to read
+}
+
+// partialPrefix begins the names of the folders of servers that are being judged. No
+// server's own folder begins with a dot.
+const partialPrefix = ".partial-"
+
+// prepare makes the folders.
+func (s *supervisor) prepare() error {
+	s.clean()
+	for _, folder := range []string{filepath.Join(s.Out, "servers"), s.work()} {
+		if err := os.MkdirAll(folder, 0o755); err != nil { //nolint:gosec // the results are for others to read
+			return usagef("name a folder that can be written", "--out %s: %v", s.Out, err)
+		}
+	}
+	return nil
+}
+
+// clean removes what servers, and a sweep that was killed, left. What is still being written
+// stays; nothing reads it.
+func (s *supervisor) clean() {
+	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
+	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
+	for _, folder := range slices.Concat(left, writing, []string{s.work()}) {
+		_ = removeAll(folder)
+	}
+}
+
+// escapeGlob escapes a path for filepath.Glob.
+func escapeGlob(path string) string {
+	return strings.NewReplacer(`[`, `[[]`, `*`, `[*]`, `?`, `[?]`).Replace(path)
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// removeAll removes a folder in which a server may have made folders that can't be written.
+func removeAll(folder string) error {
+	if os.RemoveAll(folder) == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
+		if err == nil && entry.IsDir() {
+			_ = os.Chmod(path, 0o700) //nolint:gosec // a folder has to be searched
+		}
+		return nil
+	})
+	return os.RemoveAll(folder)
+}
+
+// earlier takes the results that are there, and those that need no judge. It returns the
+// entries that are left.
+func (s *supervisor) earlier() (pending []*Entry, err error) {
+	for i := range s.entries {
+		e := &s.entries[i]
+		e.asked = asked(e, slices.Concat(s.Flags, e.Flags, s.Env, e.Env, s.Files, []string{s.maxTime(e).String()}), s.Version)
+		fresh := &Result{Name: e.Name, Folder: e.Folder, Outcome: Pending, Asked: e.asked, Package: e.Package, Published: e.Version}
+		s.results[e.Name] = fresh
+		if rule := s.OptOut.matches(e); rule != "" {
+			fresh.Outcome, fresh.Problem = OptedOut, "the opt-out list has "+rule
+		} else if e.Unusable != "" {
+			fresh.Outcome, fresh.Problem = Unusable, shorten(e.Unusable, maxProblem)
+		}
+		if fresh.Outcome != Pending {
+			if err := s.keep(e, fresh, ""); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		known, err := readResult(s.folder(e))
+		switch {
+		case err != nil:
+			return nil, usagef("delete its folder, and the server is judged again", "an earlier result can't be read: %v", err)
+		case known != nil && known.Asked == e.asked && known.Outcome != OptedOut && (!s.RetryFailed || !known.Outcome.Failed()):
+			s.results[e.Name] = known
+		default:
+			pending = append(pending, e)
+		}
+	}
+	done := len(s.entries) - len(pending)
+	for i := range s.entries {
+		if r := s.results[s.entries[i].Name]; r.Outcome != Pending && s.Done != nil {
+			s.Done(r, Progress{Done: done, All: len(s.entries), Earlier: true})
+		}
+	}
+	return pending, nil
+}
+
+func (s *supervisor) maxTime(e *Entry) time.Duration {
+	if e.MaxTime > 0 {
+		return e.MaxTime
+	}
+	return s.Limits.Time
+}
+
+// finished is the end of one server.
+type finished struct {
+	entry  *Entry
+	result *Result // nil if the sweep ended before
+	err    error   // a failure of the sweep, such as a full disk
+}
+
+// judgeAll judges the entries, as many at once as there are jobs, and of those on one host
+// one after another. A failure of the sweep itself ends it.
+func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	ends := make(chan finished)
+	running, busy := 0, map[string]bool{}
+	var failure error
+	for {
+		for running < max(s.Jobs, 1) && ctx.Err() == nil {
+			i := slices.IndexFunc(pending, func(e *Entry) bool { return !busy[e.host()] })
+			if i < 0 {
+				break
+			}
+			e := pending[i]
+			pending = slices.Delete(pending, i, i+1)
+			if host := e.host(); host != "" {
+				busy[host] = true
+			}
+			running++
+			go func() {
+				r, err := s.one(ctx, e)
+				ends <- finished{e, r, err}
+			}()
+		}
+		if running == 0 {
+			return failure
+		}
+		end := <-ends
+		running--
+		delete(busy, end.entry.host())
+		if end.err == nil && end.result != nil {
+			end.err = s.keep(end.entry, end.result, end.result.partial)
+		}
+		switch {
+		case end.err != nil && failure == nil:
+			failure = fmt.Errorf("server %s: %w", end.entry.Name, end.err)
+			cancel()
+		case end.err == nil && end.result != nil:
+			s.results[end.entry.Name] = end.result
+			s.judged++
+			s.tell(end.result, running+len(pending))
+		}
+	}
+}
+
+// tell reports a server that was judged. The rest takes as long as those before it did.
+func (s *supervisor) tell(r *Result, rest int) {
+	if s.Done == nil {
+		return
+	}
+	left := time.Since(s.began) / time.Duration(s.judged) * time.Duration(rest)
+	s.Done(r, Progress{Done: len(s.entries) - rest, All: len(s.entries), Left: left})
+}
+
+// keep writes a result into the folder with its reports, or a new one if that is "". The
+// folder of the server appears with all its files, or not at all.
+func (s *supervisor) keep(e *Entry, r *Result, partial string) (err error) {
+	if partial == "" {
+		if partial, err = s.newPartial(e); err != nil {
+			return err
+		}
+	}
+	if err := writeJSON(filepath.Join(partial, resultFile), r); err != nil {
+		return err
+	}
+	if err := removeAll(s.folder(e)); err != nil {
+		return err
+	}
+	return os.Rename(partial, s.folder(e))
+}
