@@ -40,7 +40,7 @@ func TestGateways(t *testing.T) {
 		}, []string{"warning size"}, ""},
 		"mcp-proxy": {"mcp-proxy/dist/bin/mcp-proxy.mjs", func(program string) []string {
 			return []string{"--start", "node " + program + " --host 127.0.0.1 --port {port} -- {upstream-command}", at}
-		}, []string{"note ids", "note sessions", "warning errors", "warning prompts", "warning requests-of-the-server", "warning resources"}, "progress"},
+		}, []string{"note ids", "note sessions", "warning errors", "warning prompts", "warning requests-of-the-server"}, "progress"},
 		"mcp-remote": {"mcp-remote/dist/proxy.js", func(program string) []string {
 			return []string{"--env", "MCP_REMOTE_CONFIG_DIR=" + folder, "--", node, program, "{upstream}", "--allow-http", "--transport", "http-only"}
 		}, nil, ""},
