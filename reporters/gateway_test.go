@@ -17,7 +17,7 @@ func TestGateway(t *testing.T) {
 	r.Gateway = &verdict.Gateway{
 		Revision: spec.V20251125, Unchanged: []string{"progress", "tools"},
 		Changes: []verdict.Change{
-			{Name: "errors", Title: "the codes of errors", Details: []string{"x: <b>-32602</b>\u202e, directly -32002"}, Outcome: verdict.Warning},
+			{Name: "errors", Title: "the codes of errors", Details: []string{"x: <b>-32602</b>\u202e (without the gateway: -32002)"}, Outcome: verdict.Warning},
 			{Name: "ids", Title: "ids of requests", Details: []string{"others"}, Outcome: verdict.Note, Expected: true},
 		},
 		NotCompared: []verdict.NotCompared{{Name: "headers", Reason: "no HTTP"}},

@@ -42,9 +42,9 @@ type throughFlags struct {
 }
 
 func (f *throughFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "through", false, "the server is a gateway: judge the reference server through it; "+upstreamMark+" in its command is the URL of the reference server, "+upstreamCommandMark+" a command")
-	fs.StringVar(&f.listen, "upstream-listen", "", "with --through: HOST:PORT at which the reference server listens, for a gateway that is configured to reach it there")
-	fs.StringSliceVar(&f.expected, "expect-change", nil, "with --through: what the gateway is meant to change, so that it is a note: "+strings.Join(gateway.Names(), ", "))
+	fs.BoolVar(&f.on, "through", false, "judge a gateway, in front of the reference server: in the gateway's command, "+upstreamMark+" becomes that server's URL, and "+upstreamCommandMark+" a command that starts it")
+	fs.StringVar(&f.listen, "upstream-listen", "", "with --through: HOST:PORT for the reference server to listen at, if the gateway is configured to reach it there")
+	fs.StringSliceVar(&f.expected, "expect-change", nil, "with --through: report these intended changes as notes, not as warnings: "+strings.Join(gateway.Names(), ", "))
 }
 
 // checkThrough returns a usage error for flags that can't be combined.

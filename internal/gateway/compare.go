@@ -30,9 +30,9 @@ func (d *difference) String() string {
 	case d.through == absent{}:
 		return fmt.Sprintf("%s: missing: %s", d.path, text(d.direct))
 	case d.path == "":
-		return fmt.Sprintf("%s, directly %s", text(d.through), text(d.direct))
+		return fmt.Sprintf("%s (without the gateway: %s)", text(d.through), text(d.direct))
 	default:
-		return fmt.Sprintf("%s: %s, directly %s", d.path, text(d.through), text(d.direct))
+		return fmt.Sprintf("%s: %s (without the gateway: %s)", d.path, text(d.through), text(d.direct))
 	}
 }
 

@@ -33,14 +33,27 @@ func listRules() []rules.Rule {
 					given[next] = true
 				}
 			}
-			for _, q := range lists {
-				judgeCursor(q, given, out)
+			if !isRefusedAltogether(lists) {
+				for _, q := range lists {
+					judgeCursor(q, given, out)
+				}
 			}
 			for _, w := range l.walks() {
 				l.judgeWalk(w, out)
 			}
 		}),
 	}}
+}
+
+// isRefusedAltogether reports whether the server does not know tasks/list: that deviates from
+// tasks.list-capability, and shows nothing about cursors.
+func isRefusedAltogether(lists []*taskRequest) bool {
+	for _, q := range lists {
+		if code, _ := q.code(); spec.Code(code) != spec.CodeMethodNotFound {
+			return false
+		}
+	}
+	return true
 }
 
 // judgeCursor judges the response to a cursor that the server never returned in the conversation.
