@@ -14,6 +14,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/target"
@@ -63,6 +64,9 @@ be started or reached, 4 nothing could be judged, the run is incomplete, or a
 finding could not be retried.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.takeTarget(c, args)
+			if f.through.on && !c.Flags().Changed("call-tools") {
+				f.callTools = string(inventory.CallAll) // they are those of the reference server
+			}
 			err := a.configure(c.Flags(), &f.serverFlags)
 			f.jobsGiven = c.Flags().Changed("jobs")
 			if err == nil {

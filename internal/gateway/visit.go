@@ -61,12 +61,24 @@ func (v *visit) another(ctx context.Context) (*client.Conversation, error) {
 func (v *visit) result(ctx context.Context, method string, params map[string]any) (any, error) {
 	r := v.Do(ctx, method, params)
 	if r.Err != nil {
-		return nil, fmt.Errorf("%s: %w", method, r.Err)
+		return nil, fmt.Errorf("%s: %w%s", method, r.Err, v.refusal(r))
 	}
 	if r.Message.IsError() {
 		return nil, fmt.Errorf("%s gets the error %s", method, wire.Excerpt(string(r.Message.Member("error")), widestValue))
 	}
 	return decoded(r.Message.Result()), nil
+}
+
+// refusal says with which HTTP status a request was refused, or "".
+func (v *visit) refusal(r *client.Reply) string {
+	if r.Sent == nil || r.Sent.Exchange == 0 {
+		return ""
+	}
+	x := transcript.ExchangesOf(v.Record.From(0)).Of(r.Sent)
+	if x == nil || x.Status() < 400 {
+		return ""
+	}
+	return fmt.Sprintf(" (HTTP %d)", x.Status())
 }
 
 // mostPages bounds the pages of a list that are read.
