@@ -223,7 +223,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	}
 	o, notices, err := a.options(f)
 	if err != nil {
-		return nil, err
+		return nil, f.through.explain(err)
 	}
 	for _, n := range notices {
 		console.Notice(n)

@@ -212,6 +212,9 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
 		Revision: comparedIn(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
 	})
+	if ctx.Err() != nil {
+		report.Incomplete = cmp.Or(report.Incomplete, "the comparison with the server alone: "+context.Cause(ctx).Error())
+	}
 	report.Gateway.Upstream = upstreamMark
 	if t.listen != "" {
 		report.Gateway.Upstream = t.upstream.URL

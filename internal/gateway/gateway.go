@@ -53,7 +53,7 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 		o.Say("comparing with and without the gateway: " + p.title)
 		change, err := o.compare(ctx, &p)
 		for range moreTries {
-			if change == nil || change.Outcome != verdict.Warning {
+			if change == nil || change.Outcome != verdict.Warning || ctx.Err() != nil {
 				break
 			}
 			if again, failed := o.compare(ctx, &p); again == nil && failed == nil {
@@ -73,6 +73,9 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g.Direct, g.Through = o.latency(ctx, o.Direct), o.latency(ctx, o.Through)
 	return g
 }
+
+// longestProbe is how many time-outs of a request a probe may take.
+const longestProbe = 4
 
 // moreTries are how often a warning is tried again. What comes of a race does not come each time.
 const moreTries = 2
@@ -117,6 +120,9 @@ func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
 		return nil, err
 	}
 	defer v.Close()
+	limit := longestProbe * v.Options().Timeout
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
+	defer cancel()
 	return p.value(ctx, v)
 }
 

@@ -96,10 +96,16 @@ func listen(t *testing.T) *Upstream {
 // compare returns the changes of a gateway as "outcome name".
 func compare(t *testing.T, newProxy func() proxy) (changes []string, g *verdict.Gateway) {
 	t.Helper()
+	return compareWithin(t, 5*time.Second, newProxy)
+}
+
+// compareWithin is compare with another time-out of requests.
+func compareWithin(t *testing.T, timeout time.Duration, newProxy func() proxy) (changes []string, g *verdict.Gateway) {
+	t.Helper()
 	u, alone := listen(t), listen(t)
 	g = Compare(t.Context(), Options{
 		Direct: Route{alone, streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
-		Revision: spec.V20251125, Timeout: 5 * time.Second, StartTimeout: 5 * time.Second,
+		Revision: spec.V20251125, Timeout: timeout, StartTimeout: 5 * time.Second,
 		Say: func(string) {},
 	})
 	for _, c := range g.Changes {
@@ -260,5 +266,22 @@ func TestCompare(t *testing.T) {
 				t.Errorf("changes (-want +got):\n%s\n%+v\n%+v", diff, g.Changes, g.NotCompared)
 			}
 		})
+	}
+}
+
+// TestCompareWithASilentGateway checks that a call that never arrives costs a few time-outs, and
+// is named.
+func TestCompareWithASilentGateway(t *testing.T) {
+	t.Parallel()
+	got, g := compareWithin(t, time.Second, func() proxy {
+		return proxy{toServer: func(line []byte, _ func([]byte)) [][]byte {
+			if strings.Contains(string(line), holdPrefix) {
+				return nil
+			}
+			return [][]byte{line}
+		}}
+	})
+	if diff := cmp.Diff([]string{"warning cancellation", "warning streaming"}, got); diff != "" {
+		t.Errorf("changes (-want +got):\n%s\n%+v", diff, g.Changes)
 	}
 }

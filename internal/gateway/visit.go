@@ -181,7 +181,7 @@ func (v *visit) held(ctx context.Context) (id wire.ID, end func() error, err err
 		if err := <-sent; err != nil {
 			return err
 		}
-		return v.AwaitResponse(ctx, from, id).Err
+		return v.AwaitResponse(ctx, from, id, client.Within(v.Options().Timeout)).Err
 	}
 	limit := time.NewTimer(v.Options().Timeout)
 	defer limit.Stop()
@@ -189,7 +189,8 @@ func (v *visit) held(ctx context.Context) (id wire.ID, end func() error, err err
 	case <-h.arrived:
 		return id, end, nil
 	case <-limit.C:
-		return id, end, errors.Join(errors.New("the call did not reach the upstream"), end())
+		h.end()
+		return id, end, errors.New("the call did not reach the upstream")
 	case <-ctx.Done():
 		return id, end, context.Cause(ctx)
 	}
