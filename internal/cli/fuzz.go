@@ -37,6 +37,7 @@ type fuzzFlags struct {
 	time       time.Duration
 	cases      int
 	rate       float64
+	shard      string // the part to search, such as 3/8
 	corpus     string
 	folder     string
 	shrink     time.Duration
@@ -113,12 +114,14 @@ incomplete.`,
 	fs.StringSliceVar(&f.revisions, "revision", nil, "use only these revisions, such as 2025-06-18 (default: all before 2026-07-28 that the server speaks, or 2026-07-28 if it speaks no other)")
 	fs.IntVar(&f.jobs, "jobs", 0, "sequences to run concurrently (default: four for each core)")
 	fs.Float64Var(&f.rate, "rate", 0, "most requests a second (default: no limit)")
-	fs.StringVar(&f.corpus, "corpus", "", "folder that keeps interesting sequences between searches")
+	fs.StringVar(&f.shard, "shard", "", "search only a part of the sequences, such as 3/8, while other processes search the others")
+	fs.StringVar(&f.corpus, "corpus", "", "folder that keeps interesting sequences between searches; several processes may share it")
 	fs.StringVar(&f.folder, "out", "", "folder for replay files, one for each finding")
 	fs.StringVar(&f.callTools, "call-tools", "safe", "tools that may be called: safe (readOnlyHint is true), all, none")
 	fs.DurationVar(&f.timeout, "timeout", client.DefaultTimeout, "longest wait for the response to a request")
 	fs.DurationVar(&f.start, "start-timeout", client.DefaultStartTimeout, startUsage)
 	fs.DurationVar(&f.shrink, "shrink-time", 20*time.Second, "most time to shrink one finding")
+	c.AddCommand(a.fuzzMergeCommand())
 	return c
 }
 
@@ -150,6 +153,10 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
+	part, err := f.part()
+	if err != nil {
+		return err
+	}
 	switch {
 	case f.cases < 0:
 		return usagef("give a positive value", "--cases is %d", f.cases)
@@ -167,7 +174,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		if err := fuzz.CheckCorpus(f.corpus); err != nil {
 			return usagef("name a folder that a search has written, or a new one", "--corpus %q: %v", f.corpus, err)
 		}
-		if err := roomIn(f.corpus); err != nil {
+		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), roomIn(f.corpus)); err != nil { // it stays: other processes may begin to use it
 			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
 	}
@@ -204,7 +211,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
-		Rate: f.rate, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
+		Rate: f.rate, Part: part, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
 		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
 	})
 	if report == nil {

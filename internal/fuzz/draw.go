@@ -24,8 +24,8 @@ func (s *search) draw(n uint64) drawn {
 		c.script = c.place.Offer.Repetition(n / places).Example(int(seed)) //nolint:gosec // mix leaves the sign alone
 		return c
 	}
-	if round := n / places; round%4 < 3 {
-		return s.sweep(c, round/4*3+round%4, n%places)
+	if round := n / places; round%turns < turns-1 {
+		return s.sweep(c, round/turns*(turns-1)+round%turns, n%places)
 	}
 	switch part := seed >> 8 % 100; {
 	case part < 65:

@@ -180,7 +180,7 @@ func (s *search) work(ctx, bounded context.Context) {
 			leave()
 			return
 		}
-		c := s.draw(uint64(n))
+		c := s.draw(s.Part.number(uint64(n), uint64(len(s.places)))) //nolint:gosec // a count
 		o, cut := s.hold(ctx, bounded, d, c)
 		leave()
 		s.requests.Add(int64(o.Requests))

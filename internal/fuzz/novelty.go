@@ -21,6 +21,8 @@ type novelty struct {
 	seed   maphash.Seed
 	seen   map[uint64]bool
 	corpus map[generate.Mood]*shelf
+	known  map[string]bool // the lines of the corpus that were read
+	loaded []string        // the files that were read
 }
 
 // shelf holds the corpus of one mood, grouped by the last operation, so that
@@ -61,7 +63,7 @@ const (
 )
 
 func newNovelty() *novelty {
-	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}}
+	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}, known: map[string]bool{}}
 }
 
 // note examines an outcome, and returns how many new kinds of responses it has.

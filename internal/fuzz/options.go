@@ -23,12 +23,14 @@ type Options struct {
 	Time  time.Duration
 	Cases int
 	Seed  uint64
+	Part  Part // what this process searches
 	// Jobs is the number of scripts that are played concurrently. The default is
 	// four for each core, because scripts mostly wait.
 	Jobs int
 	// Rate limits the requests per second. Zero means no limit.
 	Rate float64
-	// Corpus is a folder that keeps new sequences between runs, or "".
+	// Corpus is a folder that keeps new sequences between runs, or "". Several processes may
+	// use it at the same time.
 	Corpus string
 	// Redact removes secrets from the corpus. Nil removes none.
 	Redact func([]byte) []byte

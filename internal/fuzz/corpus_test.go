@@ -1,0 +1,139 @@
+package fuzz
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// asking is a sequence of a request with each method.
+func asking(methods ...string) []script.Operation {
+	var ops []script.Operation
+	for _, m := range methods {
+		ops = append(ops, script.Operation{Do: script.Send, Method: m, Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"` + m + `"}`)})
+	}
+	return ops
+}
+
+// methodsIn returns the methods of the sequences of a corpus.
+func methodsIn(t *testing.T, dir string) map[string]bool {
+	t.Helper()
+	n := newNovelty()
+	if err := n.load(dir); err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]bool{}
+	for _, s := range n.corpus {
+		for _, group := range s.groups {
+			for _, ops := range group {
+				var all []string
+				for _, op := range ops {
+					all = append(all, op.Method)
+				}
+				out[strings.Join(all, " ")] = true
+			}
+		}
+	}
+	return out
+}
+
+// TestASharedCorpusLosesNothing checks that searches that use a corpus at the same time keep the
+// sequences of all.
+func TestASharedCorpusLosesNothing(t *testing.T) {
+	dir := t.TempDir()
+	want := map[string]bool{}
+	var all sync.WaitGroup
+	for i := range 8 {
+		for j := range 5 {
+			want["m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)] = true
+		}
+		all.Go(func() {
+			for j := range 5 {
+				n := newNovelty()
+				if err := n.load(dir); err != nil {
+					t.Error(err)
+				}
+				n.shelf(generate.Lawful).put(asking("m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)), 0)
+				if err := n.save(dir, nil); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if diff := cmp.Diff(want, methodsIn(t, dir)); diff != "" {
+		t.Errorf("sequences (-want +got):\n%s", diff)
+	}
+	n := newNovelty()
+	if err := n.load(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.save(dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 {
+		t.Errorf("%d files, %v", len(files), err)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	a, b, out := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "all")
+	for dir, sequences := range map[string][][]script.Operation{a: {asking("x"), asking("x", "x"), asking("z")}, b: {asking("x"), asking("y", "x")}} {
+		n := newNovelty()
+		for _, ops := range sequences {
+			n.shelf(generate.Lawful).put(ops, 0)
+		}
+		if err := n.save(dir, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found := func(dir, name, summary, seen string, methods ...string) {
+		f := script.File{
+			Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1}, Script: script.Script{Revision: spec.V20251125, Operations: asking(methods...)},
+			Expect: script.Expected{Law: "rules", Requirement: "ping.responds", Summary: summary, Outcome: "broken", Seen: seen},
+		}
+		if err := os.WriteFile(filepath.Join(dir, name+".json"), f.Encode(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found(a, "found", "one", "1", "ping", "ping")
+	found(b, "found", "one", "2", "ping")
+	found(b, "found-2", "another", "3", "ping")
+	m, err := Merge(out, []string{a, b})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(Merged{Sequences: 3, ReadSequences: 4, Findings: 2, ReadFindings: 3}, m); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(map[string]bool{"x x": true, "z": true, "y x": true}, methodsIn(t, out)); diff != "" {
+		t.Errorf("sequences (-want +got):\n%s", diff)
+	}
+	data, err := os.ReadFile(filepath.Join(out, "found.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f, err := script.ReadFile(data); err != nil || len(f.Script.Operations) != 1 {
+		t.Errorf("the longer of two equal findings is kept, or %v", err)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	if n, err := Merge(again, []string{out}); err != nil || n.Sequences != m.Sequences || n.Findings != m.Findings {
+		t.Errorf("merged again: %+v, %v", n, err)
+	}
+	if err := os.WriteFile(filepath.Join(a, "other.json"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Merge(again, []string{a}); err == nil || !strings.Contains(err.Error(), "other.json") {
+		t.Errorf("the error is %v", err)
+	}
+}
