@@ -87,7 +87,7 @@ func reasons(all []verdict.NotCompared) []string {
 }
 
 // lostText names the requirements that do not come up through the gateway, each once.
-func lostText(lost []verdict.Lost) string {
+func lostText(lost []verdict.LostRequirement) string {
 	var ids []string
 	seen := map[string]bool{}
 	for _, l := range lost {

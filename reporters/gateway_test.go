@@ -21,7 +21,7 @@ func TestGateway(t *testing.T) {
 			{Name: "ids", Title: "ids of requests", Details: []string{"others"}, Outcome: verdict.Note, Expected: true},
 		},
 		NotCompared: []verdict.NotCompared{{Name: "headers", Reason: "no HTTP"}},
-		Lost:        []verdict.Lost{{Requirement: "ping.responds", Revision: spec.V20251125}, {Requirement: "ping.responds", Revision: spec.V20250618}},
+		Lost:        []verdict.LostRequirement{{Requirement: "ping.responds", Revision: spec.V20251125}, {Requirement: "ping.responds", Revision: spec.V20250618}},
 		Direct:      40 * time.Microsecond, Through: 2 * time.Millisecond,
 	}
 	var console bytes.Buffer

@@ -105,7 +105,7 @@ func TestOnlyWhatTheProgramNeedsIsLinked(t *testing.T) {
 // the output and of stderr is closed.
 func TestRecordOutlivesItsClient(t *testing.T) {
 	if _, err := exec.LookPath("cat"); err != nil {
-		t.Skip(err)
+		t.Skipf("cat, the server of this test, is not installed: %v", err)
 	}
 	executable, err := os.Executable()
 	if err != nil {

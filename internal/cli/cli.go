@@ -105,9 +105,9 @@ func columns(f *os.File) int {
 // hostile server can exhaust the memory.
 const memoryLimit = 160 << 20
 
-// wide raises the memory limit, for commands that keep whole recordings: near the limit
+// raiseMemoryLimit raises the memory limit, for commands that keep whole recordings: near the limit
 // they would do little but collect garbage. The returned function restores it.
-func wide() func() {
+func raiseMemoryLimit() func() {
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}

@@ -67,7 +67,7 @@ read, 4 nothing could be judged.`,
 
 // judge judges the recordings in the files and writes the reports.
 func (a *app) judge(f *judgeFlags, names []string) error {
-	defer wide()()
+	defer raiseMemoryLimit()()
 	started := time.Now()
 	if err := f.check(); err != nil {
 		return err

@@ -74,7 +74,7 @@ started.`,
 // record passes sessions on, records and judges them.
 func (a *app) record(f *recordFlags) error {
 	defer outlivePipes()()
-	defer wide()()
+	defer raiseMemoryLimit()()
 	t, err := a.resolve(&f.serverFlags)
 	switch {
 	case err != nil:

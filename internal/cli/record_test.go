@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -154,17 +153,7 @@ const (
 // once.
 func TestLiveLines(t *testing.T) {
 	t.Parallel()
-	if runtime.GOOS == "windows" {
-		t.Skip("the server is a link to the test")
-	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tool := filepath.Join(t.TempDir(), "mcp-conform") // the test binary acts as the tool if it has this name
-	if err := os.Symlink(self, tool); err != nil {
-		t.Fatal(err)
-	}
+	tool := linkedTool(t)
 	in, client := io.Pipe()
 	r := startRecord(t, in, io.Discard, "--transcript", "FOLDER/session.jsonl", "--", tool, "serve", "--fault", "stdio.stdout-only-messages/banner")
 	write := func(line string) {

@@ -218,7 +218,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	f.remote.waiting = console.Waiting
 	defer f.through.end()
 	defer f.end()
-	if err := a.startBehind(f); err != nil {
+	if err := a.startGatewayUpstream(f); err != nil {
 		return nil, err
 	}
 	o, notices, err := a.options(f)

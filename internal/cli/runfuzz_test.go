@@ -3,9 +3,7 @@ package cli
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -65,17 +63,10 @@ func TestEndOfAServerIsTold(t *testing.T) {
 // TestASearchShowsThatItSearches checks that the status line changes during a
 // search and is cleared at the end of the run.
 func TestASearchShowsThatItSearches(t *testing.T) {
-	if testing.Short() || runtime.GOOS == "windows" {
+	if testing.Short() {
 		t.Skip("starts servers")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tool := filepath.Join(t.TempDir(), "mcp-conform") // the test binary acts as the tool if it has this name
-	if err := os.Symlink(self, tool); err != nil {
-		t.Fatal(err)
-	}
+	tool := linkedTool(t)
 	var out bytes.Buffer
 	invoke([]string{"run", "--fuzz", "quick", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
 		World{Out: &out, Err: &out, Environ: os.Environ(), Live: true, Columns: 100})

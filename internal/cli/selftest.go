@@ -187,6 +187,6 @@ func roomy() func() {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
-	limit, percent := wide(), debug.SetGCPercent(400)
+	limit, percent := raiseMemoryLimit(), debug.SetGCPercent(400)
 	return func() { limit(); debug.SetGCPercent(percent) }
 }

@@ -124,7 +124,7 @@ Exit codes: 0 merged, 2 usage, or a shard is missing, overlaps or is not finishe
 	return c
 }
 
-// options turns the flags into what the sweep is told. Errors are usage errors.
+// sweepOptions returns the options that the flags stand for. Errors are usage errors.
 func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 	o = sweep.Options{Version: version(), Environ: a.Environ, Env: f.env, Jobs: f.jobs, RetryFailed: f.retry == "failed"}
 	o.Limits = sweep.Limits{Time: f.maxTime, Grace: time.Minute, Processes: f.processes}

@@ -69,9 +69,9 @@ func (f *runFlags) checkThrough() error {
 	return nil
 }
 
-// startBehind starts the reference server behind the gateway, and puts its address in place of the
+// startGatewayUpstream starts the reference server behind the gateway, and puts its address in place of the
 // placeholders.
-func (a *app) startBehind(f *runFlags) error {
+func (a *app) startGatewayUpstream(f *runFlags) error {
 	t := &f.through
 	if !t.on {
 		return nil
@@ -91,7 +91,7 @@ func (a *app) startBehind(f *runFlags) error {
 	marked := false
 	replace := func(text string) string {
 		marked = marked || strings.Contains(text, upstreamMark) || strings.Contains(text, upstreamCommandMark)
-		return strings.NewReplacer(upstreamMark, t.upstream.URL, upstreamCommandMark, t.commandText()).Replace(text)
+		return strings.NewReplacer(upstreamMark, t.upstream.URL.String(), upstreamCommandMark, t.commandText()).Replace(text)
 	}
 	var args []string
 	for i, arg := range f.target.Args {
@@ -131,7 +131,7 @@ func (f *throughFlags) named(text string) string {
 	if f.upstream == nil {
 		return text
 	}
-	return strings.NewReplacer(f.upstream.URL, upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
+	return strings.NewReplacer(f.upstream.URL.String(), upstreamMark, f.commandText(), upstreamCommandMark, f.upstream.Addr, "{upstream}").Replace(text)
 }
 
 // again returns the arguments of a replay command, with the flags and placeholders of --through.
@@ -162,7 +162,7 @@ func (f *throughFlags) again(argv []string) []string {
 func (f *throughFlags) explain(err error) error {
 	var unreachable *engine.UnreachableError
 	if f.upstream != nil && f.upstream.Arrived() == 0 && errors.As(err, &unreachable) {
-		unreachable.Reason += "; the gateway sent nothing to the reference server at " + f.upstream.URL
+		unreachable.Reason += "; the gateway sent nothing to the reference server at " + f.upstream.URL.String()
 	}
 	return err
 }
@@ -182,7 +182,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 		return nil
 	}
 	if t.upstream.Arrived() == 0 {
-		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL)
+		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL.String())
 		return nil
 	}
 	direct, stop, err := a.directDialer(ctx, o.Dialer.Transport())
@@ -209,7 +209,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	}
 	defer alone.Close()
 	report.Gateway = gateway.Compare(ctx, gateway.Options{
-		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
+		Direct: gateway.Route{Upstream: alone, Dialer: streamablehttp.NewDialer(alone.URL, exchange.Reach{})}, Through: gateway.Route{Upstream: t.upstream, Dialer: through},
 		Revision: comparedIn(report.Revisions), Timeout: f.timeout, StartTimeout: f.start, Expected: t.expected, Say: doing,
 	})
 	if ctx.Err() != nil {
@@ -217,7 +217,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	}
 	report.Gateway.Upstream = upstreamMark
 	if t.listen != "" {
-		report.Gateway.Upstream = t.upstream.URL
+		report.Gateway.Upstream = t.upstream.URL.String()
 	}
 	report.Gateway.Lost = verdict.LostThrough(plain, report)
 	report.Server.Name = "the gateway in front of " + report.Server.Name

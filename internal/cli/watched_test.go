@@ -43,14 +43,7 @@ func TestWatch(t *testing.T) {
 		t.Skip("starts servers that are scripts")
 	}
 	dir := t.TempDir()
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	tool := filepath.Join(dir, "mcp-conform") // the test binary acts as the tool if it has this name
-	if err := os.Symlink(self, tool); err != nil {
-		t.Fatal(err)
-	}
+	tool := linkedTool(t)
 	source, server := filepath.Join(dir, "source"), filepath.Join(dir, "server")
 	write := func(words string) {
 		t.Helper()

@@ -12,7 +12,7 @@ import (
 
 // crashes are processes over stdio that exited by themselves with a failure, when all requests
 // had their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
-// see it as a crash, so a notice tells it.
+// see it as a crash, so a notice names it.
 type crashes struct {
 	mu    sync.Mutex
 	count int
@@ -23,8 +23,9 @@ type crashes struct {
 	output   string
 }
 
-// observe notes whether the server of an ended conversation crashed.
-func (c *crashes) observe(events []*transcript.Event, d *transcript.Dialogue) {
+// observe notes whether the server of an ended conversation crashed. stderr returns the last bytes
+// that it wrote to stderr, see client.Conversation.Stderr.
+func (c *crashes) observe(events []*transcript.Event, d *transcript.Dialogue, stderr func(n int) string) {
 	at := slices.IndexFunc(events, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Exited || e.Kind == transcript.InputClosed || e.Kind == transcript.Signalled
 	})
@@ -39,7 +40,7 @@ func (c *crashes) observe(events []*transcript.Event, d *transcript.Dialogue) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.count++
-	c.how, c.output, c.requests = events[at].Detail, stderrIn(events[:at]), nil
+	c.how, c.output, c.requests = events[at].Detail, stderr(linesShown*widestLines), nil
 	for _, q := range requests[max(0, len(requests)-requestsNamed):] {
 		c.requests = append(c.requests, wire.Excerpt(q.Message.Method, widestMethod))
 	}
@@ -53,17 +54,6 @@ func isLastSent(events []*transcript.Event, request *transcript.Event) bool {
 		}
 	}
 	return false
-}
-
-// stderrIn returns what the server wrote to stderr.
-func stderrIn(events []*transcript.Event) string {
-	var b strings.Builder
-	for _, e := range events {
-		if e.Kind == transcript.Stderr {
-			b.Write(e.Raw)
-		}
-	}
-	return b.String()
 }
 
 // Limits for naming requests.

@@ -33,10 +33,21 @@ func TestCrashNotice(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			events := eventsOf(t, test.script)
 			var c crashes
-			c.observe(events, transcript.DialogueOf(events))
+			c.observe(events, transcript.DialogueOf(events), func(int) string { return stderrOf(events) })
 			if diff := cmp.Diff(test.want, c.notice(func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") })); diff != "" {
 				t.Error(diff)
 			}
 		})
 	}
+}
+
+// stderrOf returns what a conversation has of stderr.
+func stderrOf(events []*transcript.Event) string {
+	var text string
+	for _, e := range events {
+		if e.Kind == transcript.Stderr {
+			text += string(e.Raw)
+		}
+	}
+	return text
 }

@@ -106,7 +106,7 @@ func (r *session) count(c *client.Conversation) bool {
 	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
 	r.fixtures.Observe(c.Revision(), events, d)
 	if c.Web() == nil {
-		r.crashes.observe(events, d)
+		r.crashes.observe(events, d, c.Stderr)
 	}
 	closed := false
 	for _, e := range events {

@@ -42,7 +42,7 @@ func Names() []string {
 
 // Compare compares what a client sees through the gateway with what it sees without it.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
-	g := &verdict.Gateway{Upstream: o.Through.Upstream.URL, Revision: o.Revision, Lost: []verdict.Lost{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
+	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
 	tools := o.toolsOf(ctx, o.Direct)
 	o.Direct.Upstream.tools, o.Through.Upstream.tools = tools, tools
 	for _, p := range probes() {
@@ -77,7 +77,7 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 // longestProbe is how many time-outs of a request a probe may take.
 const longestProbe = 4
 
-// moreTries are how often a warning is tried again. What comes of a race does not come each time.
+// moreTries are how often a warning is tried again: a race does not always end alike.
 const moreTries = 2
 
 // compare returns what the gateway changes, nil for nothing. An error says why that is not known.

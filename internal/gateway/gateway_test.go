@@ -104,7 +104,7 @@ func compareWithin(t *testing.T, timeout time.Duration, newProxy func() proxy) (
 	t.Helper()
 	u, alone := listen(t), listen(t)
 	g = Compare(t.Context(), Options{
-		Direct: Route{alone, streamablehttp.NewDialer(alone.At(), exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
+		Direct: Route{alone, streamablehttp.NewDialer(alone.URL, exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
 		Revision: spec.V20251125, Timeout: timeout, StartTimeout: 5 * time.Second,
 		Say: func(string) {},
 	})
@@ -163,11 +163,28 @@ func renumbering(cancels bool) proxy {
 	}
 }
 
+// A comparison is a gateway, and the changes that are expected of it.
+type comparison struct {
+	newProxy func() proxy
+	want     []string
+}
+
+// checkAll compares each gateway in a test of its own.
+func checkAll(t *testing.T, all map[string]comparison) {
+	t.Helper()
+	for name, c := range all {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, g := compare(t, c.newProxy)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("changes (-want +got):\n%s\n%+v\n%+v", diff, g.Changes, g.NotCompared)
+			}
+		})
+	}
+}
+
 func TestCompare(t *testing.T) {
-	for name, test := range map[string]struct {
-		newProxy func() proxy
-		want     []string
-	}{
+	checkAll(t, map[string]comparison{
 		"faultless": {func() proxy { return proxy{} }, nil},
 		"drops progress": {func() proxy {
 			return proxy{toClient: func(line []byte) [][]byte {
@@ -258,15 +275,7 @@ func TestCompare(t *testing.T) {
 				return [][]byte{line}
 			}}
 		}, []string{"warning cancellation"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, g := compare(t, test.newProxy)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("changes (-want +got):\n%s\n%+v\n%+v", diff, g.Changes, g.NotCompared)
-			}
-		})
-	}
+	})
 }
 
 // TestCompareWithASilentGateway checks that a call that never arrives costs a few time-outs, and

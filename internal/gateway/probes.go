@@ -306,14 +306,14 @@ func size(ctx context.Context, v *visit) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(text1(result), long) {
+	if strings.Contains(firstText(result), long) {
 		return "unchanged", nil
 	}
 	return "changed", nil
 }
 
-// text1 returns the text of the first content block of a result.
-func text1(result any) string {
+// firstText returns the text of the first content block of a result.
+func firstText(result any) string {
 	r, _ := result.(map[string]any)
 	content, _ := r["content"].([]any)
 	if len(content) == 0 {

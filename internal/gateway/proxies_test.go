@@ -5,8 +5,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -57,10 +55,7 @@ func ownTokens() proxy {
 
 // TestCompareLegal compares gateways that do what they may: none of it is a warning.
 func TestCompareLegal(t *testing.T) {
-	for name, test := range map[string]struct {
-		newProxy func() proxy
-		want     []string
-	}{
+	checkAll(t, map[string]comparison{
 		"puts a prefix before names of tools": {editing(func(m map[string]any) {
 			if params := member(m, "params"); m["method"] == spec.MethodToolsCall {
 				name, _ := params["name"].(string)
@@ -97,23 +92,12 @@ func TestCompareLegal(t *testing.T) {
 			member(result, "_meta")["example.com/gateway"] = "seen"
 		}), []string{"note requests-of-the-server", "note results"}},
 		"replaces progress tokens": {ownTokens, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, g := compare(t, test.newProxy)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("changes (-want +got):\n%s\n%+v\n%+v", diff, g.Changes, g.NotCompared)
-			}
-		})
-	}
+	})
 }
 
 // TestCompareLosses compares gateways that lose or change one thing.
 func TestCompareLosses(t *testing.T) {
-	for name, test := range map[string]struct {
-		newProxy func() proxy
-		want     []string
-	}{
+	checkAll(t, map[string]comparison{
 		"sends progress twice": {func() proxy {
 			return proxy{toClient: func(line []byte) [][]byte {
 				if isProgress(line) {
@@ -153,13 +137,5 @@ func TestCompareLosses(t *testing.T) {
 				}
 			}
 		}), []string{"warning size"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			got, g := compare(t, test.newProxy)
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("changes (-want +got):\n%s\n%+v\n%+v", diff, g.Changes, g.NotCompared)
-			}
-		})
-	}
+	})
 }

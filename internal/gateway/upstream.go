@@ -33,7 +33,7 @@ const (
 // for probes.
 type Upstream struct {
 	// URL is where it serves Streamable HTTP, for a gateway that takes a URL.
-	URL string
+	URL *url.URL
 	// Addr is where programs connect that pass stdin and stdout on, for a gateway that takes a
 	// command.
 	Addr string
@@ -47,7 +47,7 @@ type Upstream struct {
 	mu       sync.Mutex
 	count    int // of all messages
 	arrivals []arrival
-	headers  []posted
+	headers  []post
 	holds    map[string]*hold
 }
 
@@ -57,8 +57,8 @@ type arrival struct {
 	message wire.Message
 }
 
-// A posted is an HTTP request with a message.
-type posted struct {
+// A post is the head and the beginning of the body of a POST.
+type post struct {
 	header http.Header
 	body   string
 }
@@ -82,7 +82,7 @@ func Listen(ctx context.Context, address string) (*Upstream, error) {
 		u.Close()
 		return nil, err
 	}
-	u.URL, u.Addr = u.http.URL.String(), u.lines.Addr().String()
+	u.URL, u.Addr = u.http.URL, u.lines.Addr().String()
 	go u.accept()
 	return u, nil
 }
@@ -113,9 +113,6 @@ func (u *Upstream) Close() {
 	defer cancel()
 	u.http.Shutdown(ctx)
 }
-
-// At returns the URL.
-func (u *Upstream) At() *url.URL { return u.http.URL }
 
 // Arrived returns how many messages reached the upstream.
 func (u *Upstream) Arrived() int {
@@ -174,7 +171,7 @@ func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
 	if err == nil && len(begin) < largestArrival {
 		u.mu.Lock()
 		defer u.mu.Unlock()
-		u.headers = append(newest(u.headers), posted{r.Header.Clone(), string(begin)})
+		u.headers = append(newest(u.headers), post{r.Header.Clone(), string(begin)})
 	}
 	return struct {
 		io.Reader

@@ -21,8 +21,8 @@ type visit struct {
 	dialer   transport.Dialer
 	options  client.Options
 	upstream *Upstream
-	mark     string // tells the messages of this visit from all others
-	names    map[string]string
+	mark     string          // tells the messages of this visit from all others
+	offered  map[string]bool // the names of tools; nil before they were listed
 }
 
 // open opens a session.
@@ -112,20 +112,20 @@ func (v *visit) list(ctx context.Context, method, member, key string) (entries m
 // tool returns the name under which the gateway offers a tool of the upstream, which may have a
 // prefix or a suffix there.
 func (v *visit) tool(ctx context.Context, name string) (string, error) {
-	if v.names == nil {
+	if v.offered == nil {
 		entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
 		if err != nil {
 			return "", err
 		}
-		v.names = map[string]string{}
+		v.offered = map[string]bool{}
 		for offered := range entries {
-			v.names[offered] = offered
+			v.offered[offered] = true
 		}
 	}
-	if _, same := v.names[name]; same {
+	if v.offered[name] {
 		return name, nil
 	}
-	for offered := range v.names {
+	for offered := range v.offered {
 		if isAffixed(offered, name) {
 			return offered, nil
 		}

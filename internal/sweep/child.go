@@ -24,7 +24,7 @@ import (
 const (
 	// lookEvery is the time between two looks at what a server uses.
 	lookEvery = 500 * time.Millisecond
-	// endTime is how long a run that is told to end may take to end its servers.
+	// endTime is how long a run may take to end its servers after a signal or the end of its stdin.
 	endTime = 10 * time.Second
 	// diskEvery is the shortest time between two measurements of a folder. A measurement
 	// takes at most one part in diskShare of the time.

@@ -94,7 +94,7 @@ func TestTheSlurmScriptIsBash(t *testing.T) {
 	t.Parallel()
 	bash, err := exec.LookPath("bash")
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("bash, which checks the script, is not installed: %v", err)
 	}
 	if out, err := exec.Command(bash, "-n", filepath.Join(examples, "slurm.sh")).CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -218,7 +218,7 @@ func TestAnInterruptedSweepLosesNothing(t *testing.T) {
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
-		t.Skip("needs /proc and setsid")
+		t.Skip("only Linux shows the memory and the processes of a tree of processes")
 	}
 	seconds := fmt.Sprintf("1%07d", os.Getpid()) // identifies the processes
 	o := options(t, "hang", "forks", "fills", "kept", "eats")

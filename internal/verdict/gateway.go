@@ -12,7 +12,7 @@ type Gateway struct {
 	Upstream string        `json:"upstream"` // the URL of the reference server behind it
 	Revision spec.Revision `json:"revision"` // in which the two were compared
 	// Lost are the requirements that are kept without the gateway, and do not come up through it.
-	Lost []Lost `json:"lost"`
+	Lost []LostRequirement `json:"lost"`
 	// Changes are what the gateway changes, the most severe first.
 	Changes []Change `json:"changes"`
 	// Unchanged are the names of what was compared and is the same.
@@ -24,8 +24,8 @@ type Gateway struct {
 	Through time.Duration `json:"throughNanoseconds"`
 }
 
-// A Lost is a requirement that does not come up through a gateway.
-type Lost struct {
+// A LostRequirement is a requirement that does not come up through a gateway.
+type LostRequirement struct {
 	Requirement string        `json:"requirement"`
 	Revision    spec.Revision `json:"revision"`
 	Outcome     Outcome       `json:"outcome"` // not observed or not applicable
@@ -69,7 +69,7 @@ func (g *Gateway) redact(text func(string) string) {
 
 // LostThrough returns the requirements that are kept in the direct report, and did not come up in
 // the other.
-func LostThrough(direct, through *Report) []Lost {
+func LostThrough(direct, through *Report) []LostRequirement {
 	type key struct {
 		requirement string
 		revision    spec.Revision
@@ -79,12 +79,12 @@ func LostThrough(direct, through *Report) []Lost {
 		v := &through.Verdicts[i]
 		outcomes[key{v.Requirement, v.Revision}] = v.Outcome
 	}
-	out := []Lost{}
+	out := []LostRequirement{}
 	for i := range direct.Verdicts {
 		v := &direct.Verdicts[i]
 		o, judged := outcomes[key{v.Requirement, v.Revision}]
 		if judged && v.Outcome == Kept && (o == NotObserved || o == NotApplicable) {
-			out = append(out, Lost{v.Requirement, v.Revision, o})
+			out = append(out, LostRequirement{v.Requirement, v.Revision, o})
 		}
 	}
 	return out
