@@ -38,7 +38,7 @@ func (d *InProcessDialer) Dial(ctx context.Context, rec *transcript.Transcript) 
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	return open(rec, func(far farEnds) (peer, error) {
+	return open(rec, memoryPipes, func(far farEnds) (peer, error) {
 		ctx, cancel := context.WithCancel(context.Background()) // the server outlives the Dial call
 		f := &function{
 			title: d.title, far: far, cancel: cancel,

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 
@@ -102,13 +103,18 @@ func (l *link) writeChunks(chunks [][]byte) error {
 	}
 	for _, c := range chunks {
 		if _, err := l.near.in.Write(c); err != nil {
-			if errors.Is(err, os.ErrClosed) || brokenPipe(err) {
+			if isClosed(err) {
 				return ErrInputClosed
 			}
 			return fmt.Errorf("writing to the server's stdin: %w", err)
 		}
 	}
 	return nil
+}
+
+// isClosed reports whether an end of a pipe is closed.
+func isClosed(err error) bool {
+	return errors.Is(err, os.ErrClosed) || errors.Is(err, io.ErrClosedPipe) || brokenPipe(err)
 }
 
 // recordSent records the lines that chunk completes. Callers must write chunk only

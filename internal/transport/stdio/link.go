@@ -60,7 +60,7 @@ type link struct {
 
 // open makes the pipes, starts a server at their far ends and starts the
 // link's goroutines.
-func open(rec *transcript.Transcript, start func(farEnds) (peer, error)) (transport.Link, error) {
+func open(rec *transcript.Transcript, pipes func() (nearEnds, farEnds, error), start func(farEnds) (peer, error)) (transport.Link, error) {
 	near, far, err := pipes()
 	if err != nil {
 		return nil, err

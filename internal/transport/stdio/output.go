@@ -39,7 +39,7 @@ func (l *link) readOutput() {
 
 // read passes all data from f to take until the end of the file or, once the
 // server has exited, until no data has arrived for linger.
-func (l *link) read(f *os.File, take func([]byte)) error {
+func (l *link) read(f outlet, take func([]byte)) error {
 	buf := make([]byte, readSize)
 	for {
 		if l.lingering.Load() {

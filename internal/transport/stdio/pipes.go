@@ -2,37 +2,63 @@ package stdio
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"time"
 )
 
 // nearEnds are our ends of a server's three streams; farEnds are the server's.
 type (
-	nearEnds struct{ in, out, err *os.File }
-	farEnds  struct{ in, out, err *os.File }
+	nearEnds struct {
+		in       io.WriteCloser
+		out, err outlet
+	}
+	farEnds struct {
+		in       io.ReadCloser
+		out, err io.WriteCloser
+	}
+	// An outlet is the end of a pipe from which we read.
+	outlet interface {
+		io.ReadCloser
+		SetReadDeadline(time.Time) error
+	}
 )
 
-// pipes makes the three pipes of a link. Even a server in our own process gets
-// operating system pipes, so that both kinds buffer, block and break in the
-// same way.
-func pipes() (near nearEnds, far farEnds, err error) {
-	for _, p := range []struct{ r, w **os.File }{
-		{&far.in, &near.in}, {&near.out, &far.out}, {&near.err, &far.err},
-	} {
-		if *p.r, *p.w, err = os.Pipe(); err != nil {
-			near.close()
-			far.close()
-			return near, far, fmt.Errorf("making the pipes to the server: %w", err)
+// systemPipes makes the three pipes of a link to a process.
+func systemPipes() (near nearEnds, far farEnds, err error) {
+	var files []io.Closer
+	pipe := func() (r, w *os.File) {
+		if err != nil {
+			return nil, nil
 		}
+		if r, w, err = os.Pipe(); err == nil {
+			files = append(files, r, w)
+		}
+		return r, w
 	}
-	return near, far, nil
+	inR, inW := pipe()
+	outR, outW := pipe()
+	errR, errW := pipe()
+	if err != nil {
+		closeAll(files...)
+		return nearEnds{}, farEnds{}, fmt.Errorf("making the pipes to the server: %w", err)
+	}
+	return nearEnds{in: inW, out: outR, err: errR}, farEnds{in: inR, out: outW, err: errW}, nil
+}
+
+// memoryPipes makes the three pipes of a link to a server in this process.
+func memoryPipes() (near nearEnds, far farEnds, err error) {
+	in, out, errOut := newPipe(), newPipe(), newPipe()
+	return nearEnds{in: in.writeEnd(), out: out.readEnd(), err: errOut.readEnd()},
+		farEnds{in: in.readEnd(), out: out.writeEnd(), err: errOut.writeEnd()}, nil
 }
 
 func (e nearEnds) close() { closeAll(e.in, e.out, e.err) }
 func (e farEnds) close()  { closeAll(e.in, e.out, e.err) }
 
-// closeAll closes the files. Files that are nil or already closed are ignored.
-func closeAll(files ...*os.File) {
-	for _, f := range files {
-		_ = f.Close()
+// closeAll closes the ends. Those that are already closed are ignored.
+func closeAll(ends ...io.Closer) {
+	for _, e := range ends {
+		_ = e.Close()
 	}
 }

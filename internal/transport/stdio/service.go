@@ -1,8 +1,8 @@
 package stdio
 
 import (
+	"io"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +18,8 @@ const serviceTail = 16 << 10
 // The end of its output is kept, because it may explain a failure.
 type Service struct {
 	process *process
-	in, out *os.File
+	in      io.WriteCloser
+	out     io.ReadCloser
 	exited  chan struct{} // the process has ended, and the rest of its group was killed
 	done    chan struct{} // live has returned: nothing is left to clean up
 	stop    sync.Once
@@ -32,7 +33,7 @@ type Service struct {
 // StartService starts the command in its own process group. The error is a
 // *StartError if it could not be started.
 func StartService(c Command) (*Service, error) {
-	near, far, err := pipes()
+	near, far, err := systemPipes()
 	if err != nil {
 		return nil, err
 	}
