@@ -46,8 +46,7 @@ type Misbehaviour struct {
 
 // Try runs the case that m names.
 func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
-	t.Run(m.Name, func(t *testing.T) {
-		t.Parallel()
+	runInParallel(t, m.Name, m.Transport, func(t *testing.T) {
 		report := m.report(t, cases)
 		var got, kept []string
 		for _, f := range report.Findings {

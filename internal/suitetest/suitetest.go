@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"testing"
+	"testing/synctest"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -26,8 +28,8 @@ import (
 
 // Declare declares the cases as the specs of a run, each for every transport,
 // by default stdio. A spec starts its case when Ginkgo reaches it, so that
-// ginkgo -p runs each case in one process only.
-func Declare(cases []suite.Case, over ...spec.Transport) {
+// ginkgo -p runs each case in one process only. t is the test that runs the specs.
+func Declare(t *testing.T, cases []suite.Case, over ...spec.Transport) {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}
 	}
@@ -46,14 +48,24 @@ func Declare(cases []suite.Case, over ...spec.Transport) {
 			specs = append(specs, engine.SpecsOf(cases, spec.V20260728, transport)...)
 		}
 	}
-	engine.Declare(specs, func(ctx ginkgo.SpecContext, s engine.Spec) { judge(ctx, byID[s.Judge], s.Revision, s.Transport) })
+	engine.Declare(specs, func(ctx ginkgo.SpecContext, s engine.Spec) { judge(ctx, t, byID[s.Judge], s.Revision, s.Transport) })
 }
 
-func judge(ctx context.Context, c suite.Case, rev spec.Revision, over spec.Transport) {
+func judge(ctx context.Context, t *testing.T, c suite.Case, rev spec.Revision, over spec.Transport) {
 	expect := gomega.NewGomega(ginkgo.Fail).Expect
-	report, err := engine.Run(ctx, engine.Options{
-		Dialer: dialer(over), Cases: []suite.Case{c}, Rules: ruleset.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
-	})
+	d := dialer(over)
+	var report *verdict.Report
+	var err error
+	run := func(ctx context.Context) {
+		report, err = engine.Run(ctx, engine.Options{
+			Dialer: d, Cases: []suite.Case{c}, Rules: ruleset.All(), Revisions: []spec.Revision{rev}, Target: "the server under test",
+		})
+	}
+	if _, here := d.(*stdio.InProcessDialer); here {
+		synctest.Test(t, func(t *testing.T) { run(t.Context()) }) // a context from outside would stop its clock
+	} else {
+		run(ctx)
+	}
 	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {
 		expect(f.Outcome).To(gomega.BeNumerically("<=", verdict.Note), "%s: %s\npermitted: %s\nseen: %s", f.Requirement, f.Summary, f.Permitted, f.Seen)

@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(base.Cases())
+	suitetest.Declare(t, base.Cases())
 	ginkgo.RunSpecs(t, "base")
 }

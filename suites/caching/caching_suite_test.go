@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(caching.Cases())
+	suitetest.Declare(t, caching.Cases())
 	ginkgo.RunSpecs(t, "caching")
 }

@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(cancellation.Cases())
+	suitetest.Declare(t, cancellation.Cases())
 	ginkgo.RunSpecs(t, "cancellation")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(completion.Cases())
+	suitetest.Declare(t, completion.Cases())
 	ginkgo.RunSpecs(t, "completion")
 }

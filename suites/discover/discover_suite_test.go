@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(discover.Cases())
+	suitetest.Declare(t, discover.Cases())
 	ginkgo.RunSpecs(t, "discover")
 }

@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(elicitation.Cases())
+	suitetest.Declare(t, elicitation.Cases())
 	ginkgo.RunSpecs(t, "elicitation")
 }

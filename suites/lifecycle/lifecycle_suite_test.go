@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(lifecycle.Cases())
+	suitetest.Declare(t, lifecycle.Cases())
 	ginkgo.RunSpecs(t, "lifecycle")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(logging.Cases())
+	suitetest.Declare(t, logging.Cases())
 	ginkgo.RunSpecs(t, "logging")
 }

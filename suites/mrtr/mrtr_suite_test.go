@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(mrtr.Cases())
+	suitetest.Declare(t, mrtr.Cases())
 	ginkgo.RunSpecs(t, "mrtr")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(pagination.Cases())
+	suitetest.Declare(t, pagination.Cases())
 	ginkgo.RunSpecs(t, "pagination")
 }

@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(ping.Cases())
+	suitetest.Declare(t, ping.Cases())
 	ginkgo.RunSpecs(t, "ping")
 }

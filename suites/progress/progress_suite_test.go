@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(progress.Cases())
+	suitetest.Declare(t, progress.Cases())
 	ginkgo.RunSpecs(t, "progress")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(prompts.Cases())
+	suitetest.Declare(t, prompts.Cases())
 	ginkgo.RunSpecs(t, "prompts")
 }

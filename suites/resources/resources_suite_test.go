@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(resources.Cases())
+	suitetest.Declare(t, resources.Cases())
 	ginkgo.RunSpecs(t, "resources")
 }

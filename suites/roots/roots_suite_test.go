@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(roots.Cases())
+	suitetest.Declare(t, roots.Cases())
 	ginkgo.RunSpecs(t, "roots")
 }

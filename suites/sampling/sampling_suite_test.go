@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(sampling.Cases())
+	suitetest.Declare(t, sampling.Cases())
 	ginkgo.RunSpecs(t, "sampling")
 }

@@ -13,6 +13,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(security.Cases(), spec.StreamableHTTP)
+	suitetest.Declare(t, security.Cases(), spec.StreamableHTTP)
 	ginkgo.RunSpecs(t, "security")
 }

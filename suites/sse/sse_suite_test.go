@@ -13,6 +13,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(sse.Cases(), spec.SSE)
+	suitetest.Declare(t, sse.Cases(), spec.SSE)
 	ginkgo.RunSpecs(t, "sse")
 }

@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(stateless.Cases())
+	suitetest.Declare(t, stateless.Cases())
 	ginkgo.RunSpecs(t, "stateless")
 }

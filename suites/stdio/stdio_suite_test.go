@@ -12,6 +12,6 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(stdio.Cases())
+	suitetest.Declare(t, stdio.Cases())
 	ginkgo.RunSpecs(t, "stdio")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(subscriptions.Cases())
+	suitetest.Declare(t, subscriptions.Cases())
 	ginkgo.RunSpecs(t, "subscriptions")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(tasks.Cases())
+	suitetest.Declare(t, tasks.Cases())
 	ginkgo.RunSpecs(t, "tasks")
 }

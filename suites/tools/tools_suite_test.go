@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(tools.Cases())
+	suitetest.Declare(t, tools.Cases())
 	ginkgo.RunSpecs(t, "tools")
 }

@@ -10,6 +10,6 @@ import (
 )
 
 func TestSuite(t *testing.T) {
-	suitetest.Declare(versioning.Cases())
+	suitetest.Declare(t, versioning.Cases())
 	ginkgo.RunSpecs(t, "versioning")
 }
