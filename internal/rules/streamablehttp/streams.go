@@ -60,7 +60,7 @@ func streamRules() []rules.Rule {
 
 // forEachStream calls see with the streams that respond to requests. It skips streams of another
 // revision, on which the requirements depend: without a version header a server may assume an
-// older one, and a result of initialize may negotiate another.
+// older one, initialize may ask for another, and its result may negotiate another.
 func (v *view) forEachStream(see func(x *exchange)) {
 	for _, x := range v.all {
 		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
@@ -70,12 +70,16 @@ func (v *view) forEachStream(see func(x *exchange)) {
 	}
 }
 
-// beginsOtherRevision reports whether the stream answers initialize with another revision than
-// that of the transcript.
+// beginsOtherRevision reports whether the stream answers an initialize that asks for another
+// revision than that of the transcript, or answers it with another. A server may begin the stream
+// for the revision that the client asks for, before it knows its own answer.
 func (v *view) beginsOtherRevision(x *exchange) bool {
 	for _, req := range x.requests {
 		if req.Message.Method != spec.MethodInitialize {
 			continue
+		}
+		if version, named := wire.Text(wire.At(req.Message.Params(), "/protocolVersion")); !named || version != string(v.revision) {
+			return true
 		}
 		for _, m := range req.Responses {
 			version, named := wire.Text(m.ResultAt("/protocolVersion"))
