@@ -106,6 +106,12 @@ func userFaults() []*Fault {
 		newFault("elicitation.response.validated/taken", "the server accepts form content that does not match its schema", askColour("ask-elicitation", func(colour string) any {
 			return textResult("You like " + colour + ".")
 		})),
+		newFault("elicitation.response.validated/inverted", "the server accepts form content that does not match its schema, and refuses what does", askColour("ask-elicitation", func(colour string) any {
+			if colour == "red" || colour == "blue" {
+				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}
+			}
+			return textResult("You like " + colour + ".")
+		})),
 		newFault("elicitation.response.validated/refused", "a tool that should ask the user refuses every form", combine(
 			addFixedTools(official(nil)), renameListedTool("ask-elicitation", "test_elicitation_sep1034_defaults"), askColour("test_elicitation_sep1034_defaults", func(string) any {
 				return map[string]any{"isError": true, "content": []any{textBlock("The form is wrong.")}}

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -29,6 +30,15 @@ func legalAsking() []*Fault {
 			}
 			return textResult("You like " + colour + ".")
 		})).inRevisions(newer...),
+		newStatefulVariation("form-once", "a tool refuses a wrong form in words alone, and every form after it", func() *refserver.Seams {
+			var wrong atomic.Bool
+			return askColour("ask-elicitation", func(colour string) any {
+				if wrong.Swap(wrong.Load() || colour != "red" && colour != "blue") {
+					return map[string]any{"isError": true, "content": []any{textBlock("You have had your chance.")}}
+				}
+				return textResult("You like " + colour + ".")
+			})
+		}).inRevisions(newer...),
 		newVariation("form-by-name", "elicitation by form has the explicit mode form", editSentParams(spec.MethodElicit, func(p map[string]any) {
 			if p["mode"] == nil {
 				p["mode"] = "form"

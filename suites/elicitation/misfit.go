@@ -75,7 +75,8 @@ func (f *misfitForm) maskValues(r *client.Reply) string {
 
 // sendMisfit submits a form with an invalid field. If the tool succeeds and its result shows that
 // value, it also submits a valid form. A tool with equal results for both has not validated the
-// form. Otherwise its result may say that the value was refused, so that is only noted.
+// form, and one that fails with the valid form, and accepts the invalid one again, has confused
+// them. Otherwise its result may say that the value was refused, so that is only noted.
 func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
 	handIn := func(spoils bool) *suite.Nested {
 		handedIn := false
@@ -102,7 +103,7 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		judgeMisfit(t, c, tool, n, handIn(false))
 		return
 	}
-	if !strings.Contains(string(n.Message.Result()), misfit) {
+	if !accepts(n) {
 		return
 	}
 	d := verdict.Deviation{
@@ -113,11 +114,21 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		At:          n.Positions(spec.MethodElicit),
 		Weight:      verdict.OnlyNote,
 	}
-	if control := handIn(false); control.Answered() && !control.Failed() && form.maskValues(control.Reply) == form.maskValues(n.Reply) {
+	switch control := handIn(false); {
+	case !control.Answered() || control.Request(spec.MethodElicit) == nil:
+	case control.Failed() && accepts(handIn(true)):
+		d.Summary, d.Weight = "The server's tool accepts a broken form and refuses one that fits.", verdict.Full
+		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
+	case !control.Failed() && form.maskValues(control.Reply) == form.maskValues(n.Reply):
 		d.Summary, d.Weight = "The server's tool treats a broken form like one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	}
 	t.Deviates(c, d)
+}
+
+// accepts reports whether a tool succeeded with the spoiled form, whose value its result shows.
+func accepts(n *suite.Nested) bool {
+	return n.Answered() && !n.Failed() && strings.Contains(string(n.Message.Result()), misfit)
 }
 
 // judgeMisfit judges a tool that fails with the spoiled form, by its response to a valid one. If
