@@ -181,6 +181,9 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	if !t.on {
 		return nil
 	}
+	if ctx.Err() != nil {
+		return nil // the report says why the run ended
+	}
 	if t.upstream.Arrived() == 0 {
 		report.Incomplete = cmp.Or(report.Incomplete, "the gateway sent nothing to the reference server at "+t.upstream.URL.String())
 		return nil
@@ -195,7 +198,11 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	without.Dialer, without.Progress, without.Tree, without.Record, without.Revisions = direct, nil, nil, nil, report.Revisions
 	without.Issuer, without.Upstream, without.OtherToken, without.RateLimit = nil, nil, nil, nil
 	plain, err := engine.Run(ctx, without)
-	if err != nil {
+	switch {
+	case ctx.Err() != nil:
+		report.Incomplete = cmp.Or(report.Incomplete, "the comparison with the server alone: "+context.Cause(ctx).Error())
+		return nil
+	case err != nil:
 		return fmt.Errorf("judging the reference server without the gateway: %w", err)
 	}
 	through, end := o.Dialer, func() {}

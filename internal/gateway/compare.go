@@ -51,8 +51,15 @@ func text(v any) string {
 	return wire.Excerpt(string(encoded), widestValue)
 }
 
+// notOffered is in place of a value that can't be had because the gateway does not offer what it
+// needs. The lists and the capabilities show that by themselves.
+type notOffered struct{}
+
 // differences returns where two decoded JSON values differ.
 func differences(path string, direct, through any) []difference {
+	if _, ok := through.(notOffered); ok {
+		return nil
+	}
 	switch a := direct.(type) {
 	case map[string]any:
 		if b, ok := through.(map[string]any); ok {

@@ -43,11 +43,11 @@ func Names() []string {
 // Compare compares what a client sees through the gateway with what it sees without it.
 func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g := &verdict.Gateway{Revision: o.Revision, Lost: []verdict.LostRequirement{}, Changes: []verdict.Change{}, Unchanged: []string{}, NotCompared: []verdict.NotCompared{}}
-	tools := o.toolsOf(ctx, o.Direct)
-	o.Direct.Upstream.tools, o.Through.Upstream.tools = tools, tools
+	names := o.namesOf(ctx, o.Direct)
+	o.Direct.Upstream.names, o.Through.Upstream.names = names, names
 	for _, p := range probes() {
 		if ctx.Err() != nil {
-			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: "the run ended before"})
+			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: endedBefore})
 			continue
 		}
 		o.Say("comparing with and without the gateway: " + p.title)
@@ -61,6 +61,8 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 			}
 		}
 		switch {
+		case ctx.Err() != nil && (err != nil || change != nil): // the end of the run may be what differs
+			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: endedBefore})
 		case err != nil:
 			g.NotCompared = append(g.NotCompared, verdict.NotCompared{Name: p.name, Reason: err.Error()})
 		case change != nil:
@@ -73,6 +75,9 @@ func Compare(ctx context.Context, o Options) *verdict.Gateway {
 	g.Direct, g.Through = o.latency(ctx, o.Direct), o.latency(ctx, o.Through)
 	return g
 }
+
+// endedBefore is why something was not compared when the run ends.
+const endedBefore = "the run ended before"
 
 // longestProbe is how many time-outs of a request a probe may take.
 const longestProbe = 4
@@ -88,27 +93,32 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 	both.Go(func() { through, failed = o.valueOf(ctx, p, o.Through) })
 	direct, err := o.valueOf(ctx, p, o.Direct)
 	both.Wait()
-	unopened := (*openError)(nil)
+	unopened, missing := (*openError)(nil), (*notOfferedError)(nil)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("without the gateway: %w", err)
-	case errors.As(failed, &unopened), failed != nil && p.isLegal:
+	case errors.As(failed, &unopened), errors.As(failed, &missing), failed != nil && p.isLegal:
 		return nil, failed
 	}
 	return o.change(p, direct, through, failed), nil
 }
 
-// toolsOf returns the names of all tools, those included that come and go.
-func (o *Options) toolsOf(ctx context.Context, r Route) map[string]bool {
-	out := map[string]bool{"extra": true}
+// namesOf returns the names of all tools and prompts, those included that come and go.
+func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
+	out := map[string]map[string]bool{}
+	for list := range nameLists {
+		out[list] = map[string]bool{"extra": true}
+	}
 	v, err := o.open(ctx, r)
 	if err != nil {
 		return out
 	}
 	defer v.Close()
-	entries, _ := v.list(ctx, spec.MethodToolsList, "tools", "name")
-	for name := range entries {
-		out[name] = true
+	for list, method := range nameLists {
+		entries, _ := v.list(ctx, method, list, "name")
+		for name := range entries {
+			out[list][name] = true
+		}
 	}
 	return out
 }
@@ -123,6 +133,9 @@ func (o *Options) valueOf(ctx context.Context, p *probe, r Route) (any, error) {
 	limit := longestProbe * v.Options().Timeout
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it took longer than %v", limit))
 	defer cancel()
+	if err := v.needs(p.capability); err != nil {
+		return nil, err
+	}
 	return p.value(ctx, v)
 }
 

@@ -102,17 +102,30 @@ func compare(t *testing.T, newProxy func() proxy) (changes []string, g *verdict.
 // compareWithin is compare with another time-out of requests.
 func compareWithin(t *testing.T, timeout time.Duration, newProxy func() proxy) (changes []string, g *verdict.Gateway) {
 	t.Helper()
+	o := optionsFor(t, newProxy)
+	o.Timeout = timeout
+	g = Compare(t.Context(), o)
+	return changesOf(g), g
+}
+
+// optionsFor returns options that compare a gateway.
+func optionsFor(t *testing.T, newProxy func() proxy) Options {
+	t.Helper()
 	u, alone := listen(t), listen(t)
-	g = Compare(t.Context(), Options{
+	return Options{
 		Direct: Route{alone, streamablehttp.NewDialer(alone.URL, exchange.Reach{})}, Through: Route{u, dialer(u.Addr, newProxy)},
-		Revision: spec.V20251125, Timeout: timeout, StartTimeout: 5 * time.Second,
+		Revision: spec.V20251125, Timeout: 5 * time.Second, StartTimeout: 5 * time.Second,
 		Say: func(string) {},
-	})
+	}
+}
+
+// changesOf returns the changes as "outcome name".
+func changesOf(g *verdict.Gateway) (changes []string) {
 	for _, c := range g.Changes {
 		changes = append(changes, c.Outcome.String()+" "+c.Name)
 	}
 	slices.Sort(changes)
-	return changes, g
+	return changes
 }
 
 // decodedMessage returns a message as Go values.
@@ -290,7 +303,7 @@ func TestCompareWithASilentGateway(t *testing.T) {
 			return [][]byte{line}
 		}}
 	})
-	if diff := cmp.Diff([]string{"warning cancellation", "warning streaming"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"warning cancellation", "warning clients", "warning streaming"}, got); diff != "" {
 		t.Errorf("changes (-want +got):\n%s\n%+v", diff, g.Changes)
 	}
 }

@@ -17,6 +17,7 @@ type probe struct {
 	name, title string
 	isLegal     bool   // to change it is legal, so a change is a note
 	section     string // of the specification, as the catalogue names it
+	capability  string // that it needs, such as prompts; "" for none
 	// value returns what is compared, as decoded JSON. An error says why it can't be had.
 	value func(ctx context.Context, v *visit) (any, error)
 }
@@ -24,27 +25,28 @@ type probe struct {
 // probes returns all probes, in the order in which they run.
 func probes() []probe {
 	return []probe{
-		{"capabilities", "the capabilities that are declared", false, "basic/lifecycle#capability-negotiation", capabilities},
-		{"server-info", "serverInfo and instructions", true, "", serverInfo},
-		{"tool-names", "the names of tools", true, "", toolNames},
-		{"tools", "the entries of tools", false, "server/tools#listing-tools", tools},
-		{"prompts", "the entries of prompts", false, "server/prompts#listing-prompts", listed(spec.MethodPromptsList, "prompts", "name")},
-		{"resources", "the entries of resources", false, "server/resources#listing-resources", listed(spec.MethodResourcesList, "resources", "uri")},
-		{"templates", "the entries of resource templates", false, "server/resources#resource-templates", listed(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
-		{"results", "the results of tools, prompts and resources", false, "server/tools#calling-tools", results},
-		{"errors", "the codes of errors", false, "basic/index#error-responses", errorCodes},
-		{"request-meta", "_meta of requests, as the server gets it", false, "basic/index#_meta", requestMeta},
-		{"ids", "ids of requests, as the server gets them", true, "", ids},
-		{"progress", "progress that comes before the result", false, "basic/utilities/progress#progress-flow", progress},
-		{"streaming", "when progress comes", false, "basic/utilities/progress#progress-flow", streaming},
-		{"cancellation", "whether a cancellation reaches the server", false, "basic/utilities/cancellation#behavior-requirements", cancellation},
-		{"requests-of-the-server", "whether requests of the server reach the client, and its responses the server", false, "client/sampling#creating-messages", serverRequests},
-		{"list-changed", "whether a changed list is announced, and read anew", false, "server/tools#list-changed-notification", listChanged},
-		{"subscriptions", "whether updates of a resource come", false, "server/resources#subscriptions", subscriptions},
-		{"logging", "log messages", false, "server/utilities/logging#log-message-notifications", logging},
-		{"size", "an argument and a result of 1 MiB", false, "", size},
-		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", headers},
-		{"sessions", "whether two clients have two sessions with the server", true, "", sessions},
+		{"capabilities", "the capabilities that are declared", false, "basic/lifecycle#capability-negotiation", "", capabilities},
+		{"server-info", "serverInfo and instructions", true, "", "", serverInfo},
+		{"tool-names", "the names of tools and prompts", true, "", "tools", toolNames},
+		{"tools", "the entries of tools", false, "server/tools#listing-tools", "tools", named("tools")},
+		{"prompts", "the entries of prompts", false, "server/prompts#listing-prompts", "prompts", named("prompts")},
+		{"resources", "the entries of resources", false, "server/resources#listing-resources", "resources", listed(spec.MethodResourcesList, "resources", "uri")},
+		{"templates", "the entries of resource templates", false, "server/resources#resource-templates", "resources", listed(spec.MethodResourcesTemplates, "resourceTemplates", "uriTemplate")},
+		{"results", "the results of tools, prompts and resources", false, "server/tools#calling-tools", "", results},
+		{"errors", "the codes of errors", false, "basic/index#error-responses", "", errorCodes},
+		{"request-meta", "_meta of requests, as the server gets it", false, "basic/index#_meta", "", requestMeta},
+		{"ids", "ids of requests, as the server gets them", true, "", "", ids},
+		{"progress", "progress that comes before the result", false, "basic/utilities/progress#progress-flow", "", progress},
+		{"streaming", "when progress comes", false, "basic/utilities/progress#progress-flow", "", streaming},
+		{"cancellation", "whether a cancellation reaches the server", false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
+		{"requests-of-the-server", "whether requests of the server reach the client, and its responses the server", false, "client/sampling#creating-messages", "", serverRequests},
+		{"list-changed", "whether a changed list is announced, and read anew", false, "server/tools#list-changed-notification", "", listChanged},
+		{"subscriptions", "whether updates of a resource come", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
+		{"logging", "log messages", false, "server/utilities/logging#log-message-notifications", "logging", logging},
+		{"size", "an argument and a result of 1 MiB", false, "", "", size},
+		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", "", headers},
+		{"sessions", "whether two clients have two sessions with the server", true, "", "", sessions},
+		{"clients", "whether two clients get what is their own", false, "", "tools", clients},
 	}
 }
 
@@ -60,24 +62,37 @@ func serverInfo(_ context.Context, v *visit) (any, error) {
 }
 
 func toolNames(ctx context.Context, v *visit) (any, error) {
-	entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
-	names := map[string]any{}
-	for name := range entries {
-		names[name] = "tool"
+	out := map[string]any{}
+	for list, method := range nameLists {
+		if v.needs(list) != nil {
+			out[list] = notOffered{}
+			continue
+		}
+		entries, err := v.list(ctx, method, list, "name")
+		if err != nil {
+			return nil, err
+		}
+		names := map[string]any{}
+		for name := range entries {
+			names[name] = strings.TrimSuffix(list, "s")
+		}
+		out[list] = names
 	}
-	return names, err
+	return out, nil
 }
 
-// tools returns the entries of tools, under the names that the upstream gives them.
-func tools(ctx context.Context, v *visit) (any, error) {
-	entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
-	out := map[string]any{}
-	for offered, entry := range entries {
-		e, _ := entry.(map[string]any)
-		delete(e, "name")
-		out[v.upstream.toolName(offered)] = e
+// named compares the entries of a list under the names that the upstream gives them.
+func named(list string) func(context.Context, *visit) (any, error) {
+	return func(ctx context.Context, v *visit) (any, error) {
+		entries, err := v.list(ctx, nameLists[list], list, "name")
+		out := map[string]any{}
+		for offered, entry := range entries {
+			e, _ := entry.(map[string]any)
+			delete(e, "name")
+			out[v.upstream.ownName(list, offered)] = e
+		}
+		return out, err
 	}
-	return out, err
 }
 
 func listed(method, member, key string) func(context.Context, *visit) (any, error) {
@@ -93,6 +108,9 @@ func results(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	var failed error
 	note := func(name string, value any, err error) {
+		if missing := (*notOfferedError)(nil); errors.As(err, &missing) {
+			value, err = notOffered{}, nil
+		}
 		out[name] = value
 		failed = errors.Join(failed, err)
 	}
@@ -103,16 +121,24 @@ func results(ctx context.Context, v *visit) (any, error) {
 		note(tool, value, err)
 	}
 	for _, prompt := range []string{"hello", "everything"} {
-		value, err := v.result(ctx, spec.MethodPromptsGet, map[string]any{"name": prompt})
+		value, err := v.prompted(ctx, prompt, spec.MethodPromptsGet, func(name string) map[string]any { return map[string]any{"name": name} })
 		note("prompt "+prompt, value, err)
 	}
 	for _, uri := range []string{"demo://text/hello", "demo://image/dot"} {
-		value, err := v.result(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
+		err := v.needs("resources")
+		var value any
+		if err == nil {
+			value, err = v.result(ctx, spec.MethodResourcesRead, map[string]any{"uri": uri})
+		}
 		note(uri, value, err)
 	}
-	value, err := v.result(ctx, spec.MethodComplete, map[string]any{
-		"ref": map[string]any{"type": "ref/prompt", "name": "greeting"}, "argument": map[string]any{"name": "style", "value": "f"},
-	})
+	err := v.needs("completions")
+	var value any
+	if err == nil || v.Revision() == spec.V20241105 { // which has no such capability
+		value, err = v.prompted(ctx, "greeting", spec.MethodComplete, func(name string) map[string]any {
+			return map[string]any{"ref": map[string]any{"type": "ref/prompt", "name": name}, "argument": map[string]any{"name": "style", "value": "f"}}
+		})
+	}
 	note("completion", value, err)
 	return out, failed
 }
@@ -120,14 +146,18 @@ func results(ctx context.Context, v *visit) (any, error) {
 func errorCodes(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for name, request := range map[string]struct {
-		method string
-		params map[string]any
+		capability, method string
+		params             map[string]any
 	}{
-		"an unknown tool":     {spec.MethodToolsCall, map[string]any{"name": "no-such-tool"}},
-		"an unknown prompt":   {spec.MethodPromptsGet, map[string]any{"name": "no-such-prompt"}},
-		"an unknown resource": {spec.MethodResourcesRead, map[string]any{"uri": "demo://no-such-resource"}},
-		"an unknown method":   {"example.com/no-such-method", nil},
+		"an unknown tool":     {"tools", spec.MethodToolsCall, map[string]any{"name": "no-such-tool"}},
+		"an unknown prompt":   {"prompts", spec.MethodPromptsGet, map[string]any{"name": "no-such-prompt"}},
+		"an unknown resource": {"resources", spec.MethodResourcesRead, map[string]any{"uri": "demo://no-such-resource"}},
+		"an unknown method":   {"", "example.com/no-such-method", nil},
 	} {
+		if v.needs(request.capability) != nil {
+			out[name] = notOffered{}
+			continue
+		}
 		r := v.Do(ctx, request.method, request.params)
 		if r.Err != nil {
 			return nil, fmt.Errorf("%s: %w", name, r.Err)
@@ -194,13 +224,13 @@ func progress(ctx context.Context, v *visit) (any, error) {
 }
 
 func streaming(ctx context.Context, v *visit) (any, error) {
-	_, end, err := v.held(ctx)
+	call, err := v.held(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx) // what the upstream sent before has come
 	during := len(v.received(spec.MethodProgress, v.now()))
-	if err := end(); err != nil {
+	if _, err := call.response(ctx); err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx)
@@ -215,24 +245,16 @@ func streaming(ctx context.Context, v *visit) (any, error) {
 }
 
 func cancellation(ctx context.Context, v *visit) (any, error) {
-	id, end, err := v.held(ctx)
+	call, err := v.held(ctx, v.mark, v.mark)
 	if err != nil {
 		return nil, err
 	}
-	defer v.upstream.hold(v.mark).end()
-	call, err := v.upstream.marked(v.mark)
-	if err != nil {
-		return nil, errors.Join(err, end())
-	}
-	if err := v.Cancel(ctx, id, "a probe"); err != nil {
+	defer call.end()
+	if err := v.Cancel(ctx, call.id, "a probe"); err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx)
-	found := v.upstream.found(func(a *arrival) bool {
-		m := &a.message
-		return a.session == call.session && m.Method == spec.MethodCancelled && m.ParamIDAt("/requestId").Same(call.message.ID)
-	})
-	if len(found) == 0 {
+	if !call.isCancelled() {
 		return "it does not come, or names another request", nil
 	}
 	return "it comes", nil
@@ -242,62 +264,14 @@ func serverRequests(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for _, tool := range []string{"ask-ping", "ask-roots", "ask-sampling", "ask-elicitation"} {
 		value, err := v.called(ctx, tool, nil, nil)
-		if err != nil {
+		if missing := (*notOfferedError)(nil); errors.As(err, &missing) {
+			value = notOffered{}
+		} else if err != nil {
 			value = err.Error()
 		}
 		out[tool] = value
 	}
 	return out, nil
-}
-
-func listChanged(ctx context.Context, v *visit) (any, error) {
-	has := func() (bool, error) {
-		entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
-		for offered := range entries {
-			if v.upstream.toolName(offered) == "extra" {
-				return true, err
-			}
-		}
-		return false, err
-	}
-	before, err := has()
-	if err != nil {
-		return nil, err
-	}
-	if _, err := v.called(ctx, "trigger-list-changed", nil, nil); err != nil {
-		return nil, err
-	}
-	_ = v.Quiet(ctx)
-	after, err := has()
-	return map[string]any{"announced": len(v.received(spec.MethodToolsChanged, v.now())) > 0, "listed": before != after}, err
-}
-
-func subscriptions(ctx context.Context, v *visit) (any, error) {
-	if _, err := v.result(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": "demo://note"}); err != nil {
-		return nil, err
-	}
-	if _, err := v.called(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
-		return nil, err
-	}
-	_ = v.Quiet(ctx)
-	return len(v.received(spec.MethodResourcesUpdated, v.now())) > 0, nil
-}
-
-func logging(ctx context.Context, v *visit) (any, error) {
-	if _, err := v.result(ctx, spec.MethodSetLevel, map[string]any{"level": "debug"}); err != nil {
-		return nil, err
-	}
-	if _, err := v.called(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
-		return nil, err
-	}
-	_ = v.Quiet(ctx)
-	levels := []any{}
-	for _, m := range v.received(spec.MethodMessage, v.now()) {
-		if strings.Contains(string(m.Params()), v.mark) {
-			levels = append(levels, decoded(m.ParamAt("/level")))
-		}
-	}
-	return levels, nil
 }
 
 func size(ctx context.Context, v *visit) (any, error) {
@@ -358,7 +332,7 @@ func sessions(ctx context.Context, v *visit) (any, error) {
 		return nil, err
 	}
 	defer other.Close()
-	for i, c := range []*visit{v, {Conversation: other, upstream: v.upstream, mark: v.mark}} {
+	for i, c := range []*visit{v, other} {
 		if _, err := c.called(ctx, "echo", map[string]any{"text": fmt.Sprintf("%s-%d", v.mark, i)}, nil); err != nil {
 			return nil, err
 		}

@@ -42,7 +42,7 @@ type Upstream struct {
 	cancel context.CancelFunc
 	http   *refserver.HTTPServer
 	lines  net.Listener
-	tools  map[string]bool // its names of tools; set before probes run
+	names  map[string]map[string]bool // its names by list, see nameLists; set before probes run
 
 	mu       sync.Mutex
 	count    int // of all messages
@@ -65,8 +65,9 @@ type post struct {
 
 // A hold is a call that is held open.
 type hold struct {
-	arrived, release chan struct{}
-	arriving, ending sync.Once
+	number                       int // its progress
+	arrived, release, cancelled  chan struct{}
+	arriving, ending, cancelling sync.Once
 }
 
 // Listen starts an upstream, over HTTP at the address.
@@ -181,10 +182,10 @@ func (u *Upstream) notePost(r *http.Request) io.ReadCloser {
 
 // serveHeld reports progress, and responds when the call is released.
 func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Error) {
-	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
-		c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": 1})
-	}
 	h := u.hold(mark)
+	if token := wire.At(c.Params, "/_meta/progressToken"); token != nil {
+		c.Notify(spec.MethodProgress, map[string]any{"progressToken": token, "progress": h.number})
+	}
 	h.arriving.Do(func() { close(h.arrived) })
 	timer := time.NewTimer(longestHold)
 	defer timer.Stop()
@@ -192,8 +193,9 @@ func (u *Upstream) serveHeld(c *refserver.Call, mark string) (any, *refserver.Er
 	case <-h.release:
 	case <-timer.C:
 	case <-c.Context().Done():
+		h.cancelling.Do(func() { close(h.cancelled) })
 	}
-	return map[string]any{"content": []any{map[string]any{"type": "text", "text": "released"}}}, nil
+	return map[string]any{"content": []any{map[string]any{"type": "text", "text": mark}}}, nil
 }
 
 // hold returns the call with the mark, which may not have arrived yet.
@@ -202,10 +204,20 @@ func (u *Upstream) hold(mark string) *hold {
 	defer u.mu.Unlock()
 	h := u.holds[mark]
 	if h == nil {
-		h = &hold{arrived: make(chan struct{}), release: make(chan struct{})}
+		h = &hold{number: len(u.holds) + 1, arrived: make(chan struct{}), release: make(chan struct{}), cancelled: make(chan struct{})}
 		u.holds[mark] = h
 	}
 	return h
+}
+
+// isCancelled reports whether the call was cancelled while it was held.
+func (h *hold) isCancelled() bool {
+	select {
+	case <-h.cancelled:
+		return true
+	default:
+		return false
+	}
 }
 
 // end releases the call.
@@ -247,14 +259,14 @@ func (u *Upstream) headersOf(mark string) http.Header {
 	return nil
 }
 
-// toolName returns the name that the upstream gives to a tool, if the gateway may have added
-// something to it; else the name as it is.
-func (u *Upstream) toolName(offered string) string {
-	if u.tools[offered] {
+// ownName returns the name that the upstream gives to an entry of a list, if the gateway may have
+// added something to it; else the name as it is.
+func (u *Upstream) ownName(list, offered string) string {
+	if u.names[list][offered] {
 		return offered
 	}
 	name := offered
-	for own := range u.tools {
+	for own := range u.names[list] {
 		if isAffixed(offered, own) && (name == offered || len(own) > len(name)) {
 			name = own
 		}

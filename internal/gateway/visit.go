@@ -21,15 +21,18 @@ type visit struct {
 	dialer   transport.Dialer
 	options  client.Options
 	upstream *Upstream
-	mark     string          // tells the messages of this visit from all others
-	offered  map[string]bool // the names of tools; nil before they were listed
+	mark     string                     // tells the messages of this visit from all others
+	offered  map[string]map[string]bool // the names of each list of nameLists that was read
 }
 
 // open opens a session.
 func (o *Options) open(ctx context.Context, r Route) (*visit, error) {
-	v := &visit{dialer: r.Dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout}, upstream: r.Upstream, mark: "mark-" + rand.Text()}
+	v := &visit{
+		dialer: r.Dialer, options: client.Options{Revision: o.Revision, Timeout: o.Timeout, StartTimeout: o.StartTimeout},
+		upstream: r.Upstream, mark: "mark-" + rand.Text(), offered: map[string]map[string]bool{},
+	}
 	var err error
-	if v.Conversation, err = v.another(ctx); err != nil {
+	if v.Conversation, err = v.converse(ctx); err != nil {
 		return nil, &openError{err}
 	}
 	return v, nil
@@ -41,16 +44,32 @@ type openError struct{ err error }
 func (e *openError) Error() string { return "no session could be opened: " + e.err.Error() }
 func (e *openError) Unwrap() error { return e.err }
 
+// A notOfferedError reports that the gateway does not offer what a probe needs.
+type notOfferedError struct{ what string }
+
+func (e *notOfferedError) Error() string { return e.what + " is not offered" }
+
+// needs returns an error if the server does not declare a capability, such as prompts.
+func (v *visit) needs(capability string) error {
+	if capability != "" && wire.At(v.Server().Result, "/capabilities/"+capability) == nil {
+		return &notOfferedError{"the capability " + capability}
+	}
+	return nil
+}
+
 // another opens one more session with the same server.
-func (v *visit) another(ctx context.Context) (*client.Conversation, error) {
+func (v *visit) another(ctx context.Context) (*visit, error) {
+	c, err := v.converse(ctx)
+	return &visit{Conversation: c, upstream: v.upstream, mark: v.mark + "-other", offered: v.offered}, err
+}
+
+// converse opens the conversation of a session.
+func (v *visit) converse(ctx context.Context) (*client.Conversation, error) {
 	c, err := client.Open(ctx, v.dialer, v.options)
 	if err != nil {
 		return nil, err
 	}
-	if c.Revision().Era() == spec.Handshake {
-		err = c.Handshake(ctx)
-	}
-	if err != nil {
+	if err := c.Handshake(ctx); err != nil {
 		c.Close()
 		return nil, err
 	}
@@ -109,28 +128,34 @@ func (v *visit) list(ctx context.Context, method, member, key string) (entries m
 	return nil, fmt.Errorf("%s has more than %d pages", method, mostPages)
 }
 
-// tool returns the name under which the gateway offers a tool of the upstream, which may have a
-// prefix or a suffix there.
-func (v *visit) tool(ctx context.Context, name string) (string, error) {
-	if v.offered == nil {
-		entries, err := v.list(ctx, spec.MethodToolsList, "tools", "name")
+// nameLists are the lists whose names a gateway may change, each with the method that reads it.
+var nameLists = map[string]string{"tools": spec.MethodToolsList, "prompts": spec.MethodPromptsList}
+
+// name returns the name under which the gateway offers a tool or a prompt of the upstream, which may
+// have a prefix or a suffix there.
+func (v *visit) name(ctx context.Context, list, own string) (string, error) {
+	if err := v.needs(list); err != nil {
+		return "", err
+	}
+	if v.offered[list] == nil {
+		entries, err := v.list(ctx, nameLists[list], list, "name")
 		if err != nil {
 			return "", err
 		}
-		v.offered = map[string]bool{}
+		v.offered[list] = map[string]bool{}
 		for offered := range entries {
-			v.offered[offered] = true
+			v.offered[list][offered] = true
 		}
 	}
-	if v.offered[name] {
-		return name, nil
+	if v.offered[list][own] {
+		return own, nil
 	}
-	for offered := range v.offered {
-		if isAffixed(offered, name) {
+	for offered := range v.offered[list] {
+		if isAffixed(offered, own) {
 			return offered, nil
 		}
 	}
-	return "", fmt.Errorf("the tool %s is not offered", name)
+	return "", &notOfferedError{"the " + strings.TrimSuffix(list, "s") + " " + own}
 }
 
 // isAffixed reports whether a gateway may have made the offered name of the name.
@@ -144,7 +169,7 @@ func isAffixed(offered, name string) bool {
 
 // call returns the parameters of a call of a tool of the upstream.
 func (v *visit) call(ctx context.Context, tool string, arguments, meta map[string]any) (map[string]any, error) {
-	name, err := v.tool(ctx, tool)
+	name, err := v.name(ctx, "tools", tool)
 	params := map[string]any{"name": name}
 	if arguments != nil {
 		params["arguments"] = arguments
@@ -164,36 +189,49 @@ func (v *visit) called(ctx context.Context, tool string, arguments, meta map[str
 	return v.result(ctx, spec.MethodToolsCall, params)
 }
 
-// held calls a tool that the upstream holds open, and waits until it has arrived there. It returns
-// the id of the request and a function that releases it and waits for the response.
-func (v *visit) held(ctx context.Context) (id wire.ID, end func() error, err error) {
-	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + v.mark}, map[string]any{"progressToken": v.mark})
+// A heldCall is a call that the upstream holds open.
+type heldCall struct {
+	*hold
+	visit *visit
+	id    wire.ID
+	from  int        // the position of its request
+	sent  chan error // the result of sending it
+}
+
+// held calls a tool that the upstream holds open under the mark, and waits until it has arrived
+// there.
+func (v *visit) held(ctx context.Context, mark, progressToken string) (*heldCall, error) {
+	params, err := v.call(ctx, "echo", map[string]any{"text": holdPrefix + mark}, map[string]any{"progressToken": progressToken})
 	if err != nil {
-		return id, nil, err
+		return nil, err
 	}
-	id = v.NewID()
-	from := v.Record.Len()
-	h := v.upstream.hold(v.mark)
-	sent := make(chan error, 1)
-	go func() { sent <- v.Send(ctx, v.Request(id, spec.MethodToolsCall, params)) }()
-	end = func() error {
-		h.end()
-		if err := <-sent; err != nil {
-			return err
-		}
-		return v.AwaitResponse(ctx, from, id, client.Within(v.Options().Timeout)).Err
-	}
+	c := &heldCall{hold: v.upstream.hold(mark), visit: v, id: v.NewID(), from: v.Record.Len(), sent: make(chan error, 1)}
+	go func() { c.sent <- v.Send(ctx, v.Request(c.id, spec.MethodToolsCall, params)) }()
 	limit := time.NewTimer(v.Options().Timeout)
 	defer limit.Stop()
 	select {
-	case <-h.arrived:
-		return id, end, nil
+	case <-c.arrived:
+		return c, nil
 	case <-limit.C:
-		h.end()
-		return id, end, errors.New("the call did not reach the upstream")
+		c.end()
+		return nil, errors.New("the call did not reach the upstream")
 	case <-ctx.Done():
-		return id, end, context.Cause(ctx)
+		c.end()
+		return nil, context.Cause(ctx)
 	}
+}
+
+// response releases the call, and returns the text of its result.
+func (c *heldCall) response(ctx context.Context) (string, error) {
+	c.end()
+	if err := <-c.sent; err != nil {
+		return "", err
+	}
+	r := c.visit.AwaitResponse(ctx, c.from, c.id, client.Within(c.visit.Options().Timeout))
+	if r.Err != nil {
+		return "", r.Err
+	}
+	return firstText(decoded(r.Message.Result())), nil
 }
 
 // received returns the notifications of a method up to the position.
@@ -209,3 +247,12 @@ func (v *visit) received(method string, upTo int) []*wire.Message {
 
 // now returns the position of the next event.
 func (v *visit) now() int { return v.Record.Len() }
+
+// prompted returns the result of a request whose parameters have the name of a prompt.
+func (v *visit) prompted(ctx context.Context, prompt, method string, params func(name string) map[string]any) (any, error) {
+	name, err := v.name(ctx, "prompts", prompt)
+	if err != nil {
+		return nil, err
+	}
+	return v.result(ctx, method, params(name))
+}

@@ -1,0 +1,72 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// sharedToken is the progress token of both clients: tokens are unique for one client only.
+const sharedToken = "token"
+
+// clients lets two clients call at the same time, with the same progress token and, if they count
+// alike, the same id.
+func clients(ctx context.Context, v *visit) (any, error) {
+	other, err := v.another(ctx)
+	if err != nil {
+		return nil, &openError{err}
+	}
+	defer other.Close()
+	const own, others = "those of the client", "those of the other client"
+	out := map[string]any{"results": own, "progress": own, "cancellations": own}
+	one, two, err := bothHeld(ctx, v, other, "-both")
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range []*heldCall{two, one} { // not in the order of the calls
+		text, err := c.response(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if text != c.visit.mark+"-both" {
+			out["results"] = others
+		}
+		_ = c.visit.Quiet(ctx)
+	}
+	for _, c := range []*heldCall{one, two} {
+		for _, m := range c.visit.received(spec.MethodProgress, c.visit.now()) {
+			if n, ok := wire.Integer(m.ParamAt("/progress")); ok && int(n) != c.number {
+				out["progress"] = others
+			}
+		}
+	}
+	one, two, err = bothHeld(ctx, v, other, "-cancelled")
+	if err != nil {
+		return nil, err
+	}
+	defer one.end()
+	if err := v.Cancel(ctx, one.id, "a probe"); err != nil {
+		return nil, err
+	}
+	_ = v.Quiet(ctx)
+	if two.isCancelled() {
+		out["cancellations"] = others
+		return out, nil
+	}
+	_, err = two.response(ctx)
+	return out, err
+}
+
+// bothHeld lets both clients call, and waits until both calls are held.
+func bothHeld(ctx context.Context, v, other *visit, suffix string) (one, two *heldCall, err error) {
+	if one, err = v.held(ctx, v.mark+suffix, sharedToken); err != nil {
+		return nil, nil, err
+	}
+	if two, err = other.held(ctx, other.mark+suffix, sharedToken); err != nil {
+		one.end()
+		return nil, nil, errors.New("a call of a second client, while one of the first runs: " + err.Error())
+	}
+	return one, two, nil
+}

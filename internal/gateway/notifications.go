@@ -1,0 +1,71 @@
+package gateway
+
+import (
+	"context"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func listChanged(ctx context.Context, v *visit) (any, error) {
+	out := map[string]any{}
+	lists := map[string]struct{ method, key, announcement string }{
+		"tools":     {spec.MethodToolsList, "name", spec.MethodToolsChanged},
+		"prompts":   {spec.MethodPromptsList, "name", spec.MethodPromptsChanged},
+		"resources": {spec.MethodResourcesList, "uri", spec.MethodResourcesChanged},
+	}
+	for list, l := range lists {
+		if v.needs(list) != nil {
+			out[list] = notOffered{}
+			continue
+		}
+		before, err := v.list(ctx, l.method, list, l.key)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := v.called(ctx, "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
+			return nil, err
+		}
+		_ = v.Quiet(ctx)
+		after, err := v.list(ctx, l.method, list, l.key)
+		if err != nil {
+			return nil, err
+		}
+		out[list] = map[string]any{"announced": len(v.received(l.announcement, v.now())) > 0, "listed": len(before) != len(after)}
+	}
+	return out, nil
+}
+
+func subscriptions(ctx context.Context, v *visit) (any, error) {
+	if _, err := v.result(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": "demo://note"}); err != nil {
+		return nil, err
+	}
+	if _, err := v.called(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
+		return nil, err
+	}
+	_ = v.Quiet(ctx)
+	uris := map[string]any{}
+	for _, m := range v.received(spec.MethodResourcesUpdated, v.now()) {
+		uri, _ := wire.Text(m.ParamAt("/uri"))
+		uris[uri] = "updated"
+	}
+	return uris, nil
+}
+
+func logging(ctx context.Context, v *visit) (any, error) {
+	if _, err := v.result(ctx, spec.MethodSetLevel, map[string]any{"level": "warning"}); err != nil {
+		return nil, err
+	}
+	if _, err := v.called(ctx, "log", map[string]any{"text": v.mark}, nil); err != nil {
+		return nil, err
+	}
+	_ = v.Quiet(ctx)
+	levels := []any{}
+	for _, m := range v.received(spec.MethodMessage, v.now()) {
+		if strings.Contains(string(m.Params()), v.mark) {
+			levels = append(levels, decoded(m.ParamAt("/level")))
+		}
+	}
+	return levels, nil
+}
