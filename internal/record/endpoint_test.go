@@ -309,3 +309,17 @@ func TestStreamsWithoutSessionIDs(t *testing.T) {
 		t.Errorf("session %d is one of HTTP+SSE", i)
 	}
 }
+
+// TestRecordedHost checks that the recording has the Host that the server gets, and so fits an endpoint
+// which a server makes of it.
+func TestRecordedHost(t *testing.T) {
+	p := proxy(t, sseServer(func(r *http.Request, _ int) string { return "http://" + r.Host + "/messages" }))
+	openStream(t, p.url).close()
+	p.stop()
+	want := strings.TrimSuffix(strings.TrimPrefix(p.direct, "http://"), "/mcp")
+	for _, e := range p.Sessions()[0].From(0) {
+		if e.Kind == transcript.Requested && !strings.Contains(string(e.Raw), "Host: "+want) {
+			t.Errorf("the server at %s got the request that is recorded as %q", want, e.Raw)
+		}
+	}
+}

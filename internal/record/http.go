@@ -140,7 +140,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		named = nil
 	}
 	if named != nil || strings.TrimSuffix(r.URL.Path, "/") == strings.TrimSuffix(p.url.Path, "/") {
-		x := &liveExchange{p: p, method: r.Method, head: requestHead(r), id: r.Header.Get(sessionHeader), left: r.ContentLength, session: named}
+		x := &liveExchange{p: p, method: r.Method, head: requestHead(r, p.hostFor(r)), id: r.Header.Get(sessionHeader), left: r.ContentLength, session: named}
 		r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x))
 		if r.ContentLength == 0 {
 			x.complete = true
@@ -156,10 +156,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // the proxy's.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.RawQuery = p.url.Scheme, p.url.Host, r.In.URL.RawQuery
-	r.Out.Host = r.In.Host // the server decides about foreign names
-	if p.isOwn(r.In) {
-		r.Out.Host = p.url.Host
-	}
+	r.Out.Host = p.hostFor(r.In)
 	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
 		if values, ok := r.In.Header[name]; ok { // ReverseProxy has removed it
 			r.Out.Header[name] = values
@@ -168,6 +165,15 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	if r.In.Header.Get("Accept-Encoding") != "" { // no compressed messages, as in a run
 		r.Out.Header.Set("Accept-Encoding", "identity")
 	}
+}
+
+// hostFor returns the Host that the server gets, which is recorded too: what the server says about
+// itself fits it.
+func (p *Proxy) hostFor(r *http.Request) string {
+	if p.isOwn(r) {
+		return p.url.Host
+	}
+	return r.Host // the server decides about foreign names
 }
 
 // isOwn reports whether the request names the proxy as its host. A name that merely leads to it, as
@@ -314,8 +320,8 @@ func (p *Proxy) accepted(x *liveExchange, r *http.Response) {
 
 // requestHead returns the head of a request, with the headers in alphabetical order: net/http does
 // not keep another.
-func requestHead(r *http.Request) []byte {
-	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: r.Host}}, fields(r.Header)...))
+func requestHead(r *http.Request, host string) []byte {
+	return transcript.HeadBytes(r.Method+" "+r.RequestURI+" "+r.Proto, append([]transcript.Field{{Name: "Host", Value: host}}, fields(r.Header)...))
 }
 
 func responseHead(r *http.Response) []byte {
