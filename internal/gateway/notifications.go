@@ -37,20 +37,26 @@ func listChanged(ctx context.Context, v *visit) (any, error) {
 	return out, nil
 }
 
+// subscriptions subscribes to a resource, changes it, and reads it before and after.
 func subscriptions(ctx context.Context, v *visit) (any, error) {
-	if _, err := v.result(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": "demo://note"}); err != nil {
+	resource := map[string]any{"uri": "demo://note"}
+	if _, err := v.result(ctx, spec.MethodResourcesSubscribe, resource); err != nil {
+		return nil, err
+	}
+	if _, err := v.result(ctx, spec.MethodResourcesRead, resource); err != nil {
 		return nil, err
 	}
 	if _, err := v.called(ctx, "update-resource", map[string]any{"text": v.mark}, nil); err != nil {
 		return nil, err
 	}
 	_ = v.Quiet(ctx)
-	uris := map[string]any{}
+	updated := map[string]any{}
 	for _, m := range v.received(spec.MethodResourcesUpdated, v.now()) {
 		uri, _ := wire.Text(m.ParamAt("/uri"))
-		uris[uri] = "updated"
+		updated[uri] = true
 	}
-	return uris, nil
+	after, err := v.result(ctx, spec.MethodResourcesRead, resource)
+	return map[string]any{"updated": updated, "read anew": strings.Contains(string(wire.JSON(after)), v.mark)}, err
 }
 
 func logging(ctx context.Context, v *visit) (any, error) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // serving returns a proxy that declares only these capabilities, and has no other methods.
@@ -125,6 +126,35 @@ func TestCompareNotifications(t *testing.T) {
 				member(m, "params")["uri"] = "demo://another"
 			}
 		}), []string{"warning subscriptions"}},
+		"caches resources": {func() proxy {
+			var mu sync.Mutex
+			var id, cached any // of the first read of the note
+			return proxy{
+				toServer: func(line []byte, back func([]byte)) [][]byte {
+					m := decodedMessage(line)
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case m["method"] != spec.MethodResourcesRead || member(m, "params")["uri"] != "demo://note":
+					case cached != nil:
+						back(wire.JSON(map[string]any{"jsonrpc": "2.0", "id": m["id"], "result": cached}))
+						return nil
+					default:
+						id = m["id"]
+					}
+					return [][]byte{line}
+				},
+				toClient: func(line []byte) [][]byte {
+					m := decodedMessage(line)
+					mu.Lock()
+					defer mu.Unlock()
+					if m["method"] == nil && id != nil && m["id"] == id {
+						cached = m["result"]
+					}
+					return [][]byte{line}
+				},
+			}
+		}, []string{"warning subscriptions"}},
 		"passes no level on": {editing(func(m map[string]any) {
 			if m["method"] == spec.MethodSetLevel {
 				member(m, "params")["level"] = "debug"

@@ -41,7 +41,7 @@ func probes() []probe {
 		{"cancellation", "whether a cancellation reaches the server", false, "basic/utilities/cancellation#behavior-requirements", "", cancellation},
 		{"requests-of-the-server", "whether requests of the server reach the client, and its responses the server", false, "client/sampling#creating-messages", "", serverRequests},
 		{"list-changed", "whether a changed list is announced, and read anew", false, "server/tools#list-changed-notification", "", listChanged},
-		{"subscriptions", "whether updates of a resource come", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
+		{"subscriptions", "whether updates of a resource come, and it is read anew", false, "server/resources#subscriptions", "resources/subscribe", subscriptions},
 		{"logging", "log messages", false, "server/utilities/logging#log-message-notifications", "logging", logging},
 		{"size", "an argument and a result of 1 MiB", false, "", "", size},
 		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", "", headers},
