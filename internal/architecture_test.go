@@ -65,7 +65,7 @@ var layers = []struct {
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
 	// A server over HTTP that is started as one over stdio is.
 	{"internal/transport/started", []string{
-		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio",
+		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio", "internal/wire",
 	}},
 	{"internal/headers", []string{"internal/spec", "internal/wire"}},
 	{"internal/transport/*", []string{

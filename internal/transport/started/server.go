@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // A Server is a started server that has begun to listen.
@@ -213,6 +214,12 @@ type link struct {
 	record   *transcript.Transcript
 	server   *Server
 	notified chan struct{} // closed after the notification, or when there will be none
+}
+
+// CloseResponse implements transport.Canceller.
+func (l *link) CloseResponse(id wire.ID) bool {
+	inner, ok := l.Mortal.(transport.Canceller)
+	return ok && inner.CloseResponse(id)
 }
 
 // Shutdown implements transport.Link. A broken connection may be the first sign

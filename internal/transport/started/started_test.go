@@ -346,3 +346,12 @@ func TestPortTakenMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// TestCanceller checks that a client can cancel a request by closing the stream of its response, as
+// with a server that was not started.
+func TestCanceller(t *testing.T) {
+	s := dial(t, dialer(t, ""))
+	if _, ok := s.Link.(transport.Canceller); !ok {
+		t.Errorf("%T is no transport.Canceller", s.Link)
+	}
+}
