@@ -107,7 +107,7 @@ func (o *Options) compare(ctx context.Context, p *probe) (*verdict.Change, error
 func (o *Options) namesOf(ctx context.Context, r Route) map[string]map[string]bool {
 	out := map[string]map[string]bool{}
 	for list := range nameLists {
-		out[list] = map[string]bool{"extra": true}
+		out[list] = map[string]bool{extra: true}
 	}
 	v, err := o.open(ctx, r)
 	if err != nil {

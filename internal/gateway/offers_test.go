@@ -10,6 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
+	"github.com/mcp-conform/mcp-conform/internal/transport/streamablehttp"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -200,5 +202,31 @@ func TestCompareInterrupted(t *testing.T) {
 	isLogging := func(n verdict.NotCompared) bool { return n.Name == "logging" }
 	if i := slices.IndexFunc(g.NotCompared, isLogging); i < 0 || cmp.Diff(endedBefore, g.NotCompared[i].Reason) != "" {
 		t.Errorf("not compared: %+v", g.NotCompared)
+	}
+}
+
+// TestCompareSharedState checks that what the run before has changed is not counted as a change by the
+// gateway: over HTTP all requests of 2026-07-28 share it.
+func TestCompareSharedState(t *testing.T) {
+	t.Parallel()
+	o := optionsFor(t, nil)
+	o.Revision = spec.V20260728
+	o.Through.Dialer = streamablehttp.NewDialer(o.Through.Upstream.URL, exchange.Reach{})
+	v, err := o.open(t.Context(), o.Through)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	for _, list := range []string{"tools", "prompts", "resources"} {
+		if _, err := v.called(t.Context(), "trigger-list-changed", map[string]any{"list": list}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := v.called(t.Context(), "update-resource", map[string]any{"text": "changed before"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	g := Compare(t.Context(), o)
+	if got := changesOf(g); len(got) > 0 {
+		t.Errorf("changes: %v\n%+v", got, g.Changes)
 	}
 }

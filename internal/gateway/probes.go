@@ -61,6 +61,9 @@ func serverInfo(_ context.Context, v *visit) (any, error) {
 	}, nil
 }
 
+// extra is the name of the tool and of the prompt that come and go.
+const extra = "extra"
+
 func toolNames(ctx context.Context, v *visit) (any, error) {
 	out := map[string]any{}
 	for list, method := range nameLists {
@@ -73,8 +76,10 @@ func toolNames(ctx context.Context, v *visit) (any, error) {
 			return nil, err
 		}
 		names := map[string]any{}
-		for name := range entries {
-			names[name] = strings.TrimSuffix(list, "s")
+		for offered := range entries {
+			if v.upstream.ownName(list, offered) != extra {
+				names[offered] = strings.TrimSuffix(list, "s")
+			}
 		}
 		out[list] = names
 	}
@@ -91,6 +96,7 @@ func named(list string) func(context.Context, *visit) (any, error) {
 			delete(e, "name")
 			out[v.upstream.ownName(list, offered)] = e
 		}
+		delete(out, extra)
 		return out, err
 	}
 }
@@ -98,7 +104,11 @@ func named(list string) func(context.Context, *visit) (any, error) {
 func listed(method, member, key string) func(context.Context, *visit) (any, error) {
 	return func(ctx context.Context, v *visit) (any, error) {
 		entries, err := v.list(ctx, method, member, key)
-		delete(entries, "demo://roots") // its size depends on when the client's roots have come
+		// The size of the first depends on when the client's roots have come. What all requests of
+		// 2026-07-28 share may have been changed by the run through the gateway.
+		for _, uri := range []string{"demo://roots", "demo://note", "demo://text/extra"} {
+			delete(entries, uri)
+		}
 		return entries, err
 	}
 }
