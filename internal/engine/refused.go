@@ -195,10 +195,10 @@ func endpoint(stream *transcript.Exchange) (string, bool) {
 // response.
 func (r *refusal) describeStream() string {
 	text := fmt.Sprintf("got no response within %v", r.waited)
-	if r.End != nil && r.Ended() != transcript.Dropped {
+	if r.End != nil && r.Ended() != transcript.Dropped && !r.endedSession() {
 		text = "ended without the response"
 	}
-	events := slices.DeleteFunc(slices.Clone(r.Body), func(e *transcript.Event) bool { ev := e.StreamEvent(); return ev == nil || !ev.HasData })
+	events := slices.DeleteFunc(slices.Clone(r.Body), func(e *transcript.Event) bool { ev := e.StreamEvent(); return ev == nil || len(ev.Data) == 0 })
 	switch {
 	case len(r.Body) == 0:
 		return text + ", and nothing else"
@@ -207,6 +207,13 @@ func (r *refusal) describeStream() string {
 	default:
 		return fmt.Sprintf("%s, but %q", text, wire.Excerpt(string(events[0].Stream), 120))
 	}
+}
+
+// endedSession reports whether the client ended the session before the stream ended.
+func (r *refusal) endedSession() bool {
+	return slices.ContainsFunc(transcript.ExchangesOf(r.events).All(), func(x *transcript.Exchange) bool {
+		return x.Method() == "DELETE" && x.Request.Seq < r.End.Seq
+	})
 }
 
 // isProxied reports whether the request went to a proxy unencrypted.
