@@ -146,13 +146,14 @@ var knownValues = map[string]map[string]any{
 	"completable-prompt":                 {"department": "Engineering", "name": "Alice"},
 }
 
-// officialPrompts and officialResources are those that the official suite uses
-// by name.
+// officialPrompts, officialResources and officialExpansions, by template, are
+// those that the official suite uses by name.
 var (
 	officialPrompts = []string{
 		"test_simple_prompt", "test_prompt_with_arguments", "test_prompt_with_embedded_resource", "test_prompt_with_image",
 	}
-	officialResources = []string{"test://static-text", "test://static-binary", "test://watched-resource"}
+	officialResources  = []string{"test://static-text", "test://static-binary", "test://watched-resource"}
+	officialExpansions = map[string]map[string]string{"test://template/{id}/data": {"id": "123"}}
 )
 
 // PromisedPrompts returns the listed prompts whose valid values the author

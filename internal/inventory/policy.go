@@ -123,10 +123,14 @@ func (c Config) given(name string, tool jsontext.Value) []map[string]any {
 	return []map[string]any{known}
 }
 
-// Expansion returns the configured values for the variables of a URI template,
-// if any.
-func (v *Inventory) Expansion(template string) (map[string]string, bool) {
+// PromisedExpansion returns values for the variables of a URI template whose
+// expansion the author says can be read, in the configuration or by making the
+// server for the official suite, if any.
+func (v *Inventory) PromisedExpansion(template string) (map[string]string, bool) {
 	values, ok := v.config.Templates[template]
+	if !ok && v.official() {
+		values, ok = officialExpansions[template]
+	}
 	return values, ok
 }
 

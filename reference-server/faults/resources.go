@@ -172,6 +172,12 @@ func templateFaults() []*Fault {
 		newFault("resources.templates.mime-only-if-uniform/other", "resources of a template have another MIME type than the template", typed(uriBegins("demo://items/"), "text/html")),
 		newFault("resources.templates.mime-only-if-uniform/one", "one resource of a template has another MIME type than the template", typed(uriIs("demo://items/1"), "application/json")),
 		newFault("resources.templates.expansion-readable/lost", "resources with completed variables are not found", onRead(uriBegins("demo://items/"), failWith(spec.CodeResourceNotFound, "Resource not found"))),
+		newFault("resources.templates.expansion-readable/promised", "no resource is found at a template's expansion that the official suite knows", combine(
+			addFixedTools(official(nil)), EditResult(spec.MethodResourcesTemplates, func(r map[string]any) {
+				for _, listed := range objectsIn(r, "resourceTemplates") {
+					listed["uriTemplate"] = "test://template/{id}/data"
+				}
+			}))),
 		newStatefulFault("resources.templates.listed-again/used-up", "only the first templates list contains templates", func() *refserver.Seams {
 			var listed sync.Map
 			return WrapHandler(spec.MethodResourcesTemplates, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/uri"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
@@ -23,7 +24,10 @@ const (
 	maxSubscriptions = 3
 )
 
-const readable = "resources.read.listed-is-readable"
+const (
+	readable   = "resources.read.listed-is-readable"
+	expandable = "resources.templates.expansion-readable"
+)
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
@@ -54,11 +58,11 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:                 "resources.promised",
-			Title:              "Reads resources that are known to exist",
-			Requirements:       []string{readable},
+			Title:              "Reads resources and expansions of templates that are known to exist",
+			Requirements:       []string{readable, expandable},
 			Needs:              []string{"resources"},
 			SharesConversation: true,
-			Run:                readSimpleResources,
+			Run:                readPromised,
 		},
 		{
 			ID:                 "resources.templates",
@@ -257,26 +261,47 @@ func readResources(ctx context.Context, t *suite.T) {
 	}
 }
 
-// readSimpleResources reads resources that have no reason to be refused.
-func readSimpleResources(ctx context.Context, t *suite.T) {
-	uris := t.Inventory.PromisedResources()
-	if len(uris) == 0 {
-		t.GiveUp("of no resource the author says that it is served")
-	}
+// readPromised reads resources, and expansions of templates, that have no reason to be refused.
+func readPromised(ctx context.Context, t *suite.T) {
 	c := listedConversation(ctx, t)
-	for _, uri := range uris {
-		switch r := read(ctx, c, uri); {
+	for _, p := range promised(t) {
+		switch r := read(ctx, c, p.uri); {
 		case !r.Answered():
 			return
 		case r.Succeeded():
-			t.Kept(readable)
+			t.Kept(p.requirement)
 		case !r.Busy():
 			t.Deviates(c, verdict.Deviation{
-				Requirement: readable, Summary: "The server refuses a resource that is known to work.",
-				Permitted: "its contents", Seen: wire.Excerpt(uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
+				Requirement: p.requirement, Summary: p.refused,
+				Permitted: "its contents", Seen: wire.Excerpt(p.uri, 80) + ": " + suite.Describe(r), At: r.Positions(),
 			})
 		}
 	}
+}
+
+// A promise is a URI of which the author says that it can be read, and what is deviated from if
+// it can't.
+type promise struct{ uri, requirement, refused string }
+
+// promised returns the promises of resources and templates. Without any it ends the case.
+func promised(t *suite.T) []promise {
+	var out []promise
+	for _, resource := range t.Inventory.PromisedResources() {
+		out = append(out, promise{resource, readable, "The server refuses a resource that is known to work."})
+	}
+	for _, text := range t.Inventory.Templates {
+		values, ok := t.Inventory.PromisedExpansion(text)
+		if !ok {
+			continue
+		}
+		if expanded, fits := uri.Parse(text).Expand(values); fits {
+			out = append(out, promise{expanded, expandable, "The server refuses an expansion of its template that is known to work."})
+		}
+	}
+	if len(out) == 0 {
+		t.GiveUp("of no resource the author says that it is served")
+	}
+	return out
 }
 
 // read requests a resource; rules judge the result.

@@ -15,9 +15,9 @@ import (
 // resource, that is not a failure.
 const anyValue = "1"
 
-// readExpansions reads expansions of templates, with the values from the configuration, and for
-// templates with one variable with the values that the server completes. The server has to know
-// that the latter are valid.
+// readExpansions reads expansions of templates with one variable, with the values that the server
+// completes: it has to know that they are valid. Expansions with values that the author promises
+// are read by readPromised.
 func readExpansions(ctx context.Context, t *suite.T) {
 	completes := t.Inventory.Declares("completions") || !t.Revision.AtLeast(spec.V20250326)
 	c := listedConversation(ctx, t)
@@ -27,13 +27,7 @@ func readExpansions(ctx context.Context, t *suite.T) {
 	tried := 0
 	for _, text := range t.Inventory.Templates {
 		template := uri.Parse(text)
-		if values, told := t.Inventory.Expansion(text); told {
-			if expanded, ok := template.Expand(values); ok && !read(ctx, c, expanded).Answered() {
-				return
-			}
-			continue
-		}
-		if !template.Simple || len(template.Variables) != 1 {
+		if _, promised := t.Inventory.PromisedExpansion(text); promised || !template.Simple || len(template.Variables) != 1 {
 			continue
 		}
 		if tried == maxTemplates || ctx.Err() != nil || !c.Alive() {
