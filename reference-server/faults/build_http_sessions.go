@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -372,4 +373,13 @@ func closeServer(r *http.Request) {
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok {
 		go func() { _ = server.Close() }()
 	}
+}
+
+// moveToListeningStream sends messages of the server on the stream that a GET opened.
+func moveToListeningStream(which func(*refserver.Out) bool) *refserver.Seams {
+	return &refserver.Seams{Outgoing: func(o *refserver.Out) {
+		if which(o) {
+			o.Related = wire.ID{}
+		}
+	}}
 }

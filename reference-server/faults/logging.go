@@ -53,6 +53,8 @@ func loggingFaults() []*Fault {
 		})),
 
 		newFault(threshold+"ignored", "logging/setLevel has no effect", replaceLevel(ifKnownLevel(func(string) string { return "debug" }))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio), // over HTTP a message may have been on its way before the level was set
+		newFault(threshold+"ignored-on-get", "logging/setLevel has no effect on log messages, which go to the stream of a GET", combine(
+			replaceLevel(ifKnownLevel(func(string) string { return "debug" })), moveToListeningStream(isLog))).inRevisions(revisionsWithHints()...).overTransports(spec.StreamableHTTP),
 		newFault(threshold+"one-below", "messages one level below the minimum are sent, too", replaceLevel(ifKnownLevel(func(level string) string {
 			return logLevels()[max(0, severity(level)-1)]
 		}))).inRevisions(revisionsWithHints()...).overTransports(spec.Stdio),

@@ -16,7 +16,10 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-const sendsAll = "logging.set-level.sends-everything-above"
+const (
+	sendsAll  = "logging.set-level.sends-everything-above"
+	threshold = "logging.set-level.threshold"
+)
 
 // Cases returns the cases of this area.
 func Cases() []suite.Case {
@@ -24,7 +27,7 @@ func Cases() []suite.Case {
 		{
 			ID:           "logging.levels",
 			Title:        "Sets each log level, and calls a logging tool before and after each",
-			Requirements: []string{sendsAll},
+			Requirements: []string{sendsAll, threshold},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
@@ -35,7 +38,7 @@ func Cases() []suite.Case {
 		{
 			ID:           "logging.levels-and-others",
 			Title:        "Sets valid and invalid log levels in turn, and calls a logging tool after each",
-			Requirements: []string{sendsAll},
+			Requirements: []string{sendsAll, threshold},
 			Provokes:     []string{"logging.capability.declared", "logging.message.schema", "logging.set-level."},
 			Needs:        []string{"logging"},
 			Revisions:    spec.HandshakeRevisions(),
@@ -146,8 +149,14 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 	if !t.KnowsTool(inventory.Logging) {
 		return
 	}
+	if level != "" && len(logsOnListeningStream(t, c, 0)) > 0 {
+		t.Quiet(ctx, c) // the fence came on another stream
+	}
 	tool, _ := t.Inventory.Logging()
 	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
+	if level != "" {
+		defer judgeListeningStream(t, c, r, level)
+	}
 	if level == "" || !r.Succeeded() || string(wire.At(r.Message.Result(), "/isError")) == "true" {
 		return
 	}
@@ -173,6 +182,47 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 		return
 	}
 	t.Kept(sendsAll)
+}
+
+// judgeListeningStream judges the log messages that came since the call on a stream that a GET
+// opened. Rules can't: no response on that stream shows that it has brought what was in transit
+// when the level was set.
+func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply, level string) {
+	for _, l := range logsOnListeningStream(t, c, call.Sent.Seq) {
+		got, _ := wire.Text(wire.At(l.m.Params(), "/level"))
+		if slices.Index(known, got) <= slices.Index(known, level) {
+			continue
+		}
+		t.Deviates(c, verdict.Deviation{
+			Requirement: threshold, Weight: verdict.AtMostWarning,
+			Summary:   "The server sends a log message below the level that was set.",
+			Permitted: "messages of the level that was set and above",
+			Seen:      wire.Excerpt(string(l.m.Raw), 200),
+			At:        []int{call.Sent.Seq, l.event.Seq},
+		})
+		return
+	}
+}
+
+// A logged is a log message, and the event that brought it.
+type logged struct {
+	event *transcript.Event
+	m     *wire.Message
+}
+
+// logsOnListeningStream returns the log messages since a position that came on a stream that a
+// GET opened over Streamable HTTP.
+func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []logged) {
+	if t.Transport != spec.StreamableHTTP {
+		return nil
+	}
+	exchanges := transcript.ExchangesOf(c.Record.From(0))
+	for e, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
+		if x := exchanges.Of(e); m.Method == spec.MethodMessage && x != nil && x.Method() == "GET" {
+			out = append(out, logged{e, m})
+		}
+	}
+	return out
 }
 
 // provenLevels returns those of the levels at which the tool certainly logs. A tool that is known
