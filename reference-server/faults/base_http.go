@@ -72,6 +72,13 @@ func httpFaults() []*Fault {
 			v.next.ServeHTTP(discarded{}, v.r)
 			respondText(http.StatusInternalServerError)(v)
 		})),
+		newFault(response+"tool-closes", "tools/call of a tool that exists ends the connection without a response", onExchange(hasRequestOf(spec.MethodToolsCall), func(v *exchange) {
+			if name, _ := wire.Text(v.frame.Messages[0].ParamAt("/name")); name == "echo" {
+				closeWithoutResponse(v)
+				return
+			}
+			v.next.ServeHTTP(v.w, v.r)
+		})),
 		newFault(response+"head-silent", "HEAD gets no response", onExchange(byMethod(http.MethodHead), neverRespond)),
 		newFault(response+"options-closes", "OPTIONS ends the connection without a response", onExchange(byMethod(http.MethodOptions), closeWithoutResponse)),
 		newStatefulFault(served+"head-ends", "HEAD ends the session", func() *refserver.Seams {

@@ -56,9 +56,15 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
 		f.Judged = f.Judged || req.Unanswered()
-		f.Withdrawn = f.Withdrawn || req.Cancelled
+		f.Withdrawn = f.Withdrawn || req.Cancelled && !x.brokeBeforeCancellation(req)
 	}
 	return f
+}
+
+// brokeBeforeCancellation reports whether the connection of x broke before the client cancelled
+// the request, so that the cancellation cannot be the reason.
+func (x *exchange) brokeBeforeCancellation(req *rules.Request) bool {
+	return x.Ended() == transcript.Broken && len(req.Cancellations) > 0 && x.End.Seq < req.Cancellations[0].Event.Seq
 }
 
 // isSessionOver reports whether the session of x was over, or about to be ended by
