@@ -48,7 +48,7 @@ func concurrentCases() []suite.Case {
 			ID:                 "concurrency.calls",
 			Title:              "Calls tools concurrently, each with its own progress token",
 			Requirements:       []string{idEcho, tokenEcho},
-			Provokes:           append(answers, "progress."),
+			Provokes:           append(answers, "progress.", "base.message-utf8"),
 			Needs:              []string{"tools"},
 			SharesConversation: true,
 			Run:                callConcurrently,

@@ -29,6 +29,9 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	echoTool, echoes := findEchoTool(ctx, t, c)
 	if echoes {
 		compareEchoes(ctx, t, c, echoTool)
+		for _, text := range []string{"größe ✓ 未知 🗝", "before\x00after"} { // rules judge how the results are written
+			c.Do(ctx, spec.MethodToolsCall, echoTool.params(text), client.Within(aloneTime))
+		}
 	}
 	if _, ok := t.Inventory.Slow(duration, 2); ok {
 		compareProgress(ctx, t, c)

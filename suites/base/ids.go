@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -56,6 +58,7 @@ func idCase() suite.Case {
 			for _, write := range requestSpellings() {
 				requests = append(requests, write(c.Request(c.NewID(), c.HarmlessMethod(), nil)))
 			}
+			requests = append(requests, escapeNonASCII(c.Request(wire.StringID("escaped-ключ-鍵-🗝"), c.HarmlessMethod(), nil)))
 			for _, r := range c.DoAll(ctx, requests) {
 				if !r.Answered() {
 					return // rules judge what came instead
@@ -96,6 +99,22 @@ func sendHugeIDs(ctx context.Context, c *client.Conversation) {
 	for _, n := range []int64{1<<53 + 1, -(1<<53 + 3)} {
 		c.DoRaw(ctx, wire.IntID(n), c.Request(wire.IntID(n), c.HarmlessMethod(), nil), client.MayIgnore)
 	}
+}
+
+// escapeNonASCII writes characters outside of ASCII as escapes, and those beyond U+FFFF as
+// surrogate pairs, as many JSON libraries do.
+func escapeNonASCII(frame []byte) []byte {
+	var escaped []byte
+	for _, r := range string(frame) {
+		if r < utf8.RuneSelf {
+			escaped = append(escaped, byte(r))
+			continue
+		}
+		for _, unit := range utf16.Encode([]rune{r}) {
+			escaped = fmt.Appendf(escaped, `\u%04x`, unit)
+		}
+	}
+	return escaped
 }
 
 // requestSpellings are equivalent JSON spellings of a request. A server that searches lines for
