@@ -48,6 +48,7 @@ func responseRules() []Rule {
 // reportUnanswered judges at the end, because a late response still counts as a response.
 func reportUnanswered(s *Session, out *Reporter) {
 	s.attributedStrays()
+	reportHeldBack(s, out)
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
 			if req.due {

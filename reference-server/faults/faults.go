@@ -77,8 +77,8 @@ func (f Fault) AppliesIn() []spec.Revision {
 var tables = map[string][]func() []*Fault{
 	"base": {
 		messageFaults, idFaults, answerFaults, errorFaults, notificationFaults, malformedFaults, batchFaults, lineFaults, metaFaults, schemaFaults,
-		orderFaults, raceFaults, concurrencyFaults, httpFaults, codeFaults,
-		legalLines, legalMessages, legalOwn, legalPractice,
+		orderFaults, raceFaults, concurrencyFaults, aloneFaults, httpFaults, codeFaults,
+		legalLines, legalMessages, legalOwn, legalPractice, legalAlone,
 	},
 	"lifecycle":    {lifecycleFaults, openingShapeFaults, lifecycleHTTPFaults, legalOpening},
 	"versioning":   {versioningFaults, askingFaults, perRequestFaults, eraFaults, legalVersions},

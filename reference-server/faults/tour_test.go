@@ -190,6 +190,7 @@ func odd() []string {
 		{"logging/setLevel", `{"level":"verbose"}`}, {"logging/setLevel", `{"level":"error"}`}, {"tools/call", `{"name":"log"}`},
 		{"tools/call", `{"name":"fail","_meta":{"progressToken":""}}`}, {"ping", "{}"}, {"ping", `{"_meta":{"x":1}}`}, {"shutdown", ""}, {"exit", ""}, {"initialize", "{}"}, {"ping", ""},
 		{"tools/call", `{"name":"add","arguments":{"a":0,"b":0}}`}, {"tools/call", `{"name":"add","arguments":{"a":-1,"b":-1}}`},
+		{"tools/call", `{"name":"echo","arguments":{"text":"a\u0000b"}}`}, {"resources/unsubscribe", `{"uri":"demo://note"}`},
 		{"tools/call", `{"name":"echo","arguments":{"text":"` + strings.Repeat("long ", 4000) + `"}}`},
 	} {
 		lines = append(lines, request(fmt.Sprint(100+i), q[0], q[1]))

@@ -14,6 +14,7 @@ import (
 func Cases() []suite.Case {
 	return slices.Concat([]suite.Case{
 		idCase(),
+		aloneCase(),
 		unknownNotificationCase(),
 		oddNotificationCase(),
 		foreignMetaCase(),

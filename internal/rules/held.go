@@ -1,0 +1,72 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// What shows that a response was written because of the next message, and not after a fixed time:
+// the client sent nothing for a while, the response came at once after the next message, and the
+// times before that differ.
+const (
+	leastSilence   = time.Second
+	mostAfterNext  = 100 * time.Millisecond
+	silencesDiffer = 2 // times
+)
+
+// reportHeldBack judges a server whose responses come only with the next message. It reports
+// nothing if any response came by itself after such a wait: that server is slow.
+func reportHeldBack(s *Session, out *Reporter) {
+	var shortest, longest *Request
+	var least, most time.Duration
+	for i, req := range s.ClientRequests() {
+		next := s.nextSent(i)
+		if !req.due || req.Cancelled || next == nil || len(req.Responses) == 0 {
+			continue
+		}
+		response := req.Responses[0].Event
+		silence, after := next.At-req.Event.At, response.At-next.At
+		if min(silence, response.At-req.Event.At) < leastSilence {
+			continue
+		}
+		if after < 0 || after > mostAfterNext {
+			return
+		}
+		if shortest == nil || silence < least {
+			shortest, least = req, silence
+		}
+		if longest == nil || silence > most {
+			longest, most = req, silence
+		}
+	}
+	if most < silencesDiffer*least || shortest == longest {
+		return
+	}
+	out.Deviates(verdict.Deviation{
+		Requirement: requestAnswered,
+		Summary:     "The server answers requests only when it gets another message.",
+		Permitted:   "a response as soon as it is known, for a client that sends nothing until it comes",
+		Seen: fmt.Sprintf("no response in silences of %v and %v, and each time one right after the next message",
+			least.Round(time.Millisecond), most.Round(time.Millisecond)),
+		At: at(longest.Event, longest.Responses[0].Event, shortest.Event, shortest.Responses[0].Event),
+	})
+}
+
+// nextSent returns the client's first well-formed message after its request i, or nil.
+func (s *Session) nextSent(i int) *transcript.Event {
+	var next *transcript.Event
+	sent := s.requests[i].Event.Seq
+	if j := slices.IndexFunc(s.requests[i:], func(req *Request) bool { return req.Event.Seq > sent }); j >= 0 {
+		next = s.requests[i+j].Event
+	}
+	for _, n := range s.notifications {
+		if n.Event.Seq > sent && (next == nil || n.Event.Seq < next.Seq) {
+			return n.Event
+		}
+	}
+	return next
+}

@@ -1,0 +1,109 @@
+package faults
+
+import (
+	"bytes"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+	refserver "github.com/mcp-conform/mcp-conform/reference-server"
+)
+
+// aloneFaults returns the faults that show only if the client sends nothing else, a request
+// twice, or text that few clients send.
+func aloneFaults() []*Fault {
+	return []*Fault{
+		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
+			return holdUntilNext(spec.MethodToolsCall)
+		}).overTransports(spec.Stdio),
+		newStatefulFault("base.request-answered/held-read", "the response to resources/read is written only when the client sends another message", func() *refserver.Seams {
+			return holdUntilNext(spec.MethodResourcesRead)
+		}).overTransports(spec.Stdio),
+		newFault("base.request-answered/surrogates", "requests with an escaped surrogate pair get no response",
+			dropRequestsByText(func(raw []byte) bool { return bytes.Contains(raw, []byte(`\ud83d\udddd`)) })).overTransports(ordered()...),
+		newStatefulFault("base.request-answered/unsubscribed-twice", "a resources/unsubscribe without a subscription ends the process", func() *refserver.Seams {
+			return onUnsubscribed(func(c *refserver.Call) (any, *refserver.Error) {
+				c.Session.Exit(1)
+				return nil, refserver.NoResponse
+			})
+		}).overTransports(spec.Stdio),
+		newFault("base.request-answered/nul-in-argument", "a call with an escaped NUL in an argument ends the process",
+			exitOnRequest(spec.MethodToolsCall, hasNUL)).overTransports(spec.Stdio),
+		newFault("base.message-utf8/results-latin-1", "results of tools are Latin-1", EditBytes(Results(spec.MethodToolsCall), latin1)),
+	}
+}
+
+// legalAlone returns the legal variations next to aloneFaults.
+func legalAlone() []*Fault {
+	return []*Fault{
+		newVariation("slow-call", "a call of one tool always takes as long as the client sends nothing", combine(
+			editTool("content", func(t map[string]any) { t["description"] = "Takes a second and a half." }),
+			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if name, _ := wire.Text(wire.At(c.Params, "/name")); name == "content" {
+					sleep(c.Context(), 1530*time.Millisecond)
+				}
+				return next(c)
+			}))).overTransports(spec.Stdio),
+		newStatefulVariation("unsubscribed-twice-refused", "a resources/unsubscribe without a subscription gets an error", func() *refserver.Seams {
+			return onUnsubscribed(func(*refserver.Call) (any, *refserver.Error) {
+				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such subscription"}
+			})
+		}),
+		newVariation("nul-refused", "calls with an escaped NUL in an argument are refused",
+			refuseCalls(spec.MethodToolsCall, hasNUL, spec.CodeInvalidParams, "The text has a NUL")),
+	}
+}
+
+func hasNUL(c *refserver.Call) bool { return bytes.Contains(c.Params, []byte(`\u0000`)) }
+
+// onUnsubscribed handles a resources/unsubscribe of a URI that the session has not subscribed to.
+func onUnsubscribed(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
+	type subscription struct {
+		session *refserver.Session
+		uri     string
+	}
+	var open sync.Map
+	of := func(c *refserver.Call) subscription {
+		uri, _ := wire.Text(wire.At(c.Params, "/uri"))
+		return subscription{c.Session, uri}
+	}
+	return combine(
+		WrapHandler(spec.MethodResourcesSubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			open.Store(of(c), true)
+			return next(c)
+		}),
+		WrapHandler(spec.MethodResourcesUnsubscribe, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+			if _, subscribed := open.LoadAndDelete(of(c)); !subscribed {
+				return respond(c)
+			}
+			return next(c)
+		}))
+}
+
+// holdUntilNext holds back the responses to a method until the session gets another message.
+func holdUntilNext(method string) *refserver.Seams {
+	var mu sync.Mutex
+	held := map[*refserver.Session][]chan struct{}{}
+	release := onIncoming(func(s *refserver.Session, _ *wire.Frame) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, next := range held[s] {
+			close(next)
+		}
+		delete(held, s)
+		return false
+	}, dropFrame)
+	return combine(release, WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		released := make(chan struct{})
+		mu.Lock()
+		held[c.Session] = append(held[c.Session], released)
+		mu.Unlock()
+		select {
+		case <-released:
+		case <-c.Context().Done():
+		}
+		return result, err
+	}))
+}

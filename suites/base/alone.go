@@ -1,0 +1,114 @@
+package base
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const requestAnswered = "base.request-answered"
+
+// followTime is how long after the next message a response counts as caused by it.
+const followTime = 100 * time.Millisecond
+
+// silences are the times before the next message. No two differ by less than twice followTime,
+// so a response that takes equally long each time can follow only one of them.
+func silences() []time.Duration {
+	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}
+}
+
+// maxSilent limits the requests that are waited for without a response. It may only be slow.
+const maxSilent = 2
+
+func aloneCase() suite.Case {
+	return suite.Case{
+		ID:                 "messages.alone",
+		Title:              "Sends requests of every kind one at a time, and nothing else until the response comes",
+		Requirements:       []string{requestAnswered},
+		SharesConversation: true,
+		Run:                sendAlone,
+	}
+}
+
+// sendAlone looks for responses that the server writes only when it gets another message.
+func sendAlone(ctx context.Context, t *suite.T) {
+	c := t.Conversation(ctx)
+	answered, silent := false, 0
+	for _, a := range aloneRequests(t, c) {
+		if silent == maxSilent {
+			break
+		}
+		r, followed := followedAfter(ctx, c, a, silences()[0])
+		switch {
+		case r.Answered() && !followed:
+			answered = true
+			continue
+		case !followed:
+			silent++
+			continue
+		}
+		for _, silence := range silences()[1:] {
+			if r, followed = followedAfter(ctx, c, a, silence); !followed {
+				break
+			}
+		}
+		if followed {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: requestAnswered,
+				Summary:     "The server answers a request only when it gets another message.",
+				Permitted:   "a response as soon as it is known, for a client that sends nothing until it comes",
+				Seen:        fmt.Sprintf("%s: no response in silences of %v, and each time one right after the next request", a.method, silences()),
+				At:          r.Positions(),
+			})
+			return
+		}
+	}
+	if answered {
+		t.Kept(requestAnswered)
+	}
+}
+
+// aloneRequests returns requests for lists, a resource, a prompt, tools, and for things that do
+// not exist, as far as the server declares them.
+func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
+	all := []knownRequest{{method: c.HarmlessMethod()}}
+	for _, l := range lists {
+		if c.Server().Declares(l.capability) {
+			all = append(all, knownRequest{method: l.method})
+		}
+	}
+	all = append(all, resourceReads(t, 1)...)
+	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
+		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
+	}
+	for _, tool := range t.Inventory.Bare(maxTools) {
+		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
+	}
+	return append(all, knownRequest{method: "com.example/does-not-exist"})
+}
+
+// followedAfter sends a request, then nothing for a while, and then another one if no response
+// came. It reports whether the response came right after that one.
+func followedAfter(ctx context.Context, c *client.Conversation, a knownRequest, silence time.Duration) (r *client.Reply, followed bool) {
+	id, from := c.NewID(), c.Record.Len()
+	if c.Send(ctx, c.Request(id, a.method, a.params)) != nil {
+		return &client.Reply{Err: client.ErrEnded}, false
+	}
+	if r = c.AwaitResponse(ctx, from, id, client.Within(silence)); r.Answered() {
+		return r, false
+	}
+	next := c.Do(ctx, c.HarmlessMethod(), nil, client.Within(aloneTime))
+	r = c.AwaitResponse(ctx, from, id, client.Within(followTime))
+	if !r.Answered() {
+		_ = c.Cancel(ctx, id, transcript.OverdueReason)
+		return r, false
+	}
+	r.Sent = c.RequestSent(from, id)
+	return r, next.Sent != nil && next.Sent.Seq < r.Event.Seq && r.Event.At-next.Sent.At < followTime
+}
