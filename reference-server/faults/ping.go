@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,6 +21,9 @@ func pingFaults() []*Fault {
 		newFault("ping.removed/served", "ping is served in 2026-07-28", serveMethod(spec.MethodPing, nil)),
 		newFault("ping.responds/silent", "ping gets no response", suppressResponse(spec.MethodPing, always)).overTransports(legacy...),
 		newFault("ping.responds/unknown", "ping gets -32601", refuseCalls(spec.MethodPing, always, spec.CodeMethodNotFound, "Method not found")),
+		newFault("ping.responds/negative-ids", "over HTTP, a ping with a negative id is refused with 400 and its id", onExchange(func(v *exchange) bool {
+			return hasRequestOf(spec.MethodPing)(v) && v.frame.Messages[0].ID.Raw() == "-1"
+		}, respond(http.StatusBadRequest, jsonType, `{"jsonrpc":"2.0","id":-1,"error":{"code":-32600,"message":"Invalid Request"}}`))).inRevisions(spec.HandshakeRevisions()...).overTransports(spec.StreamableHTTP),
 		newFault("ping.responds/slow", "ping gets its response after 15 s", WrapHandler(spec.MethodPing, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 			sleep(c.Context(), 15*time.Second)
 			return next(c)

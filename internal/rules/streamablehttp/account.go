@@ -162,6 +162,13 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 func judgePlainRequests(v *view, out *rules.Reporter) {
 	pinged := slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodPing && len(req.Responses) > 0 })
 	for _, x := range v.all {
+		if v.isOnePingRefused(x) {
+			out.Deviates(verdict.Deviation{
+				Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
+				Permitted: "a result, as for the pings before and after it in the session", Seen: x.describeSeen(), At: x.at(),
+			})
+			continue
+		}
 		if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Response == nil ||
 			!x.isPost() || x.flaws != 0 || len(x.requests) != 1 || x.Sent.Frame.Batch || x.hasErrorWithID() {
 			continue
@@ -177,6 +184,27 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 			x.judgeFailedInitialize(out)
 		}
 	}
+}
+
+// isOnePingRefused reports whether the server calls a valid ping malformed, in an error with its
+// id, though pings before and after it in the same session get results.
+func (v *view) isOnePingRefused(x *exchange) bool {
+	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Handshake || x.Status() != 400 || !x.isPost() || x.flaws != 0 ||
+		len(x.requests) != 1 || x.Sent.Frame.Batch || !x.hasErrorWithID() || x.session == "" {
+		return false
+	}
+	req := x.requests[0]
+	code := errorCode(x.errorIn())
+	if req.Message.Method != spec.MethodPing || !req.IsRegular() || !req.HasSafeID() || req.Cancelled || code != spec.CodeParse && code != spec.CodeInvalidRequest {
+		return false
+	}
+	before, after := false, false
+	for _, y := range v.all {
+		if y.session == x.session && len(y.requests) == 1 && y.requests[0].Message.Method == spec.MethodPing && y.requests[0].Succeeded() {
+			before, after = before || y.Request.Seq < x.Request.Seq, after || y.Request.Seq > x.Request.Seq
+		}
+	}
+	return before && after
 }
 
 // judgeRefusedPing judges a ping of a conversation in which no ping was served. An error that
