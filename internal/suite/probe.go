@@ -97,6 +97,16 @@ func (t *T) Probe(ctx context.Context, c *client.Conversation, p Probe) iter.Seq
 	}
 }
 
+// AskAlone sends a request that got no response in c, in a conversation of its
+// own, and waits for the whole timeout; rules judge it. A call of a real tool may
+// take any time and keep a server busy, but a request with an unknown name runs
+// no code of the server's author, so an otherwise idle server has to answer it.
+func (t *T) AskAlone(ctx context.Context, c *client.Conversation, r Request) {
+	if ctx.Err() == nil && responseTo(c.Record.Dialogue(), r) == nil {
+		t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, r.Method, r.Params)
+	}
+}
+
 // responseTo returns the last response to an equal request, ignoring metadata,
 // or nil if there is none.
 func responseTo(d *transcript.Dialogue, r Request) *wire.Message {

@@ -246,6 +246,8 @@ func answerFaults() []*Fault {
 			onIncoming(func(_ *refserver.Session, f *wire.Frame) bool { return len(f.Raw) > 64<<10 }, dropFrame)),
 
 		newFault("base.request-answered/all-calls", "no tools/call gets a response", suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return true })),
+		newFault("base.request-answered/unknown-prompt", "a prompts/get that fails, such as that of an unknown prompt, gets no response", suppressErrors(spec.MethodPromptsGet)),
+		newFault("base.request-answered/unknown-resource", "a resources/read that fails, such as that of an unknown resource, gets no response", suppressErrors(spec.MethodResourcesRead)),
 		newStatefulFault("base.request-answered/fifth-call", "every fifth tools/call gets no response", func() *refserver.Seams {
 			var calls atomic.Int32
 			return suppressResponse(spec.MethodToolsCall, func(*refserver.Call) bool { return calls.Add(1)%5 == 0 })

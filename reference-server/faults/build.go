@@ -191,6 +191,17 @@ func refuseCalls(method string, when func(c *refserver.Call) bool, code spec.Cod
 	})
 }
 
+// suppressErrors leaves requests of the method that fail without a response.
+func suppressErrors(method string) *refserver.Seams {
+	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		result, err := next(c)
+		if err != nil {
+			return nil, refserver.NoResponse
+		}
+		return result, nil
+	})
+}
+
 // suppressResponse sends no response to the matching requests of a method.
 func suppressResponse(method string, when func(c *refserver.Call) bool) *refserver.Seams {
 	return WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {

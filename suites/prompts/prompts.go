@@ -212,8 +212,9 @@ func getSimplePrompts(ctx context.Context, t *suite.T) {
 func getUnknown(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	t.WalkUnlessNotified(ctx, spec.MethodPromptsList, "prompts", maxPages)
-	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: suite.OddParams(
-		spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})})
+	odd := suite.OddParams(spec.MethodPromptsGet, map[string]any{"name": unknownName}, map[string]any{"arguments": map[string]any{}})
+	newGetter(c).probe(ctx, t, suite.Probe{Control: t.Ordinary(spec.MethodPromptsGet), ByName: true, Odd: odd})
+	t.AskAlone(ctx, c, odd[0])
 }
 
 func getWithWrongArguments(ctx context.Context, t *suite.T) {

@@ -19,7 +19,9 @@ func readUnknown(ctx context.Context, t *suite.T) {
 	if !ok {
 		t.GiveUp("every URI that could be thought of matches a template")
 	}
-	probeInvalid(ctx, t, listedConversation(ctx, t), map[string]any{"uri": nowhere})
+	c, unknown := listedConversation(ctx, t), map[string]any{"uri": nowhere}
+	probeInvalid(ctx, t, c, unknown)
+	t.AskAlone(ctx, c, suite.Request{Method: spec.MethodResourcesRead, Params: unknown})
 }
 
 // probeInvalid sends invalid reads after a valid one as control.

@@ -164,21 +164,7 @@ func callUnknown(ctx context.Context, t *suite.T) {
 		}
 	}
 	newCaller(c).probe(ctx, t, suite.Probe{Control: control, Odd: odd, ByName: true})
-	if ctx.Err() != nil || isUnknownCallAnswered(c) {
-		return
-	}
-	// A call of a real tool may take any time and keep a server busy. An unknown
-	// tool runs no code, so an otherwise idle server has to answer its call within
-	// the whole timeout; rules judge it.
-	t.Start(ctx, client.Options{Pace: &client.Pace{}}).Do(ctx, spec.MethodToolsCall, map[string]any{"name": unknownName, "arguments": map[string]any{}})
-}
-
-// isUnknownCallAnswered reports whether a call of the unknown tool has a response.
-func isUnknownCallAnswered(c *client.Conversation) bool {
-	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
-		name, _ := wire.Text(wire.At(q.Message.Params(), "/name"))
-		return name == unknownName && len(q.Responses) > 0
-	})
+	t.AskAlone(ctx, c, odd[0])
 }
 
 // otherCase returns the name with the case of its first letter changed.
