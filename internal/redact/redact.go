@@ -36,8 +36,11 @@ const (
 	// leastMixed is the minimum length of a secret that is neither a word nor a number.
 	leastMixed = 4
 	// leastPart is the minimum length of a part of a secret that counts as a
-	// match; the part must also be at least half of the secret.
+	// match; the part must also be at least half of the secret, or certainPart long.
 	leastPart = 6
+	// certainPart is the length of a part that counts however long the secret is: half of a
+	// JWT is longer than a line of wrapped base64.
+	certainPart = 32
 )
 
 // Secrets is the set of known secrets. The zero value and nil are empty sets. It
@@ -240,19 +243,22 @@ func spellings(secret string) []pattern {
 	}
 	var out []pattern
 	for _, text := range texts {
-		p := pattern{text: text, least: max(leastPart, (len(text)+1)/2), plain: plain(text)}
-		if p.plain || p.least > len(text) {
+		p := pattern{text: text, least: leastPartOf(text), plain: plain(text)}
+		if p.plain && len(text) < certainPart || p.least > len(text) {
 			p.least = len(text)
 		}
 		out = append(out, p)
 		for _, coded := range coded(text) {
 			if len(coded) >= leastMixed {
-				out = append(out, pattern{text: coded, least: min(len(coded), max(leastPart, (len(coded)+1)/2)), coded: true})
+				out = append(out, pattern{text: coded, least: min(len(coded), leastPartOf(coded)), coded: true})
 			}
 		}
 	}
 	return out
 }
+
+// leastPartOf returns the length of the shortest part of a spelling that counts as a match.
+func leastPartOf(text string) int { return min(certainPart, max(leastPart, (len(text)+1)/2)) }
 
 // coded returns a text in hexadecimal, and for each alignment in base64 the
 // characters that all base64 containing the text has in common.

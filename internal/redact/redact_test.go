@@ -210,6 +210,35 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestLongSecretsInShortParts checks that nothing longer than certainPart remains of a long
+// secret that is cut into lines or frames, as by the commands base64 and xxd.
+func TestLongSecretsInShortParts(t *testing.T) {
+	var secret strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&secret, "eyJ%dx%c.", i*7919, 'a'+i%26)
+	}
+	s := New(secret.String())
+	letters := strings.Repeat("qwertyuiopasdfghjkl", 20)
+	s.Add(letters)
+	coded := base64.StdEncoding.EncodeToString([]byte(secret.String()))
+	for name, c := range map[string]struct {
+		text string
+		line int
+	}{
+		"plain":   {secret.String(), 100},
+		"letters": {letters, 50},
+		"base64":  {coded, 76},
+		"base64u": {strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(secret.String())), "="), 64},
+		"hex":     {hex.EncodeToString([]byte(secret.String())), 60},
+	} {
+		for at := 0; at+c.line <= len(c.text); at += c.line {
+			if part := c.text[at : at+c.line]; s.Text(part) != Mark {
+				t.Errorf("%s: of %q remains %q", name, part, s.Text(part))
+			}
+		}
+	}
+}
+
 func TestGiven(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
