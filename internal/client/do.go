@@ -286,7 +286,7 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 		return m != nil
 	})
 	switch {
-	case err == nil && e.IsCut():
+	case err == nil && (m == nil || e.IsCut()):
 		return &Reply{Event: e, Err: ErrTooLong}
 	case err == nil:
 		return &Reply{Event: e, Message: m}

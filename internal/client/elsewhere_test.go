@@ -112,9 +112,12 @@ func TestRefusedRequests(t *testing.T) {
 	}
 }
 
-// flooding is a server over HTTP that begins a response which is longer than the client reads, in
-// a stream that could be resumed.
-type flooding struct{ refusing }
+// flooding is a server over HTTP that begins a response which the client does not read to its
+// end, in a stream that could be resumed.
+type flooding struct {
+	refusing
+	size int64 // of what was not read
+}
 
 func (f *flooding) Dial(ctx context.Context, rec *transcript.Transcript) (transport.Link, error) {
 	_, err := f.refusing.Dial(ctx, rec)
@@ -127,28 +130,32 @@ func (f *flooding) Send(_ context.Context, frames ...[]byte) error {
 		f.add(n, transcript.Event{Kind: transcript.Sent, Raw: frame})
 		f.add(n, transcript.Event{Kind: transcript.Responded, Raw: []byte("HTTP/1.1 200 OK\nContent-Type: text/event-stream")})
 		f.add(n, transcript.Event{Kind: transcript.Received, Stream: []byte("id: 1\ndata:\n\n")})
-		f.add(n, transcript.Event{Kind: transcript.Flooded, Raw: []byte(`data: {"jsonrpc"`), Size: 17 << 20})
+		f.add(n, transcript.Event{Kind: transcript.Flooded, Raw: []byte(`data: {"jsonrpc"`), Size: f.size})
 		f.add(n, transcript.Event{Kind: transcript.Over, How: transcript.Dropped})
 	}
 	return nil
 }
 
-// The client does not wait any longer for a response that it does not read to its end, and does
-// not blame the server for it.
+// The client does not wait any longer for a response that it does not read to its end, because
+// the response or all that the server sent is too long, and does not blame the server for it.
 func TestResponseBeyondTheLimit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		conv, err := Open(t.Context(), &flooding{}, Options{Revision: spec.V20251125, Timeout: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conv.Close()
-		began := time.Now()
-		r := conv.Do(t.Context(), spec.MethodToolsList, nil)
-		if took := time.Since(began); took != 0 || !errors.Is(r.Err, ErrTooLong) || r.Answered() {
-			t.Errorf("it took %v, and ended with %v", took, r.Err)
-		}
-		if of := gaveUpOn(conv); len(of) != 0 {
-			t.Errorf("given up on %v", of)
-		}
-	})
+	for name, size := range map[string]int64{"a long response": 17 << 20, "a short one after a flood": 16} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				conv, err := Open(t.Context(), &flooding{size: size}, Options{Revision: spec.V20251125, Timeout: time.Hour})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conv.Close()
+				began := time.Now()
+				r := conv.Do(t.Context(), spec.MethodToolsList, nil)
+				if took := time.Since(began); took != 0 || !errors.Is(r.Err, ErrTooLong) || r.Answered() {
+					t.Errorf("it took %v, and ended with %v", took, r.Err)
+				}
+				if of := gaveUpOn(conv); len(of) != 0 {
+					t.Errorf("given up on %v", of)
+				}
+			})
+		})
+	}
 }
