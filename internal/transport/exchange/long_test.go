@@ -66,3 +66,32 @@ func TestLongBodiesThatBreakOff(t *testing.T) {
 	}
 	close(hung)
 }
+
+// TestLongEventsThatBreakOff checks the same for events of streams, and that long events that
+// end are complete.
+func TestLongEventsThatBreakOff(t *testing.T) {
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
+	comments := strings.Repeat(": a comment\n", longBody/12)
+	for _, c := range []struct {
+		end  string
+		most int
+	}{{"", 4 << 10}, {"data: x\n\n", 2 * longBody}} {
+		u := serve(t, head+comments+c.end)
+		var all []*exchange.Client
+		for range 10 {
+			x := &exchange.Client{Record: transcript.New()}
+			x.Begin(t.Context(), exchange.Request{URL: u, Request: transport.Request{Method: "GET"}})
+			all = append(all, x)
+		}
+		for _, x := range all {
+			x.Wait()
+			kept := 0
+			for _, e := range x.Record.From(0) {
+				kept += len(e.Stream)
+			}
+			if kept > c.most || c.end != "" && kept != len(comments+c.end) {
+				t.Fatalf("of a stream that ends with %q, %d bytes are kept", c.end, kept)
+			}
+		}
+	}
+}

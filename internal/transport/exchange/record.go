@@ -35,6 +35,7 @@ type output struct {
 	number  int
 	stopped chan struct{}                 // closed when a body must not wait for others any more
 	noted   func(*transcript.StreamEvent) // called with each event of a stream; may be nil
+	long    bool                          // it holds a slot of longBodies
 }
 
 func (c *Client) sink(p *Pending, head *transcript.Head) Sink {
@@ -54,7 +55,6 @@ type whole struct {
 	output
 	parts [][]byte
 	size  int
-	long  bool // it holds a slot of longBodies
 }
 
 const (
@@ -63,29 +63,34 @@ const (
 	longBody  = 1 << 20
 )
 
-// longBodies limits the number of long bodies that all clients read concurrently, so that a flood
-// on every connection cannot fill the memory.
+// longBodies limits the number of long bodies, and of long incomplete events of streams, that all
+// clients read concurrently, so that a flood on every connection cannot fill the memory.
 var longBodies = make(chan struct{}, 2)
 
-// grown acquires a slot of longBodies once the body is long, unless the client ends the exchange.
-func (w *whole) grown() {
-	if w.long || w.size <= longBody {
+// grown acquires a slot of longBodies once size is long, unless the client ends the exchange.
+func (o *output) grown(size int) {
+	if o.long || size <= longBody {
 		return
 	}
 	select {
 	case longBodies <- struct{}{}:
-		w.long = true
-	case <-w.stopped:
+		o.long = true
+	case <-o.stopped:
+	}
+}
+
+// release releases the slot, if there is one.
+func (o *output) release() {
+	if o.long {
+		o.long = false
+		<-longBodies
 	}
 }
 
 // drop releases the body and its slot.
 func (w *whole) drop() {
 	w.parts = nil
-	if w.long {
-		w.long = false
-		<-longBodies
-	}
+	w.release()
 }
 
 func (w *whole) Write(data []byte) (int, error) {
@@ -104,7 +109,7 @@ func (w *whole) Write(data []byte) (int, error) {
 		left = left[n:]
 	}
 	w.size += len(data)
-	w.grown()
+	w.grown(w.size)
 	if limit := w.rec.Limits().Frame; w.size > limit {
 		begin := w.parts[0]
 		w.drop()
@@ -148,7 +153,13 @@ func (s *pieces) Write(data []byte) (int, error) {
 		}
 		s.record(piece)
 	}
-	if limit := s.rec.Limits().Frame; s.split.Pending() > limit {
+	pending := s.split.Pending()
+	if pending <= longBody {
+		s.release()
+	}
+	s.grown(pending)
+	if limit := s.rec.Limits().Frame; pending > limit {
+		defer s.release()
 		begin := s.split.End()
 		return 0, s.flood(fmt.Sprintf("more than %d bytes of a stream without a blank line", limit), begin, len(begin))
 	}
@@ -178,11 +189,16 @@ func (p *Pending) note(ev *transcript.StreamEvent) {
 	}
 }
 
-// End records the rest, which has no blank line.
+// End records the rest, which has no blank line. Of a long rest it keeps only the head, because no
+// client processes an incomplete event.
 func (s *pieces) End(bool) error {
+	defer s.release()
 	rest := s.split.End()
 	if len(rest) == 0 {
 		return nil
+	}
+	if len(rest) > longPart {
+		rest = bytes.Clone(rest[:headKept])
 	}
 	if err := s.admit(rest); err != nil {
 		return err
