@@ -34,22 +34,36 @@ var plainMethods = []string{
 	spec.MethodPing, spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates,
 }
 
-// observe counts the responses in one conversation after its handshake.
+// observe counts the responses in one conversation, in the handshake era after its handshake.
 func (r sameError) observe(c Conversation) {
-	ready := slices.IndexFunc(c.Events, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == spec.MethodInitialized })
-	})
-	if ready < 0 {
-		return
+	ready := -1
+	if c.Revision.Era() == spec.Handshake {
+		at := slices.IndexFunc(c.Events, func(e *transcript.Event) bool {
+			return e.Kind == transcript.Sent && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Method == spec.MethodInitialized })
+		})
+		if at < 0 {
+			return
+		}
+		ready = c.Events[at].Seq
 	}
 	for _, q := range c.Dialogue.Requests() {
-		if q.Event.Seq < c.Events[ready].Seq || !isPlain(q.Message) {
+		if q.Event.Seq < ready || !isPlain(q.Message) || c.Revision.Era() == spec.Stateless && !isPlainStateless(q.Message, c.Revision) {
 			continue
 		}
 		for _, m := range q.Responses {
-			r.observeResponse(c.Revision, q.Message.Method, m.Message)
+			if code, _ := m.Message.ErrorCode(); spec.Code(code) != spec.CodeHeaderMismatch { // then the headers were not plain
+				r.observeResponse(c.Revision, q.Message.Method, m.Message)
+			}
 		}
 	}
+}
+
+// isPlainStateless reports whether m has valid metadata of the revision, and no log level. It
+// excludes pings, which no server serves in this era.
+func isPlainStateless(m *wire.Message, rev spec.Revision) bool {
+	version, _ := wire.Text(m.ParamAt(spec.MetaPointer(spec.MetaVersion)))
+	return m.Method != spec.MethodPing && version == string(rev) &&
+		m.ParamAt(spec.MetaPointer(spec.MetaClientCapabilities)).Kind() == '{' && m.ParamAt(spec.MetaPointer(spec.MetaLogLevel)) == nil
 }
 
 // isPlain reports whether m is a valid request that a server must serve if it

@@ -1,6 +1,7 @@
 package discount
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -66,6 +67,43 @@ func TestSameError(t *testing.T) {
 			}
 			if (r.notice() != "") != (x.want != "") {
 				t.Errorf("it says %q", r.notice())
+			}
+		})
+	}
+}
+
+// TestSameErrorWithoutHandshake checks the same in the stateless era: requests with flawed
+// metadata or headers are refused for other reasons.
+func TestSameErrorWithoutHandshake(t *testing.T) {
+	const (
+		meta    = `"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}`
+		refused = `"error":{"code":-32603,"message":"no tenant"}`
+		want    = `error -32603 "no tenant"`
+	)
+	type exchange struct{ method, meta, answer string }
+	tools, prompts := exchange{"tools/list", meta, refused}, exchange{"prompts/list", meta, refused}
+	for name, c := range map[string]struct {
+		met  []exchange
+		want string
+	}{
+		"all lists":       {[]exchange{tools, prompts}, want},
+		"one list":        {[]exchange{tools}, ""},
+		"one is served":   {[]exchange{tools, prompts, {"resources/list", meta, `"result":{}`}}, ""},
+		"flawed metadata": {[]exchange{tools, prompts, {"tools/list", ``, `"error":{"code":-32602,"message":"no version"}`}}, want},
+		"a log level":     {[]exchange{tools, prompts, {"tools/list", meta + `,"io.modelcontextprotocol/logLevel":"loud"`, `"error":{"code":-32602,"message":"no level"}`}}, want},
+		"flawed headers":  {[]exchange{tools, prompts, {"tools/list", meta, `"error":{"code":-32020,"message":"no method"}`}}, want},
+		"pings":           {[]exchange{tools, {"ping", meta, refused}}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			record := transcript.New()
+			for i, e := range c.met {
+				record.Add(transcript.Event{Kind: transcript.Sent, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"_meta":{%s}}}`, i, e.method, e.meta)})
+				record.Add(transcript.Event{Kind: transcript.Received, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,%s}`, i, e.answer)})
+			}
+			r, events := sameError{}, record.From(0)
+			r.observe(Conversation{spec.V20260728, events, transcript.DialogueOf(events)})
+			if got := r.commonError(spec.V20260728); got != c.want {
+				t.Errorf("the common error is %q, want %q", got, c.want)
 			}
 		})
 	}
