@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -172,6 +173,23 @@ var oddServers = map[string]func(args []string) int{
 			_ = os.WriteFile(args[1], nil, 0o600)
 			return refserver.Drop()
 		}))
+	},
+	// unflushed sends what follows the handshake only when stdin is closed.
+	"unflushed": func([]string) int {
+		in := bufio.NewScanner(os.Stdin)
+		for in.Scan() {
+			frame := wire.Parse(in.Bytes())
+			if len(frame.Messages) != 1 || frame.Messages[0].Kind != wire.Request {
+				continue
+			}
+			m := &frame.Messages[0]
+			if m.Method == spec.MethodInitialize {
+				fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%s,"capabilities":{},"serverInfo":{"name":"unflushed","version":"1"}}}`+"\n", m.ID.Raw(), m.ParamAt("/protocolVersion"))
+				continue
+			}
+			defer fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{}}`+"\n", m.ID.Raw())
+		}
+		return 0
 	},
 	// single FILE exits with an error if another process holds the lock.
 	"single": func(args []string) int {

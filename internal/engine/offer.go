@@ -101,8 +101,8 @@ func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
 }
 
 // unresponsiveReason returns why a revision could not be judged although the
-// server speaks it, or "". Over HTTP there need not be a finding for it,
-// because a refusal may have any reason.
+// server speaks it, or "". There need not be a finding for it: over HTTP a refusal may have any
+// reason, and over stdio the responses may come when stdin is closed.
 func (r *offer) unresponsiveReason() string {
 	for _, rev := range r.revisions {
 		switch why := r.unresponsive[rev]; {

@@ -83,6 +83,9 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 		r.leaveOutUnfinished(p.Verdicts)
 	}
 	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
+	if isBroken := func(f verdict.Finding) bool { return f.Outcome == verdict.Broken }; p.Incomplete == "" && !slices.ContainsFunc(p.Findings, isBroken) {
+		p.Incomplete = r.unresponsiveReason()
+	}
 	p.Group(r.groupSightings())
 	if r.handshakeFails != "" && !r.protected {
 		p.Block()
