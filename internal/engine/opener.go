@@ -250,5 +250,9 @@ func whyUnresponsive(ctx context.Context, conv *client.Conversation) string {
 	if conv.Web() != nil {
 		return "after the handshake " + Refused(conv.Record.From(0), conv.Options().Timeout).Reason
 	}
-	return "the first requests after the handshake got no responses: " + r.Err.Error() + " (does the server flush stdout after each message?)"
+	hint := ""
+	if errors.Is(r.Err, client.ErrUnanswered) {
+		hint = " (does the server flush stdout after each message?)"
+	}
+	return "the first requests after the handshake got no responses: " + r.Err.Error() + hint
 }

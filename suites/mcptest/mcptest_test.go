@@ -174,7 +174,7 @@ func TestFindings(t *testing.T) {
 		},
 		{
 			name: "it ends before anything is judged", fault: "base.request-answered/first-request-ends", run: "TestWithFault",
-			prints: []string{"nothing could be judged: the first requests after the handshake got no responses"},
+			prints: []string{"the run is incomplete: the first requests after the handshake got no responses"},
 		},
 		{
 			name: "known", fault: "ping.responds/unknown", run: "TestWithFault", environment: []string{baselineVariable + "=" + known}, passes: true,
