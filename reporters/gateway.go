@@ -75,6 +75,36 @@ func gatewayOf(r *verdict.Report) *gatewayView {
 	return v
 }
 
+// junitGateway returns a testcase for each thing that was compared of a gateway. What it
+// loses is a failure if warnings fail the run.
+func junitGateway(r *verdict.Report) []junitCase {
+	if r.Gateway == nil {
+		return nil
+	}
+	named := func(name string) junitCase {
+		return junitCase{Name: Visible(name), Classname: "mcp.gateway", Time: noTime}
+	}
+	var out []junitCase
+	for _, change := range gatewayOf(r).changes {
+		c, text := named(change.name), strings.Join(slices.Concat([]string{change.title}, change.details), "\n")
+		if change.outcome == verdict.Warning && r.FailOn == FailOnShould {
+			c.Failure = &junitOutcome{Type: change.outcome.String(), Message: clip("the gateway changes "+change.title, junitMessage), Body: text}
+		} else {
+			c.Output = change.outcome.String() + ": " + text
+		}
+		out = append(out, c)
+	}
+	for _, name := range r.Gateway.Unchanged {
+		out = append(out, named(name))
+	}
+	for _, n := range r.Gateway.NotCompared {
+		c := named(n.Name)
+		c.Skipped = &junitOutcome{Type: "not compared", Message: clip(n.Reason, junitMessage)}
+		out = append(out, c)
+	}
+	return out
+}
+
 // reasons returns the reasons for which something was not compared, each once.
 func reasons(all []verdict.NotCompared) []string {
 	var out []string

@@ -77,7 +77,8 @@ const (
 // failure, and only a harness error is an error. If warnings fail the run, they
 // are failures, too. A requirement that was not judged is skipped with its
 // reason, and so is a finding in the baseline. A run that ended early has one
-// additional testcase, which is an error.
+// additional testcase, which is an error. What was compared of a gateway is a
+// testsuite of its own.
 func JUnit(w io.Writer, r *verdict.Report) error {
 	doc := junitSuites{Name: "mcp-conform " + clip(judged(r), junitMessage), Time: seconds(r)}
 	findings := findingsByID(r)
@@ -109,6 +110,9 @@ func JUnit(w io.Writer, r *verdict.Report) error {
 			Name: Visible(fmt.Sprintf("%s line %d", s.Requirement, s.Line)), Classname: "mcp.baseline", Time: noTime,
 			Failure: &junitOutcome{Type: "stale", Message: text, Body: text},
 		})
+	}
+	for _, c := range junitGateway(r) {
+		suite("gateway").add(c)
 	}
 	for _, s := range doc.Suites {
 		doc.Tests += s.Tests

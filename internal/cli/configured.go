@@ -145,6 +145,9 @@ func (k *configured) fromFile(fs *pflag.FlagSet, f *serverFlags, named bool) err
 		if s.Target && !k.server && fs.Lookup(s.Flag) != nil && !fs.Changed(s.Flag) {
 			k.unused = append(k.unused, s.Flag)
 		}
+		if s.Flag == "through" && k.server && fs.Lookup(s.Flag) == nil && slices.Contains(s.Values, "true") {
+			return usagef("judge it by mcp-conform run, or name another server", "%s: the target is a gateway, which needs the reference server behind it", s.Where)
+		}
 		if s.Target && !k.server || fs.Lookup(s.Flag) == nil || fs.Changed(s.Flag) && !many {
 			continue
 		}

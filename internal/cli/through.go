@@ -9,6 +9,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -181,6 +182,7 @@ func (a *app) compareThrough(ctx context.Context, f *runFlags, o engine.Options,
 	if !t.on {
 		return nil
 	}
+	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	if ctx.Err() != nil {
 		return nil // the report says why the run ended
 	}
