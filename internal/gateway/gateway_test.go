@@ -197,6 +197,7 @@ func checkAll(t *testing.T, all map[string]comparison) {
 }
 
 func TestCompare(t *testing.T) {
+	t.Parallel()
 	checkAll(t, map[string]comparison{
 		"faultless": {func() proxy { return proxy{} }, nil},
 		"drops progress": {func() proxy {

@@ -39,6 +39,7 @@ func serving(capabilities ...string) proxy {
 // TestCompareOffers compares gateways that offer less, or under other names. What is not offered is
 // named once, and is not the cause of other warnings.
 func TestCompareOffers(t *testing.T) {
+	t.Parallel()
 	hidden := []string{"content", "slow", "ask-roots", "log"}
 	checkAll(t, map[string]comparison{
 		"serves tools only": {func() proxy { return serving("tools") }, []string{"warning capabilities"}},
@@ -70,6 +71,7 @@ func TestCompareOffers(t *testing.T) {
 
 // TestCompareBetweenClients compares gateways that mix up their clients.
 func TestCompareBetweenClients(t *testing.T) {
+	t.Parallel()
 	checkAll(t, map[string]comparison{
 		"leaks progress": {func() func() proxy {
 			var mu sync.Mutex
@@ -110,6 +112,7 @@ func TestCompareBetweenClients(t *testing.T) {
 
 // TestCompareNotifications compares gateways that change one kind of notification.
 func TestCompareNotifications(t *testing.T) {
+	t.Parallel()
 	dropping := func(method string) func() proxy {
 		return func() proxy {
 			return proxy{toClient: func(line []byte) [][]byte {

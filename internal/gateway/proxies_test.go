@@ -55,6 +55,7 @@ func ownTokens() proxy {
 
 // TestCompareLegal compares gateways that do what they may: none of it is a warning.
 func TestCompareLegal(t *testing.T) {
+	t.Parallel()
 	checkAll(t, map[string]comparison{
 		"puts a prefix before names of tools": {editing(func(m map[string]any) {
 			if params := member(m, "params"); m["method"] == spec.MethodToolsCall {
@@ -97,6 +98,7 @@ func TestCompareLegal(t *testing.T) {
 
 // TestCompareLosses compares gateways that lose or change one thing.
 func TestCompareLosses(t *testing.T) {
+	t.Parallel()
 	checkAll(t, map[string]comparison{
 		"sends progress twice": {func() proxy {
 			return proxy{toClient: func(line []byte) [][]byte {
