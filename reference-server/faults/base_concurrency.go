@@ -1,10 +1,12 @@
 package faults
 
 import (
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
@@ -19,6 +21,9 @@ func concurrencyFaults() []*Fault {
 		}),
 		newStatefulFault("base.response-id-echo/calls-crossed", "two concurrent tools/call get each other's results", func() *refserver.Seams {
 			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
+		}).inRevisions(revisionsWithHints()...),
+		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
+			return loseLookalikes(spec.MethodToolsCall)
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
@@ -45,6 +50,36 @@ func editAfterRow(most int, method string, f func(*refserver.Out)) *refserver.Se
 			f(o)
 		}
 	})
+}
+
+// loseLookalikes keeps the requests of a method that run by the text of their ids, so that a
+// later one replaces an earlier one whose id differs only in type.
+func loseLookalikes(method string) *refserver.Seams {
+	var mu sync.Mutex
+	running := map[callKey]wire.ID{}
+	lost := map[callKey]bool{}
+	return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+		key := callKey{c.Session, strings.Trim(c.ID.Raw(), `"`)}
+		mu.Lock()
+		running[key] = c.ID
+		mu.Unlock()
+		defer func() {
+			mu.Lock()
+			defer mu.Unlock()
+			if running[key] != c.ID {
+				lost[callKey{c.Session, c.ID.Key()}] = true
+				return
+			}
+			delete(running, key)
+		}()
+		return next(c)
+	}), EditOutgoing(Responses(method), func(o *refserver.Out) {
+		mu.Lock()
+		defer mu.Unlock()
+		if lost[callKey{o.Session, o.ID.Key()}] {
+			o.Frames = nil
+		}
+	}))
 }
 
 // swapTime is how long a result waits for a concurrent result to swap with.

@@ -35,6 +35,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 	}
 	if _, ok := t.Inventory.Slow(duration, 2); ok {
 		compareProgress(ctx, t, c)
+		callWithLookalikeIDs(ctx, t, c)
 		return
 	}
 	var all []knownRequest

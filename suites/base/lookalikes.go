@@ -1,0 +1,59 @@
+package base
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// lookalikeIDs returns ids that a server confuses if it keeps them as text, or without the sign.
+func lookalikeIDs() []wire.ID {
+	return []wire.ID{wire.IntID(7_000_021), wire.StringID("7000021"), wire.IntID(-7_000_021), wire.StringID("-7000021")}
+}
+
+// callWithLookalikeIDs makes concurrent calls of a slow tool, and requests a list while they run,
+// with ids that differ only in type and sign. It does so only if the server answers the same
+// requests with ordinary ids quickly. Rules judge that each gets one response, and no progress
+// after it.
+func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
+	ids := lookalikeIDs()
+	last := len(ids) - 1
+	requests := func(ids []wire.ID) [][]byte {
+		var all [][]byte
+		for i, id := range ids[:last] {
+			slow, _ := t.Inventory.Slow(time.Duration(i+1)*duration, 2)
+			all = append(all, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/lookalike/"+id.Raw())))
+		}
+		return append(all, c.Request(ids[last], spec.MethodToolsList, nil))
+	}
+	var ordinary []wire.ID
+	for range ids {
+		ordinary = append(ordinary, c.NewID())
+	}
+	resume := c.BeginIdle()
+	defer resume()
+	for _, r := range c.DoAll(ctx, requests(ordinary), client.Within(callTime)) {
+		if !r.Succeeded() {
+			return
+		}
+	}
+	for i, r := range c.DoAll(ctx, requests(ids)) {
+		expectListOnly(t, c, r, "/tools", i == last)
+	}
+}
+
+// expectListOnly judges one of several requests with ids that look alike: its result is a list if
+// it requested one, and no list otherwise.
+func expectListOnly(t *suite.T, c *client.Conversation, r *client.Reply, member string, isList bool) {
+	if !r.Succeeded() {
+		return
+	}
+	t.Expect(c, r).Keeps(idEcho, "The server confuses the ids 1 and \"1\" of two requests.",
+		suite.Satisfy("the result of the method that was requested with this id", func(r *client.Reply) bool {
+			return (wire.At(r.Message.Result(), member) != nil) == isList
+		}))
+}
