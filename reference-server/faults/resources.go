@@ -137,7 +137,20 @@ func readingFaults() []*Fault {
 		newFault("resources.read.size-is-raw-bytes/base64", "the size of an image is that of its base64", size("demo://image/dot", 96)),
 		newFault("resources.read.size-is-raw-bytes/characters", "the size of a text is counted in characters", size("demo://text/unicode", 20)),
 		newFault("resources.read.size-is-raw-bytes/zero", "the size of a text is 0", size(hello, 0)),
+		newStatefulFault("resources.read.size-is-raw-bytes/stale", "the sizes of resources stay those of the first list", staleSizes).inRevisions(revisionsWithHints()...),
 	}
+}
+
+// staleSizes keeps the sizes that resources had in the first list.
+func staleSizes() *refserver.Seams {
+	var known sync.Map // any by URI
+	return combine(markReadOnly("update-resource"), EditResult(spec.MethodResourcesList, func(r map[string]any) {
+		for _, resource := range objectsIn(r, "resources") {
+			if size := resource["size"]; size != nil {
+				resource["size"], _ = known.LoadOrStore(resource["uri"], size)
+			}
+		}
+	}))
 }
 
 // passwd is what a system file contains that no server should serve.

@@ -89,6 +89,18 @@ func resourcesLegal() []*Fault {
 				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(n.Add(1)))}}}, nil
 			})
 		}),
+		newStatefulVariation("size-of-the-last-read", "every read lengthens a resource that a tool changes, and lists have its size at that time", func() *refserver.Seams {
+			var last atomic.Int64
+			return combine(markReadOnly("update-resource"), onRead(uriIs(note), func(uri string) (any, *refserver.Error) {
+				return map[string]any{"contents": []any{map[string]any{"uri": uri, "text": strings.Repeat("x", int(last.Add(1)))}}}, nil
+			}), EditResult(spec.MethodResourcesList, func(r map[string]any) {
+				for _, resource := range objectsIn(r, "resources") {
+					if resource["uri"] == note {
+						resource["size"] = last.Load()
+					}
+				}
+			}))
+		}),
 
 		// Notifications.
 		newVariation("resources-change", "the server sends resources/list_changed before every response", prependLines(isSessionResponse, changed)),

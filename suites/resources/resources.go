@@ -120,6 +120,13 @@ func Cases() []suite.Case {
 			Run:      provokeUpdates,
 		},
 		{
+			ID:           "resources.sizes",
+			Title:        "Changes the length of a resource, and compares it with the size in the list",
+			Requirements: []string{sizeRaw},
+			Needs:        []string{"resources", "tools"},
+			Run:          resizeResource,
+		},
+		{
 			ID:       "resources.changes",
 			Title:    "Changes the list of resources",
 			Provokes: []string{"resources.list-changed."},

@@ -131,10 +131,15 @@ const maxPages = 50
 
 // walkList walks through a list to its end.
 func walkList(ctx context.Context, c *client.Conversation, method string) {
+	walkPages(ctx, c, method, func(*client.Reply) bool { return true })
+}
+
+// walkPages walks through a list as long as each returns true for a page.
+func walkPages(ctx context.Context, c *client.Conversation, method string, each func(*client.Reply) (more bool)) {
 	var params map[string]any
 	for range maxPages {
 		r := c.Do(ctx, method, params)
-		if !r.Succeeded() {
+		if !r.Succeeded() || !each(r) {
 			return
 		}
 		cursor, more := wire.Text(wire.At(r.Message.Result(), "/nextCursor"))
