@@ -184,4 +184,39 @@ func (c *Crowd) checkSubscriptions(ctx context.Context) {
 		})
 		subscriber.Do(ctx, spec.MethodResourcesUnsubscribe, map[string]any{"uri": uri}, client.Within(0))
 	}
+	c.checkUnsubscribing(ctx, uri)
+}
+
+// checkUnsubscribing subscribes two clients to a resource, and ends one subscription: the other
+// client must still get updates. It makes the changes itself, because each client may have a
+// resource of its own. A miss counts only if it occurs twice, and updates come before it, and
+// again as soon as the client renews its subscription.
+func (c *Crowd) checkUnsubscribing(ctx context.Context, uri string) {
+	leaving, staying, changes := c.First(), c.convs[len(c.convs)-1], 0
+	send := func(conv *client.Conversation, method string) *client.Reply {
+		return conv.Do(ctx, method, map[string]any{"uri": uri}, client.Within(0))
+	}
+	isUpdated := func() bool {
+		changes++
+		change, _, _ := c.t.Inventory.ChangingTo(changes)
+		from := staying.Record.Len()
+		return staying.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(crowdTime)).Succeeded() &&
+			c.t.AwaitNotification(ctx, staying, from, spec.MethodResourcesUpdated)
+	}
+	subscribed := send(staying, spec.MethodResourcesSubscribe)
+	defer send(staying, spec.MethodResourcesUnsubscribe)
+	for range 2 {
+		if !subscribed.Succeeded() || !send(leaving, spec.MethodResourcesSubscribe).Succeeded() || !isUpdated() ||
+			!send(leaving, spec.MethodResourcesUnsubscribe).Succeeded() || isUpdated() ||
+			!send(staying, spec.MethodResourcesSubscribe).Succeeded() || !isUpdated() {
+			return
+		}
+	}
+	c.t.Deviates(staying, verdict.Deviation{
+		Requirement: c.Isolated,
+		Summary:     "The server ends the subscriptions of all clients when one unsubscribes.",
+		Permitted:   "updates for each client until it ends its own subscription",
+		Seen:        "updates of " + wire.Excerpt(uri, 80) + " stopped when another client unsubscribed, and came again after a new subscription",
+		At:          subscribed.Positions(),
+	})
 }

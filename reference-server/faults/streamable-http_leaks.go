@@ -43,6 +43,9 @@ func leakFaults() []*Fault {
 				known.track(v, r)
 			})
 		}),
+		newStatefulFault(isolated+"unsubscribed", "one client's unsubscribe ends the subscriptions of all sessions", func() *refserver.Seams {
+			return combine(markReadOnly("update-resource"), forAll(hasRequestOf(spec.MethodResourcesUnsubscribe)))
+		}),
 		newStatefulFault(isolated+"all-end", "the end of one session ends all sessions", endAllSessions),
 	}
 }
