@@ -79,6 +79,23 @@ func stdioFaults() []*Fault {
 				return 0, why != refserver.InputClosed || !subscribed.Load()
 			}))
 		}),
+		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/after-asking", "after a request to the client the server does not exit when stdin is closed", func() *refserver.Seams {
+			var asked atomic.Bool
+			return combine(EditOutgoing(func(o *refserver.Out) bool { return o.Kind == refserver.OutRequest }, func(*refserver.Out) { asked.Store(true) }),
+				onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
+					return 0, why != refserver.InputClosed || !asked.Load()
+				}))
+		}).inRevisions(revisionsWithHints()...),
+		newStatefulFault("stdio.exit-on-stdin-close-2024-11-05/during-call", "during a tools/call the server does not exit when stdin is closed", func() *refserver.Seams {
+			var running atomic.Int32
+			return combine(WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				running.Add(1)
+				defer running.Add(-1)
+				return next(c)
+			}), onEnd(func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
+				return 0, why != refserver.InputClosed || running.Load() == 0
+			}))
+		}).inRevisions(revisionsWithHints()...),
 		needsProcess(newFault("stdio.exit-on-sigterm/ignored", "the server exits neither when stdin is closed nor after SIGTERM", onEnd(func(*refserver.Process, refserver.EndReason) (int, bool) {
 			return 0, false
 		}))),

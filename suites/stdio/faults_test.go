@@ -3,6 +3,7 @@ package stdio_test
 import (
 	"bytes"
 	"io"
+	"sync/atomic"
 	"testing"
 	"unicode/utf8"
 
@@ -63,6 +64,12 @@ func TestMisbehaviour(t *testing.T) {
 			Name: "stays without stdin when busy", Case: "stdio.closed-stdin", Seams: staysBusy,
 			Want: []string{exit + ": The server does not exit when stdin closes after requests. (warning)"},
 		},
+		{Name: "exit after work", Case: "stdio.closed-midwork", Kept: []string{exit}},
+		{
+			Name: "stays after any request of its own", Case: "stdio.closed-midwork", Seams: staysAfterAsking,
+			Want: []string{exit + ": The server does not exit when stdin closes after it sent the client a request. (warning)"},
+		},
+		{Name: "stays even if idle", Case: "stdio.closed-midwork", Seams: ending(refserver.InputClosed)},
 		{
 			Name: "leaves without answers", Case: "stdio.closed-stdin", Seams: input(func(r io.Reader) io.Reader { return &hurried{r: r} }),
 			Want: []string{flight + ": The server drops requests sent right before stdin closes. (note)"},
@@ -134,6 +141,21 @@ func staysBusy() refserver.Seams {
 		},
 		End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
 			return 0, why != refserver.InputClosed || frames < 8
+		},
+	}
+}
+
+// staysAfterAsking does not exit at the end of stdin once it has sent the client a request.
+func staysAfterAsking() refserver.Seams {
+	var asked atomic.Bool
+	return refserver.Seams{
+		Outgoing: func(o *refserver.Out) {
+			if o.Kind == refserver.OutRequest {
+				asked.Store(true)
+			}
+		},
+		End: func(_ *refserver.Process, why refserver.EndReason) (int, bool) {
+			return 0, why != refserver.InputClosed || !asked.Load()
 		},
 	}
 }

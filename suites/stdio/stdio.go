@@ -9,6 +9,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		framingCase(),
 		closedStdinCase(),
+		closedMidworkCase(),
 		signalCase(),
 	}
 }

@@ -1,0 +1,130 @@
+package stdio
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+func closedMidworkCase() suite.Case {
+	return suite.Case{
+		ID:           "stdio.closed-midwork",
+		Title:        "Closes stdin after a call that sent the client a request, and during a slow call, and waits for the exit",
+		Requirements: []string{exitHandshake, exitStateless},
+		Needs:        []string{"tools"},
+		Waits:        true,
+		SpoilsServer: true,
+		Run:          closeMidwork,
+	}
+}
+
+// closeMidwork closes stdin during a slow call, after a call that sent the client a request. If
+// the server does not exit, it closes stdin after each of them alone. A server whose request the
+// client leaves open is not judged: no keyword forbids it to wait, and many do until their own
+// timeout.
+func closeMidwork(ctx context.Context, t *suite.T) {
+	t.Needs(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
+	c := t.Start(ctx, client.Options{})
+	asked := makeServerAsk(ctx, t, c)
+	took, runs := startSlowCall(ctx, t, c)
+	if !asked && !runs {
+		t.GiveUp("no call sent the client a request, and none was seen to run")
+	}
+	_ = c.CloseInput()
+	if suite.AwaitExit(ctx, c, exitTimeAfter(c, took)) {
+		t.Kept(exitHandshake)
+		t.Kept(exitStateless)
+		return
+	}
+	if c = t.Start(ctx, client.Options{}); makeServerAsk(ctx, t, c) {
+		_ = c.CloseInput()
+		judgeMidwork(ctx, t, c, exitTime(c), "The server does not exit when stdin closes after it sent the client a request.")
+	}
+	c = t.Start(ctx, client.Options{Capabilities: nothing})
+	if took, runs := startSlowCall(ctx, t, c); runs {
+		_ = c.CloseInput()
+		judgeMidwork(ctx, t, c, exitTimeAfter(c, took), "The server does not exit when stdin closes during a call.")
+	}
+}
+
+// makeServerAsk makes a call during which the server sends a request to the client. It reports
+// whether all of that was answered.
+func makeServerAsk(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+	asking, ok := t.Inventory.Asking()
+	from := c.Record.Len()
+	if !ok || !c.Do(ctx, spec.MethodToolsCall, asking.Params(), client.Within(workTime)).Answered() || !isServerRequestAnswered(c, from) {
+		return false
+	}
+	t.Fence(ctx, c)
+	return true
+}
+
+// isServerRequestAnswered reports whether the server sent requests to the client, and got a
+// response to each.
+func isServerRequestAnswered(c *client.Conversation, from int) bool {
+	var open []wire.ID
+	asked := false
+	for e, m := range transcript.Messages(c.Record.From(from)) {
+		switch {
+		case e.Kind == transcript.Received && m.Kind == wire.Request:
+			open, asked = append(open, m.ID), asked || m.Method != spec.MethodPing
+		case e.Kind == transcript.Sent && m.Kind == wire.Response:
+			open = slices.DeleteFunc(open, m.ID.Same)
+		}
+	}
+	return asked && len(open) == 0
+}
+
+// startSlowCall makes a slow call, and another one. It returns how long the first took, and
+// whether the second is running.
+func startSlowCall(ctx context.Context, t *suite.T, c *client.Conversation) (took time.Duration, runs bool) {
+	slow, ok := t.Inventory.Slow(workTime/4, 2)
+	if !ok {
+		return 0, false
+	}
+	first := c.Do(ctx, spec.MethodToolsCall, slow.WithToken("mcp-conform/midwork-1"), client.Within(workTime))
+	if !first.Succeeded() {
+		return 0, false
+	}
+	id, from := c.NewID(), c.Record.Len()
+	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/midwork-2"))) != nil {
+		return 0, false
+	}
+	return first.Event.At - first.Sent.At, suite.IsRunning(ctx, c, from, id)
+}
+
+// exitTimeAfter is exitTime for a server that may complete a call before it exits.
+func exitTimeAfter(c *client.Conversation, took time.Duration) time.Duration {
+	return exitTime(c) + (2 * took).Round(time.Second)
+}
+
+// judgeMidwork waits for the exit of a server whose stdin was closed, and compares one that stays
+// with an idle one.
+func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit time.Duration, summary string) {
+	if suite.AwaitExit(ctx, c, limit) {
+		return
+	}
+	idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+	_ = idle.CloseInput()
+	if !awaitExit(ctx, idle) {
+		t.GiveUp("an idle server does not exit either when its stdin is closed")
+	}
+	for _, requirement := range []string{exitHandshake, exitStateless} {
+		t.Deviates(c, verdict.Deviation{
+			Requirement: requirement,
+			Summary:     summary,
+			Permitted:   "the exit of the process, promptly, as of an idle one",
+			Seen:        fmt.Sprintf("the process was alive %v later", limit),
+			At:          lastPosition(c, transcript.InputClosed),
+		})
+	}
+}
