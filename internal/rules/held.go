@@ -18,8 +18,9 @@ const (
 	silencesDiffer = 2 // times
 )
 
-// reportHeldBack judges a server whose responses come only with the next message. It reports
-// nothing if any response came by itself after such a wait: that server is slow.
+// reportHeldBack judges a server whose responses come only with the next message, for one of which
+// the client waited until the timeout. It reports nothing if any response came by itself after such
+// a wait: that server is slow.
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration
@@ -43,7 +44,7 @@ func reportHeldBack(s *Session, out *Reporter) {
 			longest, most = req, silence
 		}
 	}
-	if most < silencesDiffer*least || shortest == longest {
+	if shortest == longest || most < silencesDiffer*least || !s.GaveUpOn(longest.Event) {
 		return
 	}
 	out.Deviates(verdict.Deviation{

@@ -43,7 +43,7 @@ func accountRules() []rules.Rule {
 // factsOf returns the facts about an exchange that may have no response.
 func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
-		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial(),
+		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial() || v.isUnfinished(x),
 		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
 	}
@@ -83,6 +83,13 @@ func (x *exchange) isPartial() bool {
 		(x.Ended() == transcript.Broken || x.Ended() == transcript.Unreadable)
 }
 
+// isUnfinished reports whether the client waited for the rest of a body whose length the
+// response head announces until the timeout, while the server responded to others.
+func (v *view) isUnfinished(x *exchange) bool {
+	return x.Response != nil && x.ResponseHead().Has("Content-Length") && !x.IsStream() &&
+		x.Ended() == transcript.Dropped && v.s.GaveUpOn(x.Request)
+}
+
 // isUnanswered reports whether x got no HTTP response and no discount applies.
 func (v *view) isUnanswered(x *exchange) bool {
 	return x.Response == nil && discount.ForExchange(v.factsOf(x)) == nil
@@ -91,9 +98,17 @@ func (v *view) isUnanswered(x *exchange) bool {
 func judgeResponses(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
-		case x.Response != nil && !x.isPartial():
+		case x.Response != nil && !x.isPartial() && !v.isUnfinished(x):
 			out.CameUp(httpResponse)
 		case discount.ForExchange(v.factsOf(x)) != nil: // a missing response does not count
+		case v.isUnfinished(x):
+			out.Deviates(verdict.Deviation{
+				Requirement: httpResponse,
+				Summary:     "The server sends less of a body than the response head announces.",
+				Permitted:   "all bytes of the body, or another Content-Length",
+				Seen:        x.Method() + ": " + x.ResponseHead().Line + "; Content-Length " + rules.Excerpt(x.ResponseHead().Get("Content-Length")) + ", and the rest did not come until the timeout",
+				At:          positionsOf(x.Request, x.Sent, x.Response, x.End),
+			})
 		case x.isPartial():
 			out.Deviates(verdict.Deviation{
 				Requirement: httpResponse,
