@@ -24,22 +24,27 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
 	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), params) }
 	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
-	w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: []Header{WithHeader("Mcp-Session-Id", noSession)}})
+	const afterRefusal = "The server does not serve a connection after it refused a request."
 	for _, form := range []struct {
 		summary string
 		r       WebRequest
+		refused []Header // of a request before it on the same connection, which may be refused
 	}{
-		{"The server does not serve a request with a long body.", WebRequest{Body: long}},
-		{"The server does not serve a request with a chunked body.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}},
-		{"The server does not serve a request whose body arrives slowly.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}},
-		{"The server does not serve a request with space around its message.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}},
-		{"The server does not serve a connection after it refused a request.", WebRequest{Body: request(nil), Keep: true}},
-		{"The server does not serve header names in lower case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}},
-		{"The server does not serve header names in upper case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}},
+		{"The server does not serve a request with a long body.", WebRequest{Body: long}, nil},
+		{"The server does not serve a request with a chunked body.", WebRequest{Body: chunked, Chunks: []int{1, len(chunked) / 2, len(chunked)}}, nil},
+		{"The server does not serve a request whose body arrives slowly.", WebRequest{Body: slow, Pieces: []int{1, len(slow) / 2}}, nil},
+		{"The server does not serve a request with space around its message.", WebRequest{Body: slices.Concat([]byte("\r\n\t "), spaced, []byte("\r\n"))}, nil},
+		{afterRefusal, WebRequest{Body: request(nil), Keep: true}, []Header{WithHeader("Mcp-Session-Id", noSession)}},
+		{afterRefusal, WebRequest{Body: request(nil), Keep: true}, []Header{WithHeader("Accept", "text/plain")}},
+		{"The server does not serve header names in lower case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToLower)}}, nil},
+		{"The server does not serve header names in upper case.", WebRequest{Body: request(nil), Headers: []Header{RenameHeaders(strings.ToUpper)}}, nil},
 	} {
+		if form.refused != nil {
+			w.RoundTrip(ctx, WebRequest{Body: request(nil), Keep: true, Headers: form.refused})
+		}
 		x := t.sendIdle(ctx, w, form.r)
 		switch {
-		case x == nil || x.Response == nil || mayRefuse(x.Status()) || elsewhere(x):
+		case x == nil || x.Response == nil || mayRefuse(x.Status(), form.refused == nil) || elsewhere(x):
 		case x.Succeeded() && !hasError(x):
 			t.Kept(requirement)
 		default:
@@ -61,12 +66,14 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 	return w.RoundTrip(ctx, r)
 }
 
-// mayRefuse reports whether HTTP lets a server refuse a body with this status,
-// or something in front of it may have done so.
-func mayRefuse(status int) bool {
+// mayRefuse reports whether HTTP lets a server refuse an odd form with this
+// status, or something in front of it may have done so.
+func mayRefuse(status int, odd bool) bool {
 	switch status {
-	case 401, 403, 404, 407, 408, 411, 413, 429, 431, 501, 502, 503, 504:
+	case 401, 403, 407, 429, 502, 503, 504:
 		return true
+	case 404, 408, 411, 413, 431, 501:
+		return odd
 	}
 	return false
 }

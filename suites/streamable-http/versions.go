@@ -2,6 +2,7 @@ package streamablehttp
 
 import (
 	"context"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -22,6 +23,7 @@ func versionHeaderCase() suite.Case {
 			for _, version := range []string{"1900-01-01", "not-a-version"} {
 				w.SendHarmless(ctx, suite.WithHeader(versionName, version))
 			}
+			w.SendHarmless(ctx, suite.WithHeader(versionName, "1900-01-01"), suite.RenameHeaders(strings.ToLower))
 			w.SendNotification(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			w.Get(ctx, suite.WithHeader(versionName, "1900-01-01"))
 			recordOtherVersion(ctx, t, w)
