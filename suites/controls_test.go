@@ -32,7 +32,16 @@ func TestRefusalsWithFailingControls(t *testing.T) {
 		return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "getaddrinfo ENOTFOUND api.example"}}}, nil
 	})
 	const same = "gets the same"
+	listless := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+		if c.Method == spec.MethodToolsList {
+			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown tenant"}
+		}
+		return next(c)
+	})
 	for _, u := range []suitetest.Unclear{
+		{
+			Name: "lists that fail in both eras", Case: "stateless.initialize", Revision: spec.V20260728, Seams: listless, May: []string{"tools.list.answered"},
+		},
 		{
 			Name: "tools that always panic, given wrong arguments", Case: "tools.wrong-arguments", Seams: panics(spec.MethodToolsCall),
 			Reasons: map[string]string{
