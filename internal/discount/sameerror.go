@@ -101,13 +101,14 @@ func (r sameError) commonError(rev spec.Revision) string {
 }
 
 // isCommonError reports whether one of the events is the error that every plain
-// request got.
+// request got. A transcript that was released has no events, and can't say
+// otherwise.
 func (r sameError) isCommonError(rev spec.Revision, events []*transcript.Event, at []int) bool {
 	reason := r.commonError(rev)
-	return reason != "" && slices.ContainsFunc(at, func(i int) bool {
+	return reason != "" && (len(events) == 0 || slices.ContainsFunc(at, func(i int) bool {
 		return i >= 0 && i < len(events) && events[i].Kind == transcript.Received &&
 			slices.ContainsFunc(events[i].Messages(), func(m wire.Message) bool { return refusalOf(&m) == reason })
-	})
+	}))
 }
 
 // notice asks whether the server is configured correctly. It returns "" if the
