@@ -7,28 +7,18 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Run runs f as a subtest. Over stdio, where the reference server runs in this
-// process, it does so in a bubble of testing/synctest: waiting takes no time, and no
-// load makes anything late.
-func Run(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
-	t.Helper()
-	t.Run(name, func(t *testing.T) { bubble(t, over, f) })
-}
-
-// runInParallel is like Run, but the subtest runs in parallel with others.
-func runInParallel(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
+// run runs f, which runs one case, as a parallel subtest. Over stdio, where the
+// reference server runs in this process, it does so in a bubble of testing/synctest:
+// waiting takes no time, and no load makes anything late. A run of several cases must
+// not stand in a bubble, because the gate that lets servers run is a lock.
+func run(t *testing.T, name string, over spec.Transport, f func(*testing.T)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		t.Parallel()
-		bubble(t, over, f)
+		if over == spec.StreamableHTTP || over == spec.SSE {
+			f(t)
+			return
+		}
+		synctest.Test(t, f)
 	})
-}
-
-func bubble(t *testing.T, over spec.Transport, f func(*testing.T)) {
-	t.Helper()
-	if over == spec.StreamableHTTP || over == spec.SSE {
-		f(t)
-		return
-	}
-	synctest.Test(t, f)
 }

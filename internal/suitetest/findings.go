@@ -46,7 +46,7 @@ type Misbehaviour struct {
 
 // Try runs the case that m names.
 func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
-	runInParallel(t, m.Name, m.Transport, func(t *testing.T) {
+	run(t, m.Name, m.Transport, func(t *testing.T) {
 		report := m.report(t, cases)
 		var got, kept []string
 		for _, f := range report.Findings {

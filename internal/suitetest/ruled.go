@@ -27,7 +27,7 @@ func TryRuled(t *testing.T, cases []suite.Case, name, id string, rev spec.Revisi
 
 // TryRuledOver is like TryRuled, but over any transport.
 func TryRuledOver(t *testing.T, over spec.Transport, cases []suite.Case, name, id string, rev spec.Revision, seams func() refserver.Seams, want []string) {
-	runInParallel(t, name, over, func(t *testing.T) {
+	run(t, name, over, func(t *testing.T) {
 		var got []string
 		d, stop := ReferenceOver(over, refserver.Options{Seams: seams()})
 		t.Cleanup(stop)
@@ -86,7 +86,7 @@ type Unclear struct {
 
 // Try runs the case that u names.
 func (u Unclear) Try(t *testing.T, cases []suite.Case) {
-	runInParallel(t, u.Name, u.Over, func(t *testing.T) {
+	run(t, u.Name, u.Over, func(t *testing.T) {
 		d, stop := ReferenceOver(std.Or(u.Over, spec.Stdio), refserver.Options{Seams: u.Seams()})
 		t.Cleanup(stop)
 		report := runCase(t, cases, u.Case, std.Or(u.Revision, spec.V20251125), ruleset.All(), time.Second, d)
