@@ -81,9 +81,9 @@ func sendEqualLookingIDs(ctx context.Context, t *suite.T, c *client.Conversation
 			method, member = l.method, "/"+l.capability
 		}
 	}
-	for _, r := range c.DoAll(ctx, [][]byte{c.Request(number, c.HarmlessMethod(), nil), c.Request(text, method, nil)}) {
+	for i, r := range c.DoAll(ctx, [][]byte{c.Request(number, c.HarmlessMethod(), nil), c.Request(text, method, nil)}) {
 		if member != "" {
-			expectListOnly(t, c, r, member, r.Message.ID.Same(text))
+			expectListOnly(t, c, r, member, i == 1)
 		}
 	}
 }
