@@ -162,8 +162,9 @@ func (c *Conversation) countWaiting() (done func()) {
 }
 
 // awaitResponseTo is like await, for a response that the frame expects. If no
-// other request is pending, a response with an unknown id is most likely this
-// one with a wrong id: the right one then has only the grace left. If the HTTP
+// other request is pending, a response with an unknown id, or one spread over
+// several lines, is most likely this one: the right one then has only the grace
+// left. If the HTTP
 // exchange that carried the frame has ended, the response has until elsewhere
 // returns.
 func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []byte, elsewhere func(context.Context), match func(*transcript.Event) bool) (*transcript.Event, error) {
@@ -180,6 +181,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		})
 	}
 	short := false
+	var lines spreadLines
 	return c.await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
 			c.unansweredExchanges.Store(0)
@@ -192,11 +194,11 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
-		over := c.endsWithoutResponse(e, from, frame)
+		over, unclaimed := c.endsWithoutResponse(e, from, frame), lines.completeResponse(e) || c.hasUnknownID(e)
 		if over {
 			c.unansweredExchanges.Add(1)
 		}
-		if short || !over && (c.waiting.Load() != 1 || !c.hasUnknownID(e)) {
+		if short || !over && (c.waiting.Load() != 1 || !unclaimed) {
 			return false
 		}
 		short = true
