@@ -179,8 +179,11 @@ type experience struct {
 func (o *outlook) experience(units []*unit, rates map[spec.Revision]rates) experience {
 	var e experience
 	for _, u := range units {
-		for _, c := range u.cases {
+		for i, c := range u.cases {
 			cost := rates[u.revision].cost(u, c)
+			if i == 0 && u.sharesConversation { // it opens the conversation
+				cost += rates[u.revision].start
+			}
 			most := mostFactor * (cost + rates[u.revision].start)
 			e.all += cost
 			s := o.spanOf(u, c)

@@ -119,6 +119,33 @@ func TestRetriesCount(t *testing.T) {
 	})
 }
 
+// TestSlowStartIsNoSlowWork checks that the first case of a shared conversation, which also waits for
+// the server to start, does not make the other work look slow.
+func TestSlowStartIsNoSlowWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const start = 12 * time.Second
+		shared := &unit{revision: spec.V20251125, sharesConversation: true}
+		for i := range 5 {
+			shared.cases = append(shared.cases, withRounds(fmt.Sprint("shared.", i), 3))
+		}
+		x := planned(time.Millisecond, shared)
+		x.slowestStart = start
+		for i, c := range shared.cases {
+			ended := x.outlook.begin(c, spec.V20251125)
+			if i == 0 {
+				<-time.After(start)
+			}
+			<-time.After(3 * time.Millisecond)
+			ended()
+		}
+		a := &attempt{revision: spec.V20251125, during: shared.cases[0], candidates: []*candidate{{outcome: verdict.Broken}}}
+		x.outlook.expectRetry(a, true)
+		if left := x.remaining(); left < start || left > 2*start {
+			t.Errorf("a retry with a start of %v is expected to take %v", start, left)
+		}
+	})
+}
+
 func TestSpent(t *testing.T) {
 	at := func(seconds float64) time.Time {
 		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(seconds * float64(time.Second)))

@@ -106,7 +106,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 			Requirement: errorConcise,
 			Summary:     "The server's error message is long or has several lines.",
 			Permitted:   fmt.Sprintf("a short sentence; more than a line, or than %d characters, is taken for long", conciseLimit),
-			Seen:        fmt.Sprintf("%d characters in %d lines: %s", utf8.RuneCountInString(text), strings.Count(text, "\n")+1, excerpt(text)),
+			Seen:        fmt.Sprintf("%d characters and %d line breaks: %s", utf8.RuneCountInString(text), strings.Count(text, "\n"), excerpt(text)),
 			At:          shownBy(s, e, m),
 			Weight:      verdict.OnlyNote,
 		})
