@@ -40,6 +40,7 @@ type history struct {
 	answeredInTime, answeredLate bool          // a response came
 	waited                       time.Duration // the longest wait before a request was cancelled
 	responseEnded                bool          // the HTTP response had ended without it before it was cancelled
+	judged                       bool          // a case, or a rule on HTTP exchanges, reports that no response came
 }
 
 // observe records the outcomes of the requests in one conversation.
@@ -51,6 +52,7 @@ func (o overdues) observe(c Conversation) {
 		f, cancelled := o.outcomeOf(c.Revision, r.Message), transcript.Message{}
 		for _, m := range r.Cancellations {
 			reason, _ := wire.Text(m.ParamAt("/reason"))
+			f.judged = f.judged || reason == transcript.JudgedReason || reason == transcript.OverdueReason && isBroken(r.Exchange)
 			if reason != transcript.OverdueReason || r.Exchange != nil && r.Exchange.Status() >= 300 {
 				continue
 			}
@@ -63,6 +65,12 @@ func (o overdues) observe(c Conversation) {
 			f.answeredInTime, f.answeredLate = f.answeredInTime || !late, f.answeredLate || late
 		}
 	}
+}
+
+// isBroken reports whether the connection of the exchange was closed before an HTTP response came,
+// which base.http-response judges.
+func isBroken(x *transcript.Exchange) bool {
+	return x != nil && x.Status() == 0 && x.Ended() == transcript.Broken
 }
 
 func (o overdues) outcomeOf(rev spec.Revision, m *wire.Message) *history {
@@ -88,6 +96,7 @@ type overdue struct {
 	responseEnded  bool // the HTTP response to one of them ended without it
 	othersAnswered bool // others of that name got a response in time
 	neverAnswered  bool // one of them got no response later, either
+	judged         bool // something else reports that no response came to one of them
 }
 
 // list returns the requests that got no response in time in the revisions, in
@@ -108,6 +117,7 @@ func (o overdues) list(revisions ...spec.Revision) []overdue {
 			all[at].waited = max(all[at].waited, f.waited)
 			all[at].responseEnded = all[at].responseEnded || f.responseEnded
 			all[at].neverAnswered = all[at].neverAnswered || !f.answeredLate
+			all[at].judged = all[at].judged || f.judged
 		}
 	}
 	var out []overdue
@@ -134,9 +144,9 @@ func (o overdue) describe() string {
 // maxNamed limits how many of them are listed.
 const maxNamed = 5
 
-// notice lists the requests without a response in time, or returns "".
+// notice lists the requests without a response in time that nothing else reports, or returns "".
 func (o overdues) notice() string {
-	all := o.list(slices.Collect(maps.Keys(o))...)
+	all := slices.DeleteFunc(o.list(slices.Collect(maps.Keys(o))...), func(one overdue) bool { return one.judged })
 	if len(all) == 0 {
 		return ""
 	}

@@ -32,6 +32,7 @@ func TestOverdue(t *testing.T) {
 		answer2 = `< {"jsonrpc":"2.0","id":2,"result":{"content":[]}}`
 		cancel  = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer in time"}}`
 		meant   = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"the case wants to see it stop"}}`
+		judged  = `> {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"no answer in time, which is reported"}}`
 		read    = `> {"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"a:b"}}`
 		later   = "! at 3s"
 		held    = ": not counted as a failure, because only you know whether it hangs or is slow"
@@ -50,6 +51,8 @@ func TestOverdue(t *testing.T) {
 		{"answered in another conversation", [][]string{{call, later, cancel}, {call, answer}}, "", verdict.Kept},
 		{"with some arguments", [][]string{{call, other, answer2, later, cancel}}, `some tools/call of "work" were not answered within 3s` + notKept, verdict.NotObserved},
 		{"cancelled by a case", [][]string{{call, later, meant}}, "", verdict.Kept},
+		{"a case reports it", [][]string{{call, later, cancel}, {call, later, judged}}, "", verdict.NotObserved},
+		{"the connection broke", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1! broken", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 202 Accepted", "2! complete"}}, "", verdict.NotObserved},
 		{"the server ended", [][]string{{call, later, "! exit 1"}}, "", verdict.Kept},
 		{"the stream ended", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1< HTTP/1.1 200 OK", "   Content-Type: text/event-stream", "1<~ id: 1", "   data:", "1! complete", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 202 Accepted", "2! complete"}}, `tools/call of "work" was not answered before the HTTP response to it ended` + notKept, verdict.NotObserved},
 		{"the session is served no more", [][]string{{"transport: streamable-http", "", "1> POST / HTTP/1.1", "1>" + call, "1< HTTP/1.1 404 Not Found", "1! complete", "2> POST / HTTP/1.1", "2>" + cancel, "2< HTTP/1.1 404 Not Found", "2! complete"}}, "", verdict.Kept},

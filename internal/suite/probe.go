@@ -107,24 +107,51 @@ func (t *T) AskAlone(ctx context.Context, c *client.Conversation, r Request) {
 	}
 }
 
-// responseTo returns the last response to an equal request, ignoring metadata,
-// or nil if there is none.
+// Unanswered returns the first of the requests that was sent in c and got no
+// response there, if any.
+func Unanswered(c *client.Conversation, requests []Request) (Request, bool) {
+	d := c.Record.Dialogue()
+	i := slices.IndexFunc(requests, func(r Request) bool {
+		return responseTo(d, r) == nil && len(slices.Collect(sentLike(d, r))) > 0
+	})
+	if i < 0 {
+		return Request{}, false
+	}
+	return requests[i], true
+}
+
+// responseTo returns the last response to an equal request, or nil if there is
+// none.
 func responseTo(d *transcript.Dialogue, r Request) *wire.Message {
-	want := plainParams(r.Params)
-	for _, q := range slices.Backward(d.Requests()) {
-		m := q.Response()
-		if m == nil || m.IsOverloadError() || q.Message.Method != r.Method {
-			continue
-		}
-		var params map[string]any
-		if q.Message.Params() != nil && json.Unmarshal(q.Message.Params(), &params) != nil {
-			continue
-		}
-		if delete(params, "_meta"); len(params)+len(want) == 0 || reflect.DeepEqual(params, want) {
+	for q := range sentLike(d, r) {
+		if m := q.Response(); m != nil && !m.IsOverloadError() {
 			return m.Message
 		}
 	}
 	return nil
+}
+
+// sentLike returns the requests that were sent and are equal to r but for their
+// metadata, the last one first.
+func sentLike(d *transcript.Dialogue, r Request) iter.Seq[*transcript.Request] {
+	want := plainParams(r.Params)
+	return func(yield func(*transcript.Request) bool) {
+		for _, q := range slices.Backward(d.Requests()) {
+			if q.Message.Method != r.Method {
+				continue
+			}
+			var params map[string]any
+			if q.Message.Params() != nil && json.Unmarshal(q.Message.Params(), &params) != nil {
+				continue
+			}
+			if delete(params, "_meta"); len(params)+len(want) != 0 && !reflect.DeepEqual(params, want) {
+				continue
+			}
+			if !yield(q) {
+				return
+			}
+		}
+	}
 }
 
 // plainParams returns params as they are read back from JSON, without metadata.

@@ -20,6 +20,10 @@ import (
 // no response in time.
 const OverdueReason = "no answer in time"
 
+// JudgedReason is the reason that a client gives when it cancels a request because it had no
+// response in time, and a case reports that.
+const JudgedReason = "no answer in time, which is reported"
+
 // Kind is the kind of an event.
 type Kind string
 

@@ -42,14 +42,16 @@ func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *
 			return a
 		}
 	}
-	if r := c.Do(ctx, spec.MethodToolsCall, brief.Params(), client.Within(0)); r.Succeeded() {
+	if r := c.Do(ctx, spec.MethodToolsCall, brief.WithToken("mcp-conform/capacity/single"), client.Within(0)); r.Succeeded() {
 		a.works, a.duration = true, r.Event.At-r.Sent.At
 	}
 	return a
 }
 
+// callFrame returns a call with a progress token, like the later call that it is compared with.
 func (a *capacityCheck) callFrame() []byte {
-	return a.c.Request(a.c.NewID(), spec.MethodToolsCall, a.isBrief.Params())
+	id := a.c.NewID()
+	return a.c.Request(id, spec.MethodToolsCall, a.isBrief.WithToken("mcp-conform/capacity/"+id.Raw()))
 }
 
 // limit is how long a call may take now: all earlier calls may run to their end first.
@@ -86,6 +88,6 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 			Seen:        fmt.Sprintf("no answer in %v; before it took %v", limit.Round(time.Millisecond), a.duration.Round(time.Millisecond)),
 			At:          transcript.Positions(c.RequestSent(from, id)),
 		})
-		_ = c.Cancel(ctx, id, "no answer in time")
+		_ = c.Cancel(ctx, id, transcript.JudgedReason)
 	}
 }

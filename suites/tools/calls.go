@@ -2,9 +2,12 @@ package tools
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -12,6 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -110,6 +114,9 @@ func wasSlow(c *client.Conversation, tool string) bool {
 // line or buffer limits.
 const longText = 20_000
 
+// requestAnswered is the requirement that each request gets a response.
+const requestAnswered = "base.request-answered"
+
 // callWithLongText calls an unknown tool with a long name, and tools that may be called with a
 // long text. The server may refuse them; rules judge the responses.
 func callWithLongText(ctx context.Context, t *suite.T) {
@@ -199,7 +206,7 @@ func sendMalformedCalls(ctx context.Context, t *suite.T) {
 
 // callWithWrongArguments calls only tools that may be called, because a lenient tool runs. Tools
 // whose arguments can be wrong in more ways come first. A tool that fails with valid arguments
-// shows nothing, so others are tried too.
+// shows nothing, so others are tried too. Rules judge the responses; a missing one is judged here.
 func callWithWrongArguments(ctx context.Context, t *suite.T) {
 	var tools []readyTool
 	for _, r := range readyTools(t) {
@@ -212,17 +219,59 @@ func callWithWrongArguments(ctx context.Context, t *suite.T) {
 		t.Skip("no tool that may be called has arguments that could be wrong")
 	}
 	k := newCaller(t.Conversation(ctx))
+	foundSilence := false
 	for provoked := 0; len(tools) > 0 && provoked < maxProvoked; tools = tools[1:] {
 		var odd []suite.Request
 		for _, wrong := range tools[0].WrongArguments() {
 			odd = append(odd, suite.ValidCall(tools[0].Name, wrong.Arguments))
 		}
-		telling, more := k.probe(ctx, t, suite.Probe{Control: suite.ValidCall(tools[0].Name, tools[0].arguments), Odd: odd})
+		valid := suite.ValidCall(tools[0].Name, tools[0].arguments)
+		telling, more := k.probe(ctx, t, suite.Probe{Control: valid, Odd: odd})
 		if telling {
 			provoked++
+			if wrong, silent := suite.Unanswered(k.c, odd); !silent {
+				t.Kept(requestAnswered)
+			} else if !foundSilence {
+				foundSilence = judgeSilence(ctx, t, valid, wrong)
+			}
 		}
 		if !more {
 			return
 		}
 	}
+}
+
+// judgeSilence makes a call with wrong arguments that got no response again, after valid calls and
+// in a conversation of its own, where it waits for the whole timeout. A tool may take any time, so a
+// missing response counts only if each valid call is answered soon, and only as a warning.
+func judgeSilence(ctx context.Context, t *suite.T, valid, wrong suite.Request) (found bool) {
+	c := t.Start(ctx, client.Options{Pace: &client.Pace{}})
+	longest := time.Duration(0)
+	for range 2 {
+		r := c.Do(ctx, valid.Method, valid.Params, client.Within(callTime))
+		if !r.Succeeded() || r.Event.At-r.Sent.At > soon {
+			return false
+		}
+		longest = max(longest, r.Event.At-r.Sent.At)
+	}
+	id, from := c.NewID(), c.Record.Len()
+	if c.Send(ctx, c.Request(id, wrong.Method, wrong.Params)) != nil {
+		return false
+	}
+	r := c.AwaitResponse(ctx, from, id, client.Within(0))
+	if !errors.Is(r.Err, client.ErrUnanswered) || ctx.Err() != nil {
+		return false
+	}
+	sent := c.RequestSent(from, id)
+	t.Deviates(c, verdict.Deviation{
+		Requirement: requestAnswered,
+		Summary:     "The server does not answer a tool call whose arguments violate the tool's schema.",
+		Permitted:   "a result with isError true, or an error",
+		Seen:        fmt.Sprintf("no response in %v; valid calls of the tool were answered within %v", c.Options().Timeout, longest.Round(time.Millisecond)),
+		At:          transcript.Positions(sent),
+		Pointer:     "/params/arguments",
+		Weight:      verdict.AtMostWarning,
+	})
+	_ = c.Cancel(ctx, id, transcript.JudgedReason)
+	return true
 }

@@ -93,8 +93,9 @@ func Cases() []suite.Case {
 			Run:          knownChanges,
 		},
 		{
-			ID:    "tools.wrong-arguments",
-			Title: "Calls tools with arguments that violate their schemas",
+			ID:           "tools.wrong-arguments",
+			Title:        "Calls tools with arguments that violate their schemas",
+			Requirements: []string{requestAnswered},
 			Provokes: []string{
 				"tools.call.invalid-arguments-rejected-2024-11-05", "tools.call.invalid-arguments-is-execution-error-2025-11-25",
 				"tools.call.validates-inputs", "tools.call.execution-error-explains", "base.json-schema-2020-12",

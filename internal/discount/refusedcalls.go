@@ -1,0 +1,78 @@
+package discount
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// refusedCalls records the responses to calls of listed tools in each revision. A server may refuse
+// any call, but if it refuses all, little of it was judged, and the user should know.
+type refusedCalls map[spec.Revision]*toolCalls
+
+type toolCalls struct {
+	listed  map[string]bool
+	reasons map[string]string // of the last refusal of each tool, as refusalOf returns it
+	served  bool              // a call got a result
+}
+
+// fewestRefusedTools is how many tools must be refused, because a single one may be just broken, or
+// get arguments that it can't use.
+const fewestRefusedTools = 2
+
+// observe records the lists and the calls of one conversation.
+func (r refusedCalls) observe(c Conversation) {
+	of := r[c.Revision]
+	if of == nil {
+		of = &toolCalls{listed: map[string]bool{}, reasons: map[string]string{}}
+		r[c.Revision] = of
+	}
+	for _, q := range c.Dialogue.Requests() {
+		for _, m := range q.Responses {
+			switch q.Message.Method {
+			case spec.MethodToolsList:
+				of.observeList(m)
+			case spec.MethodToolsCall:
+				of.observeCall(q, m)
+			}
+		}
+	}
+}
+
+func (of *toolCalls) observeList(m transcript.Message) {
+	for _, tool := range wire.Elements(wire.At(m.Message.Result(), "/tools")) {
+		if name, ok := wire.Text(wire.At(tool, "/name")); ok {
+			of.listed[name] = true
+		}
+	}
+}
+
+func (of *toolCalls) observeCall(q *transcript.Request, m transcript.Message) {
+	name, ok := wire.Text(q.Message.ParamAt("/name"))
+	if !ok || !of.listed[name] {
+		return
+	}
+	if reason := refusalOf(m.Message); reason != "" {
+		of.reasons[name] = reason
+	} else {
+		of.served = true
+	}
+}
+
+// notice says that no call of a listed tool got a result, or returns "".
+func (r refusedCalls) notice() string {
+	for _, rev := range slices.Sorted(maps.Keys(r)) {
+		of := r[rev]
+		if of.served || len(of.reasons) < fewestRefusedTools {
+			continue
+		}
+		names := slices.Sorted(maps.Keys(of.reasons))
+		return fmt.Sprintf("every call of a tool was refused (%d tools; %q with the %s), so little of them was judged: is the server configured correctly, and are the arguments right (tools.arguments in mcp-conform.yaml)?",
+			len(names), names[0], of.reasons[names[0]])
+	}
+	return ""
+}
