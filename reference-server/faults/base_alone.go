@@ -17,6 +17,11 @@ func aloneFaults() []*Fault {
 		newStatefulFault("base.request-answered/held-call", "the response to tools/call is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNext(spec.MethodToolsCall)
 		}).overTransports(spec.Stdio),
+		newStatefulFault("base.request-answered/held-with-token", "the response to tools/call with a progress token is written only when the client sends another message", func() *refserver.Seams {
+			return holdUntilNextIf(spec.MethodToolsCall, func(c *refserver.Call) bool { return wire.At(c.Params, "/_meta/progressToken") != nil })
+		}).overTransports(spec.Stdio),
+		newFault("base.request-answered/wrong-arguments", "a call of a tool with arguments that violate its schema gets no response",
+			suppressResponse(spec.MethodToolsCall, lacksText)),
 		newStatefulFault("base.request-answered/held-read", "the response to resources/read is written only when the client sends another message", func() *refserver.Seams {
 			return holdUntilNext(spec.MethodResourcesRead)
 		}).overTransports(spec.Stdio),
@@ -50,12 +55,27 @@ func legalAlone() []*Fault {
 				return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "There is no such subscription"}
 			})
 		}),
+		newVariation("wrong-arguments-slow", "a call of a tool with arguments that violate its schema is refused after four seconds", combine(
+			editTool("echo", func(t map[string]any) { t["description"] = "Returns the text; without one it waits." }),
+			WrapHandler(spec.MethodToolsCall, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
+				if lacksText(c) {
+					sleep(c.Context(), 4*time.Second)
+				}
+				return next(c)
+			}))).overTransports(spec.Stdio),
 		newVariation("nul-refused", "calls with an escaped NUL in an argument are refused",
 			refuseCalls(spec.MethodToolsCall, hasNUL, spec.CodeInvalidParams, "The text has a NUL")),
 	}
 }
 
 func hasNUL(c *refserver.Call) bool { return bytes.Contains(c.Params, []byte(`\u0000`)) }
+
+// lacksText reports whether the request is a call of echo without a text, which its schema requires.
+func lacksText(c *refserver.Call) bool {
+	name, _ := wire.Text(wire.At(c.Params, "/name"))
+	_, isText := wire.Text(wire.At(c.Params, "/arguments/text"))
+	return name == "echo" && !isText
+}
 
 // onUnsubscribed handles a resources/unsubscribe of a URI that the session has not subscribed to.
 func onUnsubscribed(respond func(*refserver.Call) (any, *refserver.Error)) *refserver.Seams {
@@ -83,6 +103,11 @@ func onUnsubscribed(respond func(*refserver.Call) (any, *refserver.Error)) *refs
 
 // holdUntilNext holds back the responses to a method until the session gets another message.
 func holdUntilNext(method string) *refserver.Seams {
+	return holdUntilNextIf(method, always)
+}
+
+// holdUntilNextIf is like holdUntilNext, but holds back only some of the responses.
+func holdUntilNextIf(method string, holds func(*refserver.Call) bool) *refserver.Seams {
 	var mu sync.Mutex
 	held := map[*refserver.Session][]chan struct{}{}
 	release := onIncoming(func(s *refserver.Session, _ *wire.Frame) bool {
@@ -96,6 +121,9 @@ func holdUntilNext(method string) *refserver.Seams {
 	}, dropFrame)
 	return combine(release, WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
 		result, err := next(c)
+		if !holds(c) {
+			return result, err
+		}
 		released := make(chan struct{})
 		mu.Lock()
 		held[c.Session] = append(held[c.Session], released)

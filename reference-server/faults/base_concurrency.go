@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"math"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -23,7 +25,16 @@ func concurrencyFaults() []*Fault {
 			return combine(editTool("slow", func(t map[string]any) { t["name"] = "sluggish" }), swapResults(spec.MethodToolsCall))
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/lookalike-calls", `of two concurrent tools/call with the ids 1 and "1" the first gets no response`, func() *refserver.Seams {
-			return loseLookalikes(spec.MethodToolsCall)
+			return loseLookalikes(spec.MethodToolsCall, func(id wire.ID) string { return strings.Trim(id.Raw(), `"`) })
+		}).inRevisions(revisionsWithHints()...),
+		newStatefulFault("base.request-answered/wide-ids", "of two concurrent tools/call with ids beyond 2^53 the first gets no response", func() *refserver.Seams {
+			return loseLookalikes(spec.MethodToolsCall, func(id wire.ID) string {
+				n, err := strconv.ParseFloat(id.Raw(), 32)
+				if err != nil || math.Abs(n) < 1<<53 {
+					return id.Raw()
+				}
+				return strconv.FormatFloat(n, 'g', -1, 32)
+			})
 		}).inRevisions(revisionsWithHints()...),
 		newStatefulFault("base.request-answered/crowds", "of many resources/read in a row, those after the ninetieth get no response", func() *refserver.Seams {
 			return editAfterRow(90, spec.MethodResourcesRead, func(o *refserver.Out) { o.Frames = nil })
@@ -52,14 +63,14 @@ func editAfterRow(most int, method string, f func(*refserver.Out)) *refserver.Se
 	})
 }
 
-// loseLookalikes keeps the requests of a method that run by the text of their ids, so that a
-// later one replaces an earlier one whose id differs only in type.
-func loseLookalikes(method string) *refserver.Seams {
+// loseLookalikes keeps the requests of a method that run by what kept returns of their ids, so that
+// a later one replaces an earlier one of which the same is kept.
+func loseLookalikes(method string, kept func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}
 	lost := map[callKey]bool{}
 	return combine(WrapHandler(method, func(c *refserver.Call, next Handler) (any, *refserver.Error) {
-		key := callKey{c.Session, strings.Trim(c.ID.Raw(), `"`)}
+		key := callKey{c.Session, kept(c.ID)}
 		mu.Lock()
 		running[key] = c.ID
 		mu.Unlock()

@@ -87,8 +87,12 @@ func aloneRequests(t *suite.T, c *client.Conversation) []knownRequest {
 	if bare := t.Inventory.BarePrompts; len(bare) > 0 {
 		all = append(all, knownRequest{method: spec.MethodPromptsGet, params: map[string]any{"name": bare[0]}})
 	}
-	for _, tool := range t.Inventory.Bare(maxTools) {
+	bare := t.Inventory.Bare(maxTools)
+	for _, tool := range bare {
 		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
+	}
+	if len(bare) > 0 {
+		all = append(all, knownRequest{method: spec.MethodToolsCall, params: bare[0].WithToken("mcp-conform/alone")})
 	}
 	return append(all, knownRequest{method: "com.example/does-not-exist"})
 }

@@ -47,7 +47,7 @@ func concurrentCases() []suite.Case {
 		{
 			ID:                 "concurrency.calls",
 			Title:              "Calls tools concurrently, each with its own progress token",
-			Requirements:       []string{idEcho, tokenEcho},
+			Requirements:       []string{idEcho, tokenEcho, requestAnswered},
 			Provokes:           append(answers, "progress.", "base.message-utf8"),
 			Needs:              []string{"tools"},
 			SharesConversation: true,
@@ -55,7 +55,7 @@ func concurrentCases() []suite.Case {
 		},
 		{
 			ID:                 "concurrency.subscriptions",
-			Title:              "subscribes to several resources in one write, and unsubscribes in another",
+			Title:              "Subscribes to several resources in one write, and unsubscribes in another",
 			Provokes:           append(answers, "resources.subscribe.", "resources.unsubscribe.", "resources.updated."),
 			Needs:              []string{"resources.subscribe"},
 			SharesConversation: true,

@@ -2,11 +2,15 @@ package base
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -15,12 +19,23 @@ func lookalikeIDs() []wire.ID {
 	return []wire.ID{wire.IntID(7_000_021), wire.StringID("7000021"), wire.IntID(-7_000_021), wire.StringID("-7000021")}
 }
 
+// wideIDs returns ids beyond the integers that a double can tell apart, though it can hold these. The
+// first is for a trial.
+func wideIDs() (trial wire.ID, ids []wire.ID) {
+	return wire.IntID(1<<53 + 6), []wire.ID{wire.IntID(1<<53 + 2), wire.IntID(1<<53 + 4)}
+}
+
 // callWithLookalikeIDs makes concurrent calls of a slow tool, and requests a list while they run,
-// with ids that differ only in type and sign. It does so only if the server answers the same
+// with ids that differ only in type and sign, and with very large ones if the server answers a
+// request with one. It does so only if the server answers the same
 // requests with ordinary ids quickly. Rules judge that each gets one response, and no progress
 // after it.
 func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversation) {
 	ids := lookalikeIDs()
+	trial, wide := wideIDs()
+	if c.DoRaw(ctx, trial, c.Request(trial, c.HarmlessMethod(), nil), client.MayIgnore).Succeeded() {
+		ids = append(wide, ids...)
+	}
 	last := len(ids) - 1
 	requests := func(ids []wire.ID) [][]byte {
 		var all [][]byte
@@ -43,6 +58,17 @@ func callWithLookalikeIDs(ctx context.Context, t *suite.T, c *client.Conversatio
 	}
 	for i, r := range c.DoAll(ctx, requests(ids)) {
 		expectListOnly(t, c, r, "/tools", i == last)
+		if slices.Contains(wide, ids[i]) && errors.Is(r.Err, client.ErrUnanswered) {
+			t.Deviates(c, verdict.Deviation{
+				Requirement: requestAnswered,
+				Summary:     "The server does not answer one of two concurrent requests with ids beyond 2^53.",
+				Permitted:   "a response to each of them, as to a single one",
+				Seen:        "no response to the call with the id " + ids[i].Raw(),
+				At:          transcript.Positions(r.Sent),
+				Pointer:     "/id",
+				Weight:      verdict.AtMostWarning, // not every JSON library can hold such a number
+			})
+		}
 	}
 }
 
