@@ -15,6 +15,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/record"
+	"github.com/mcp-conform/mcp-conform/internal/redact"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -139,14 +140,15 @@ type sessionRecorder struct {
 	redactor *transcript.Redactor
 	rules    []rules.Rule
 	sessions []*recordedSession
-	seen     int // sessions of the proxy whose files were created
+	seen     int             // sessions of the proxy whose files were created
+	given    map[string]bool // what clients sent with a name of secrets
 
 	mu   sync.Mutex
 	said map[string]bool
 }
 
 func (a *app) sessionRecorder(name string) *sessionRecorder {
-	return &sessionRecorder{a: a, name: name, redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), said: map[string]bool{}}
+	return &sessionRecorder{a: a, name: name, redactor: transcript.NewRedactor(a.secrets), rules: ruleset.All(), given: map[string]bool{}, said: map[string]bool{}}
 }
 
 // recordedSession is a session that is being recorded.
@@ -243,7 +245,7 @@ func (r *sessionRecorder) write(s *recordedSession) bool {
 	}
 	s.written += len(events)
 	out := bufio.NewWriter(r.writer(s))
-	if failed != nil || transcript.Write(out, r.redactor.Events(events)) != nil || out.Flush() != nil {
+	if failed != nil || transcript.Write(out, r.redacted(events)) != nil || out.Flush() != nil {
 		r.say("the transcript can't be written to " + s.path)
 	}
 	return true
@@ -266,9 +268,39 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 	}
 }
 
+// mostGiven bounds what is learned from clients, some of which sign each request anew.
+const mostGiven = 1000
+
+// redacted returns the events without secrets. What a client sends in headers such as Authorization
+// and in the query of its URL is secret from then on, wherever the server repeats it.
+func (r *sessionRecorder) redacted(events []*transcript.Event) []*transcript.Event {
+	for _, e := range events {
+		if e.Kind != transcript.Requested {
+			continue
+		}
+		if target := e.Head.Target(); redact.Arg(target) != target {
+			r.learn("", target)
+		}
+		for _, f := range e.Head.Fields {
+			if redact.Setting(f.Name) {
+				r.learn(f.Name, f.Value)
+			}
+		}
+	}
+	return r.redactor.Events(events)
+}
+
+// learn adds the secret that a client gives in a header of this name, or without a name in a URL.
+func (r *sessionRecorder) learn(name, value string) {
+	if key := name + ": " + value; !r.given[key] && len(r.given) < mostGiven {
+		r.given[key] = true
+		r.a.secrets.AddNamed(name, value)
+	}
+}
+
 // recorded returns the session so far, with secrets removed.
 func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
-	so := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redactor.Events(s.rec.From(0))}, file: s.path}
+	so := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redacted(s.rec.From(0))}, file: s.path}
 	_ = so.settle("", s.over) // it fails for an unknown transport
 	so.Notices = nil
 	return so

@@ -212,8 +212,43 @@ func TestLiveLinesOverHTTP(t *testing.T) {
 	}
 }
 
-// post posts a message and reads the response, if one comes.
-func post(t *testing.T, at, message string) {
+// TestSecretsOfTheClient checks that what clients send as a secret, in headers or in a URL, is neither
+// in the transcript nor on stderr where the server repeats it.
+func TestSecretsOfTheClient(t *testing.T) {
+	t.Parallel()
+	const cookie, token, key, query = "a1B2c3-cookie-D4e5F6", "Zk4-vN7q.Lw2Rx9Td+/p", "hJ8mQ3wYs6Ub1Pk0", "bq81ndk2Lcm4Vx0P"
+	all := []string{cookie, token, key, query}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.Header().Set("X-Echo", r.Header.Get("Cookie"))
+		_, _ = io.WriteString(w, `{"jsonrpc":"1.0","id":1,"error":{"code":1,"message":"`+strings.Join(all, " ")+`"}}`)
+	}))
+	defer server.Close()
+	r := startRecord(t, nil, io.Discard, "--transcript", "FOLDER", "--listen", "127.0.0.1:0", server.URL)
+	at := r.await(`http://[^ ,]*`)
+	post(t, at+"?token="+query, initializeLine, "Cookie: session="+cookie, "Authorization: Bearer "+token, "X-Api-Key: "+key)
+	r.await("server: broken base.jsonrpc-2-0: ")
+	r.signals <- os.Interrupt
+	r.end(0)
+	files, err := filepath.Glob(filepath.Join(r.folder, "*.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	file, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range all {
+		for where, text := range map[string]string{"stderr": strings.Join(r.said, "\n"), "the transcript": string(file)} {
+			if strings.Contains(text, secret) || !strings.Contains(text, redact.Mark) {
+				t.Errorf("%s has %q:\n%s", where, secret, text)
+			}
+		}
+	}
+}
+
+// post posts a message with these headers, and reads the response, if one comes.
+func post(t *testing.T, at, message string, headers ...string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, at, strings.NewReader(message))
 	if err != nil {
@@ -221,6 +256,10 @@ func post(t *testing.T, at, message string) {
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, header := range headers {
+		name, value, _ := strings.Cut(header, ": ")
+		r.Header.Set(name, value)
+	}
 	response, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return
