@@ -15,6 +15,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/hex"
+	"encoding/json"
 	"io"
 	"net/url"
 	"slices"
@@ -248,7 +249,7 @@ func spellings(secret string) []pattern {
 			p.least = len(text)
 		}
 		out = append(out, p)
-		for _, coded := range coded(text) {
+		for _, coded := range append(coded(text), nested(text)...) {
 			if len(coded) >= leastMixed {
 				out = append(out, pattern{text: coded, least: min(len(coded), leastPartOf(coded)), coded: true})
 			}
@@ -257,14 +258,39 @@ func spellings(secret string) []pattern {
 	return out
 }
 
+// nested returns base64 of a text that is encoded already: a file in base64 may have a secret in
+// base64, hexadecimal, a URL or JSON.
+func nested(text string) []string {
+	inner := coded(text)
+	quoted, _ := json.Marshal(text) // it also escapes what HTML would need escaped
+	for _, escaped := range []string{url.QueryEscape(text), url.PathEscape(text), quotes.Replace(text), string(quoted[1 : len(quoted)-1])} {
+		if escaped != text {
+			inner = append(inner, escaped)
+		}
+	}
+	var out []string
+	for _, text := range inner {
+		out = append(out, inBase64(text)...)
+	}
+	return out
+}
+
+// quotes escapes a string in JSON.
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)
+
 // leastPartOf returns the length of the shortest part of a spelling that counts as a match.
 func leastPartOf(text string) int { return min(certainPart, max(leastPart, (len(text)+1)/2)) }
 
-// coded returns a text in hexadecimal, and for each alignment in base64 the
-// characters that all base64 containing the text has in common.
+// coded returns a text in hexadecimal and in base64.
 func coded(text string) []string {
-	out := []string{hex.EncodeToString([]byte(text))}
-	out = append(out, strings.ToUpper(out[0]))
+	lower := hex.EncodeToString([]byte(text))
+	return append([]string{lower, strings.ToUpper(lower)}, inBase64(text)...)
+}
+
+// inBase64 returns, for each alignment, the characters that all base64 containing the text has in
+// common.
+func inBase64(text string) []string {
+	var out []string
 	for shift := range 3 {
 		padded := append(bytes.Repeat([]byte{0}, shift), text...)
 		from, to := (shift*8+5)/6, len(padded)*8/6 // a character at either end also encodes bits of the adjacent bytes

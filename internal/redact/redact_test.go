@@ -88,6 +88,10 @@ func spelled(s string) map[string]string {
 			coded := e.EncodeToString([]byte("abc"[:shift] + s + "xyz"[:shift]))
 			out[fmt.Sprintf("base64 %s %d", name, shift)] = coded
 			out[fmt.Sprintf("base64 %s %d in a URL", name, shift)] = url.QueryEscape(coded)
+			out[fmt.Sprintf("base64 %s %d in base64", name, shift)] = base64.StdEncoding.EncodeToString([]byte("<" + coded + ">"))
+			out[fmt.Sprintf("hex in base64 %s %d", name, shift)] = e.EncodeToString([]byte("abc"[:shift] + hex.EncodeToString([]byte(s))))
+			out[fmt.Sprintf("query in base64 %s %d", name, shift)] = e.EncodeToString([]byte("abc"[:shift] + url.QueryEscape(s) + "xyz"[:shift]))
+			out[fmt.Sprintf("JSON in base64 %s %d", name, shift)] = e.EncodeToString([]byte("abc"[:shift] + string(quoted)))
 		}
 	}
 	return out
