@@ -165,7 +165,6 @@ func TestSpent(t *testing.T) {
 
 // TestSlowness checks what a run says about its time at the end.
 func TestSlowness(t *testing.T) {
-	const response = 150 * time.Millisecond
 	for _, c := range []struct {
 		name   string
 		took   time.Duration
@@ -174,11 +173,13 @@ func TestSlowness(t *testing.T) {
 		quick  bool          // the user wants a quick run already
 		copies bool          // several servers can run
 		ended  string        // why the run ended early
+		fast   bool          // most responses come at once
 		want   string
 	}{
 		{name: "fast", took: 19 * time.Second},
 		{name: "ended early", took: 30 * time.Second, ended: "interrupted", want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
 		{name: "several that are slow to start", took: 30 * time.Second, start: 8 * time.Second, copies: true, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 judges one of 2 revisions, --jobs 4 starts more servers at once"},
+		{name: "a few slow responses", took: 30 * time.Second, fast: true, ended: "interrupted", want: "30 s, of which the run waited 28 s for responses"},
 		{name: "slow", took: 30 * time.Second, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each); faster: --revision 2025-11-25 judges one of 2 revisions"},
 		{name: "slow to start", took: 30 * time.Second, start: 8 * time.Second, want: "30 s, of which the run waited 24 s for responses (typically 150 ms each), 4 s for servers to start (8.0 s each); faster: --revision 2025-11-25 judges one of 2 revisions"},
 		{name: "quick", took: 30 * time.Second, quick: true, want: "30 s, of which the run waited 28 s for responses (typically 150 ms each)"},
@@ -186,6 +187,10 @@ func TestSlowness(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
+				response := 150 * time.Millisecond
+				if c.fast {
+					response = time.Millisecond
+				}
 				x := planned(response,
 					own(spec.V20250618, withRounds("own.old", 150)),
 					&unit{revision: spec.V20251125, sharesConversation: true, cases: []*suite.Case{withRounds("shared.new", 20)}},

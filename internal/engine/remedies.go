@@ -35,9 +35,13 @@ func (r *execution) slowness(took time.Duration, ended string) string {
 	}
 	spent := r.waits.spent()
 	rates := r.rates(r.newest())
+	responses := "for responses"
+	if rates.response >= client.SlowResponse { // else a few took long
+		responses += fmt.Sprintf(" (typically %s each)", roundTime(rates.response))
+	}
 	var parts []string
 	for kind, what := range []string{
-		forResponses: fmt.Sprintf("for responses (typically %s each)", roundTime(rates.response)),
+		forResponses: responses,
 		forStarts:    fmt.Sprintf("for servers to start (%s each)", roundTime(r.waits.typicalStart())),
 		forNothing:   "for responses that did not come",
 		forExits:     "for servers to exit",
