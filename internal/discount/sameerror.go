@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -46,7 +48,11 @@ func (r sameError) observe(c Conversation) {
 		}
 		ready = c.Events[at].Seq
 	}
+	capabilities := declared(c.Dialogue)
 	for _, q := range c.Dialogue.Requests() {
+		if feature, _, isList := strings.Cut(q.Message.Method, "/"); isList && capabilities != nil && wire.At(capabilities, "/"+feature) == nil {
+			continue // it should be refused
+		}
 		if q.Event.Seq < ready || !isPlain(q.Message) || c.Revision.Era() == spec.Stateless && !isPlainStateless(q.Message, c.Revision) {
 			continue
 		}
@@ -56,6 +62,21 @@ func (r sameError) observe(c Conversation) {
 			}
 		}
 	}
+}
+
+// declared returns the capabilities that the server declared in its handshake, or nil if it held none.
+func declared(d *transcript.Dialogue) jsontext.Value {
+	for _, q := range d.Requests() {
+		if q.Message.Method != spec.MethodInitialize {
+			continue
+		}
+		for _, m := range q.Responses {
+			if capabilities := wire.At(m.Message.Members["result"], "/capabilities"); capabilities != nil {
+				return capabilities
+			}
+		}
+	}
+	return nil
 }
 
 // isPlainStateless reports whether m has valid metadata of the revision, and no log level. It

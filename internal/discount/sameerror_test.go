@@ -14,6 +14,8 @@ func TestSameError(t *testing.T) {
 		listPrompts = `{"jsonrpc":"2.0","id":2,"method":"prompts/list","params":{}}`
 		turnPage    = `{"jsonrpc":"2.0","id":3,"method":"tools/list","params":{"cursor":"x"}}`
 		early       = `{"jsonrpc":"2.0","id":5,"method":"ping"}`
+		initialize  = `{"jsonrpc":"2.0","id":8,"method":"initialize"}`
+		onlyTools   = `,"result":{"capabilities":{"tools":{}}}}`
 		ready       = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
 		malformed   = `{"jsonrpc":"2.0","id":6,"method":"ping","params":"text"}`
 		unversioned = `{"id":7,"method":"ping"}`
@@ -36,6 +38,8 @@ func TestSameError(t *testing.T) {
 		{"a cursor for another reason", []exchange{{listTools, "1", refused}, {turnPage, "3", otherwise}, {listPrompts, "2", refused}}, want},
 		{"malformed requests for other reasons", []exchange{{listTools, "1", refused}, {malformed, "6", otherwise}, {unversioned, "7", otherwise}, {oddID, "true", otherwise}, {ping, "4", refused}}, want},
 		{"a request before the handshake for another reason", []exchange{{early, "5", otherwise}, {ready, "", ""}, {listTools, "1", refused}, {ping, "4", refused}}, want},
+		{"a list that is declared, and the pings", []exchange{{initialize, "8", onlyTools}, {ready, "", ""}, {listTools, "1", refused}, {ping, "4", refused}}, want},
+		{"a list that is not declared, and the pings", []exchange{{initialize, "8", onlyTools}, {ready, "", ""}, {listPrompts, "2", refused}, {ping, "4", refused}}, ""},
 		{"one list", []exchange{{listTools, "1", refused}, {ping, "4", served}}, ""},
 		{"one list is served", []exchange{{listTools, "1", refused}, {ping, "4", refused}, {listPrompts, "2", served}}, ""},
 		{"for two reasons", []exchange{{listTools, "1", refused}, {listPrompts, "2", otherwise}}, ""},
@@ -43,7 +47,7 @@ func TestSameError(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			record := transcript.New()
-			if x.met[0].request != early {
+			if x.met[0].request != early && x.met[0].request != initialize {
 				record.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(ready)})
 			}
 			var first []int // positions of the responses to listTools
