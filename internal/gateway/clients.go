@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -30,8 +31,12 @@ func clients(ctx context.Context, v *visit) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if text != c.visit.mark+"-both" {
+		switch { // a gateway may add something to the text: that is compared elsewhere
+		case strings.Contains(text, c.visit.mark+"-both"):
+		case c == one && strings.Contains(text, other.mark+"-both"), c == two && strings.Contains(text, v.mark+"-both"):
 			out["results"] = others
+		case out["results"] == own:
+			out["results"] = "those of neither client"
 		}
 		_ = c.visit.Quiet(ctx)
 	}

@@ -98,6 +98,15 @@ func TestCompareBetweenClients(t *testing.T) {
 				}
 			}
 		}(), []string{"warning clients"}},
+		"adds a word to the results of held calls": {editing(nil, func(m map[string]any) {
+			content, _ := member(m, "result")["content"].([]any)
+			for _, block := range content {
+				b, _ := block.(map[string]any)
+				if s, _ := b["text"].(string); strings.HasSuffix(s, "-both") {
+					b["text"] = "result: " + s + "."
+				}
+			}
+		}), nil},
 		"returns the result of another client": {editing(nil, func(m map[string]any) {
 			content, _ := member(m, "result")["content"].([]any)
 			for _, block := range content {
