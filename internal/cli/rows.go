@@ -14,21 +14,31 @@ type row struct{ id, short, long, title string }
 // their line to the right.
 const widestID = 46
 
-// printRows prints the rows. On a terminal it aligns the columns and cuts the
-// lines to its width. Otherwise it separates the columns with tabs, for grep
-// and cut, and all lists have the same four columns.
+// printRows prints the rows. On a terminal it aligns them. Otherwise it separates the columns with
+// tabs, for grep and cut, and all lists have the same four columns.
 func printRows(w io.Writer, columns int, rows []row) {
+	if columns > 0 {
+		printAligned(w, columns, rows)
+		return
+	}
+	for _, r := range rows {
+		fmt.Fprintln(w, strings.Join([]string{r.id, r.short, r.long, r.title}, "\t"))
+	}
+}
+
+// printAligned aligns the columns, and cuts the lines to the width of the terminal if there is one.
+func printAligned(w io.Writer, columns int, rows []row) {
 	idWidth, shortWidth := 0, 0
 	for _, r := range rows {
 		idWidth = min(max(idWidth, len(r.id)), widestID)
 		shortWidth = max(shortWidth, len(r.short))
 	}
 	for _, r := range rows {
+		line := pad(r.id, idWidth) + pad(r.short, shortWidth) + r.title
 		if columns > 0 {
-			fmt.Fprintln(w, cut(pad(r.id, idWidth)+pad(r.short, shortWidth)+r.title, columns))
-		} else {
-			fmt.Fprintln(w, strings.Join([]string{r.id, r.short, r.long, r.title}, "\t"))
+			line = cut(line, columns)
 		}
+		fmt.Fprintln(w, line)
 	}
 }
 

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/sweep"
 )
 
 func TestRowsFitTheScreen(t *testing.T) {
@@ -32,5 +35,21 @@ func TestRowsFitTheScreen(t *testing.T) {
 		if diff := cmp.Diff(c.want, strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")); diff != "" {
 			t.Errorf("%d columns (-want +got):\n%s", c.columns, diff)
 		}
+	}
+}
+
+// TestSweepTableInAFile checks that the table of a sweep is aligned in a file, too, and has each cell
+// once.
+func TestSweepTableInAFile(t *testing.T) {
+	t.Parallel()
+	var out strings.Builder
+	a := &app{World: World{Out: &out}, secrets: redact.New()}
+	a.sweepTable(&sweep.Sweep{Servers: []*sweep.Result{
+		{Name: "one", Outcome: sweep.Broken, Counts: sweep.Counts{Broken: 2}},
+		{Name: "another", Outcome: sweep.Unreachable, Problem: "it exits"},
+	}}, "results")
+	want := "\none      broken       2 broken\nanother  unreachable  it exits\n\n2 servers: "
+	if got := out.String(); !strings.HasPrefix(got, want) {
+		t.Errorf("(-want +got):\n%s", cmp.Diff(want, got))
 	}
 }

@@ -354,12 +354,12 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		if r.Outcome == sweep.Kept && r.Counts.Warnings == 0 {
 			continue
 		}
-		rows = append(rows, row{id: a.visible(r.Name), short: string(r.Outcome), long: string(r.Outcome), title: a.resultText(r)})
+		rows = append(rows, row{id: a.visible(r.Name), short: string(r.Outcome), title: a.resultText(r)})
 	}
 	more := len(rows) - mostServers
 	if len(rows) > 0 {
 		a.println("")
-		printRows(a.Out, a.Columns, rows[:min(len(rows), mostServers)])
+		printAligned(a.Out, a.Columns, rows[:min(len(rows), mostServers)])
 	}
 	if more > 0 {
 		a.println(fmt.Sprintf("and %s, in %s", amount(more, "more server", "more servers"), filepath.Join(folder, "index.html")))
@@ -371,11 +371,11 @@ func (a *app) sweepTable(w *sweep.Sweep, folder string) {
 		if one.OfSDK > 0 {
 			servers += fmt.Sprintf(", known of the SDK of %d", one.OfSDK)
 		}
-		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, long: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
+		rows = append(rows, row{id: reporters.Visible(one.Requirement), short: servers, title: fmt.Sprintf("%s: %s", one.Outcome, a.visible(one.Summary))})
 	}
 	if len(rows) > 0 {
 		a.println("")
-		printRows(a.Out, a.Columns, rows)
+		printAligned(a.Out, a.Columns, rows)
 	}
 	a.println("")
 	a.println(fmt.Sprintf("%s: %s", amount(len(w.Servers), "server", "servers"), strings.Join(w.Outcomes(), " · ")))
