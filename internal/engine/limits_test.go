@@ -23,10 +23,12 @@ func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
 		ends          bool
+		elsewhere     bool // only a case about another transport might have shown it, besides
 		reason, lacks string
 	}{
-		"to its end": {false, "no tool that may be called is known to be slow", "fixtures: {slow: "},
-		"cut short":  {true, "the run ended before the case toy.then finished", ""},
+		"to its end":                      {false, false, "no tool that may be called is known to be slow", "fixtures: {slow: "},
+		"cut short":                       {true, false, "the run ended before the case toy.then finished", ""},
+		"cut short, for a case elsewhere": {true, true, "no tool that may be called is known to be slow", "fixtures: {slow: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			ctx, end := context.WithCancelCause(t.Context())
@@ -38,12 +40,17 @@ func TestNoAdviceForWhatDidNotRun(t *testing.T) {
 					end(errors.New("the time is over"))
 				}
 			}
-			p, err := engine.Run(ctx, engine.Options{Dialer: (&toy{}).dialer(), Revisions: []spec.Revision{spec.V20251125}, Cases: []suite.Case{lacking, last}})
+			elsewhere := last
+			elsewhere.ID, elsewhere.OnlyOver = "toy.elsewhere", spec.StreamableHTTP
+			if test.elsewhere {
+				last.Provokes = nil
+			}
+			p, err := engine.Run(ctx, engine.Options{Dialer: (&toy{}).dialer(), Revisions: []spec.Revision{spec.V20251125}, Cases: []suite.Case{lacking, last, elsewhere}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			v := p.Verdicts[slices.IndexFunc(p.Verdicts, func(v verdict.Verdict) bool { return v.Requirement == lacking.Requirements[0] })]
-			if !strings.HasPrefix(v.Reason, test.reason) || !strings.HasPrefix(v.Lacks, test.lacks) || (v.Lacks == "") != test.ends {
+			if !strings.HasPrefix(v.Reason, test.reason) || !strings.HasPrefix(v.Lacks, test.lacks) || (v.Lacks == "") != (test.lacks == "") {
 				t.Errorf("reason %q, lacks %q", v.Reason, v.Lacks)
 			}
 		})

@@ -56,8 +56,11 @@ func (r *offer) blocked(rev spec.Revision) string {
 	return r.unresponsive[rev]
 }
 
-// missing returns why the case does not apply to the server's offer, or "".
+// missing returns why the case does not apply to the transport or the server's offer, or "".
 func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
+	if c.OnlyOver != "" && c.OnlyOver != r.transport() {
+		return "the case is about " + string(c.OnlyOver)
+	}
 	for _, need := range c.Needs {
 		if !r.inventories[rev].Declares(need) {
 			return "the server does not declare " + need

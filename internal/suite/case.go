@@ -28,6 +28,9 @@ type Case struct {
 	// Needs lists the server capabilities without which the case does not
 	// apply, such as tools or resources.subscribe.
 	Needs []string
+	// OnlyOver is the transport that the case is about, although a requirement
+	// that it judges or provokes also exists over others; "" for none.
+	OnlyOver spec.Transport
 	// Revisions limits the revisions in which the case runs. By default, these
 	// are all in which a requirement exists that it judges or provokes.
 	Revisions []spec.Revision

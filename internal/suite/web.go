@@ -34,17 +34,6 @@ func (t *T) Web(c *client.Conversation) *Web {
 	return &Web{C: c, t: t}
 }
 
-// OnlyOver returns a Run function for a case that is about one transport only,
-// although a requirement that it provokes also exists over others.
-func OnlyOver(transport spec.Transport, run func(ctx context.Context, t *T)) func(ctx context.Context, t *T) {
-	return func(ctx context.Context, t *T) {
-		if t.Transport != transport {
-			t.Skip("the case is about " + string(transport))
-		}
-		run(ctx, t)
-	}
-}
-
 // A Header changes the headers of a request.
 type Header func(fields []transcript.Field) []transcript.Field
 

@@ -21,7 +21,8 @@ func initiatorCase() suite.Case {
 		Requirements: []string{onlyToInitiator},
 		Needs:        []string{"tools"},
 		Revisions:    []spec.Revision{spec.V20251125},
-		Run:          suite.OnlyOver(spec.StreamableHTTP, checkCompletionReceivers),
+		OnlyOver:     spec.StreamableHTTP,
+		Run:          checkCompletionReceivers,
 	}
 }
 

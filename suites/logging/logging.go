@@ -59,7 +59,8 @@ func Cases() []suite.Case {
 			Title:        "Calls a logging tool with a made-up bearer token",
 			Requirements: []string{noSecrets},
 			Needs:        []string{"logging"},
-			Run:          suite.OnlyOver(spec.StreamableHTTP, findSecrets),
+			OnlyOver:     spec.StreamableHTTP,
+			Run:          findSecrets,
 		},
 		{
 			ID:        "logging.requests",
@@ -77,7 +78,8 @@ func Cases() []suite.Case {
 			Needs:     []string{"tools"},
 			Revisions: []spec.Revision{spec.V20260728},
 			Waits:     true,
-			Run:       suite.OnlyOver(spec.StreamableHTTP, requestLogsOnStreams),
+			OnlyOver:  spec.StreamableHTTP,
+			Run:       requestLogsOnStreams,
 		},
 		{
 			ID:                 "logging.unknown-levels",

@@ -95,7 +95,8 @@ func Cases() []suite.Case {
 			Title:    "Changes the list of prompts",
 			Provokes: []string{"prompts.list-changed."},
 			Needs:    []string{"prompts", "tools"},
-			Run:      suite.OnlyOver(spec.Stdio, getAfterChange), // elsewhere streamable-http.list-changes does it alone
+			OnlyOver: spec.Stdio,
+			Run:      getAfterChange, // elsewhere streamable-http.list-changes does it alone
 		},
 		{
 			ID:                 "prompts.undeclared",

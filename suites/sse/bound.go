@@ -15,8 +15,9 @@ func boundCase() suite.Case {
 		Title:              "Checks on which addresses the started server listens",
 		Requirements:       []string{bindLocalhost},
 		SharesConversation: true,
-		Run: suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) {
+		OnlyOver:           spec.SSE,
+		Run: func(ctx context.Context, t *suite.T) {
 			t.CheckBound(ctx, bindLocalhost)
-		}),
+		},
 	}
 }

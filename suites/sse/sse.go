@@ -37,7 +37,8 @@ func streamCase() suite.Case {
 			"sse.two-endpoints", "sse.endpoint-event", "sse.endpoint-event-first", "sse.endpoint-same-origin", acceptsPost,
 			"sse.messages-as-events", ownStream, "sse.unknown-session-refused", "sse.content-type", "lifecycle.shutdown-http",
 		},
-		Run: suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) {
+		OnlyOver: spec.SSE,
+		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			other := openStream(ctx, t, w)
 			endpoint := announcedEndpoint(ctx, w, other)
@@ -58,7 +59,7 @@ func streamCase() suite.Case {
 			waitForClose(ctx, w)
 			to(w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), nil))
 			t.Fence(ctx, w.C)
-		}),
+		},
 	}
 }
 
@@ -122,7 +123,8 @@ func sideBySideCase() suite.Case {
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
 		OwnServer:    true,
-		Run:          suite.OnlyOver(spec.SSE, func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) }),
+		OnlyOver:     spec.SSE,
+		Run:          func(ctx context.Context, t *suite.T) { t.Crowd(ctx, multipleClients, ownStream).Work(ctx) },
 	}
 }
 

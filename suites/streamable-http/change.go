@@ -25,7 +25,8 @@ func oneChangeCase() suite.Case {
 		Title:        "Changes something while two further streams are open, and again without them if both deliver the notification",
 		Requirements: []string{noBroadcast},
 		Exclusive:    true, // a change by another session may be announced too
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		OnlyOver:     spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			call, uri, ok := changingCall(t)
 			if !ok {
 				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
@@ -46,7 +47,7 @@ func oneChangeCase() suite.Case {
 			}
 			change := func() int { return makeChange(ctx, t, c, call) }
 			judgeBroadcast(t, c, streams, change)
-		}),
+		},
 	}
 }
 
@@ -81,7 +82,8 @@ func listChangeCase() suite.Case {
 		Provokes:  []string{"tools.list-changed.", "prompts.list-changed.", "resources.list-changed."},
 		Needs:     []string{"tools"},
 		Exclusive: true, // other sessions get notifications too
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		OnlyOver:  spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.ChangesTools, inventory.ChangesPrompts, inventory.ChangesResources)
 			c := t.Start(ctx, client.Options{})
 			walk := func() {
@@ -110,7 +112,7 @@ func listChangeCase() suite.Case {
 					return
 				}
 			}
-		}),
+		},
 	}
 }
 

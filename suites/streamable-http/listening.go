@@ -23,8 +23,9 @@ func listeningCase() suite.Case {
 			"streamable-http.sse-interim-related-2025-03-26", "lifecycle.shutdown-http",
 			"streamable-http.sse-close-after-response-2025-03-26", "streamable-http.resume-via-get",
 		},
-		Waits: true,
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Waits:    true,
+		OnlyOver: spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
 			var streams []*suite.Stream
@@ -48,7 +49,7 @@ func listeningCase() suite.Case {
 			}
 			_ = c.Quiet(ctx) // so that the server has noticed
 			w.SendHarmless(ctx)
-		}),
+		},
 	}
 }
 

@@ -34,8 +34,9 @@ func resumptionCase() suite.Case {
 			replay, "streamable-http.no-cross-stream-replay", "streamable-http.resume-via-get", "streamable-http.event-id-unique",
 			"streamable-http.sse-response-delivered", "streamable-http.sse-priming-event", "lifecycle.shutdown-http",
 		},
-		Waits: true,
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		Waits:    true,
+		OnlyOver: spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			t.Needs(inventory.Slow)
 			tool, _ := t.Inventory.Slow(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
@@ -56,7 +57,7 @@ func resumptionCase() suite.Case {
 			}
 			judgeResumption(ctx, t, w, tool, append(calls, further))
 			other.resumeElsewhere(ctx, w)
-		}),
+		},
 	}
 }
 

@@ -24,7 +24,8 @@ func sideBySideCase() suite.Case {
 		Provokes:     []string{"resources.subscribe.no-update-without-subscription"},
 		Waits:        true,
 		OwnServer:    true,
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		OnlyOver:     spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			crowd := t.Crowd(ctx, multipleClients, isolation)
 			if !hasSession(t.Web(crowd.First())) {
 				crowd.Isolated = "" // without an isolated session it is unclear what belongs together
@@ -36,7 +37,7 @@ func sideBySideCase() suite.Case {
 			// This ends sessions, which would hide from the crowd that the end of
 			// one session ends the others.
 			judgeNegotiatedLists(ctx, t, t.Web(t.Start(ctx, client.Options{})))
-		}),
+		},
 	}
 }
 

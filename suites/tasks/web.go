@@ -26,7 +26,8 @@ func httpCase() suite.Case {
 		Requirements: []string{disconnectTolerated, noListForAll},
 		Provokes:     []string{"tasks.no-sse-for-get"},
 		Needs:        []string{toolCalls},
-		Run: suite.OnlyOver(spec.StreamableHTTP, func(ctx context.Context, t *suite.T) {
+		OnlyOver:     spec.StreamableHTTP,
+		Run: func(ctx context.Context, t *suite.T) {
 			call, ok := findSlowTask(t)
 			if !ok {
 				t.Skip("no tool that is known to be slow may be called as a task")
@@ -40,7 +41,7 @@ func httpCase() suite.Case {
 			stream := r.disconnect(ctx, t, ids[0])
 			listInNewSession(ctx, t, ids)
 			r.requestAgain(ctx, t, stream, ids)
-		}),
+		},
 	}
 }
 

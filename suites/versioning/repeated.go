@@ -20,7 +20,8 @@ func repeatedCase() suite.Case {
 		Title:        "Requests each older revision in two sessions of one process",
 		Requirements: []string{sameVersion},
 		OwnServer:    true,
-		Run:          suite.OnlyOver(spec.StreamableHTTP, negotiateTwice),
+		OnlyOver:     spec.StreamableHTTP,
+		Run:          negotiateTwice,
 	}
 }
 
