@@ -56,7 +56,8 @@ type Conversation struct {
 	// hearing ends when all of the server's output is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
-	closed     sync.Once
+	closing    atomic.Bool
+	closed     chan struct{} // closed when Shutdown is done
 
 	waiting             atomic.Int32 // requests that currently expect a response
 	unansweredExchanges atomic.Int32 // consecutive HTTP exchanges that ended without the expected response
@@ -65,7 +66,10 @@ type Conversation struct {
 	isStartUnclear      atomic.Bool  // see StartUnclear
 	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
 
-	replies sync.Mutex // held while a response to the server is written
+	// replies holds an element while a response to the server is written. It is no lock,
+	// because a test in a bubble of testing/synctest would stand still while a lock is
+	// waited for.
+	replies chan struct{}
 
 	mu      sync.Mutex
 	lastID  *atomic.Int64 // shared by conversations that continue each other
@@ -95,7 +99,7 @@ func (s Server) Declares(capability string) bool {
 // Open starts a server, or connects to one, and returns a conversation without
 // messages.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
-	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{})}
+	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{}), closed: make(chan struct{}), replies: make(chan struct{}, 1)}
 	link, err := dialer.Dial(ctx, c.Record)
 	if err != nil {
 		return nil, err
@@ -125,7 +129,7 @@ func (c *Conversation) CanContinue(opts Options) bool {
 // server, in the same record, with further ids. From now on c answers no requests of the
 // server. Closing c ends both.
 func (c *Conversation) Continue(opts Options) *Conversation {
-	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{})}
+	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{}), closed: make(chan struct{}), replies: make(chan struct{}, 1)}
 	next.releaseSlot = next.opts.Idle
 	next.started.Store(c.HasStarted())
 	next.hasSpoken.Store(c.hasSpoken.Load())
@@ -166,8 +170,8 @@ func (c *Conversation) BeginIdle() (resume func()) {
 // HoldReplies delays responses to the server's own requests until release is
 // called, for a caller that sends a message in pieces.
 func (c *Conversation) HoldReplies() (release func()) {
-	c.replies.Lock()
-	return c.replies.Unlock
+	c.replies <- struct{}{}
+	return func() { <-c.replies }
 }
 
 // Revision returns the revision that the client requests.
@@ -219,8 +223,7 @@ func (c *Conversation) reply(m *wire.Message) {
 	if frame == nil {
 		return
 	}
-	c.replies.Lock()
-	defer c.replies.Unlock()
+	defer c.HoldReplies()()
 	ctx, cancel := c.Record.WithTimeout(c.ctx, c.opts.Timeout, ErrUnanswered)
 	defer cancel()
 	_ = c.link.Send(ctx, frame) // a server that stopped reading shows it elsewhere
@@ -318,11 +321,14 @@ func (c *Conversation) Signal(name string) bool { return c.link.Signal(name) }
 // Shutdown ends the connection in the order of the specification, with the
 // given patience, and waits until the server has ended.
 func (c *Conversation) Shutdown(p transport.Patience) {
-	c.closed.Do(func() {
-		c.link.Shutdown(p)
-		c.cancel(ErrEnded)
-		<-c.answering
-	})
+	if !c.closing.CompareAndSwap(false, true) {
+		<-c.closed
+		return
+	}
+	defer close(c.closed)
+	c.link.Shutdown(p)
+	c.cancel(ErrEnded)
+	<-c.answering
 }
 
 // Close is Shutdown with the conversation's own patience.

@@ -1,8 +1,12 @@
 package engine
 
 import (
+	"context"
+	"math"
 	"slices"
 	"sync"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -32,13 +36,14 @@ func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
 // gate limits how many servers work and how many exist at once, and lets an
 // exclusive unit run with no other server.
 type gate struct {
-	alone sync.RWMutex
+	// entered has shares that passes acquire: an exclusive pass all of them. It is no lock, because
+	// a test in a bubble of testing/synctest would stand still while a lock is waited for.
+	entered *semaphore.Weighted
 	// one is set if no second copy of the server can run.
 	one bool
 	// lasting, if set, is closed when the pass that lasts for most of the run
-	// has left. Exclusive callers wait for it before they wait for the lock: a
-	// pending writer blocks new readers, and the pass may last until those have
-	// entered.
+	// has left. Exclusive callers wait for it before they ask for entered: once
+	// they do, no other caller enters, and the pass may last until others have.
 	lasting chan struct{}
 
 	jobs    int
@@ -56,7 +61,7 @@ type gate struct {
 }
 
 func newGate(jobs, alive int) *gate {
-	g := &gate{most: alive, jobs: jobs}
+	g := &gate{entered: semaphore.NewWeighted(allShares), most: alive, jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }
@@ -69,10 +74,16 @@ func (g *gate) admit(most int) {
 	g.fewer.Broadcast()
 }
 
+// How many shares of gate.entered a pass acquires.
+const (
+	oneShare  = 1
+	allShares = math.MaxInt64
+)
+
 // A pass is the permission to run servers.
 type pass struct {
 	g      *gate
-	single bool
+	shares int64 // of gate.entered
 	once   sync.Once
 
 	works, rested bool // guarded by g.mu
@@ -82,15 +93,14 @@ type pass struct {
 // enter waits for a slot; of several callers the one with the lowest rank enters first.
 // If alone is set, no other server exists until the pass is left.
 func (g *gate) enter(alone bool, rank int) *pass {
-	p := &pass{g: g, single: alone || g.one}
-	if p.single {
+	p := &pass{g: g, shares: oneShare}
+	if alone || g.one {
+		p.shares = allShares
 		if g.lasting != nil && !g.one {
 			<-g.lasting
 		}
-		g.alone.Lock()
-	} else {
-		g.alone.RLock()
 	}
+	g.acquire(p.shares)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, rank)
@@ -164,11 +174,7 @@ func (p *pass) leave() {
 			close(p.g.lasting)
 		}
 		p.g.countLeft(p.lasts)
-		if p.single {
-			p.g.alone.Unlock()
-		} else {
-			p.g.alone.RUnlock()
-		}
+		p.g.entered.Release(p.shares)
 	})
 }
 
@@ -185,6 +191,11 @@ func (g *gate) countLeft(lasted bool) {
 
 // drain waits until no server exists.
 func (g *gate) drain() {
-	g.alone.Lock()
-	defer g.alone.Unlock()
+	g.acquire(allShares)
+	g.entered.Release(allShares)
+}
+
+// acquire waits for shares of g.entered, in the order of the calls.
+func (g *gate) acquire(shares int64) {
+	_ = g.entered.Acquire(context.Background(), shares) // it fails only if its context ends
 }

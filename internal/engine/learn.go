@@ -2,7 +2,7 @@ package engine
 
 import (
 	"slices"
-	"sync"
+	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -21,10 +21,27 @@ func (r *offer) learnRoles() {
 		if len(revisions) == 0 {
 			continue
 		}
-		learned := sync.OnceValue(func() []inventory.Learned { return r.learnRolesIn(slices.Max(revisions)) })
+		learned := once(func() []inventory.Learned { return r.learnRolesIn(slices.Max(revisions)) })
 		for _, rev := range revisions {
 			r.inventories[rev].LearnBy(learned)
 		}
+	}
+}
+
+// once is sync.OnceValue for a function that waits for a server: other callers wait for
+// a channel, which a bubble of testing/synctest can see.
+func once[T any](f func() T) func() T {
+	var begun atomic.Bool
+	var value T
+	done := make(chan struct{})
+	return func() T {
+		if begun.CompareAndSwap(false, true) {
+			defer close(done)
+			value = f()
+			return value
+		}
+		<-done
+		return value
 	}
 }
 

@@ -71,7 +71,8 @@ func TestClosing(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := Options{Dialer: stdio.InProcess("agreeable", agreeable), Laws: []Law{law}}.withDefaults()
-			s := &search{Options: o, crowd: newCrowd(o.Jobs), closing: c.closing, busy: map[string]int{}}
+			s := newSearch(o)
+			s.closing = c.closing
 			place, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
 			if err != nil || place == nil {
 				t.Fatal("the server can't be probed", err)

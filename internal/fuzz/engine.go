@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
@@ -39,12 +42,12 @@ type search struct {
 	stop     context.CancelCauseFunc
 	quit     context.CancelFunc // also ends the shrinking and retrying of findings
 
-	// alone is read-locked by workers that search, and write-locked by a worker
-	// that confirms a finding, so that no other server runs at that time.
-	alone sync.RWMutex
-	// weighing is locked while a request is repeated. blind reports that the
+	// playing has shares that workers acquire to play a script: a worker that confirms
+	// a finding acquires all, so that no other server runs at that time.
+	playing *semaphore.Weighted
+	// weighing holds an element while a request is repeated. blind reports that the
 	// server's memory cannot be measured.
-	weighing sync.Mutex
+	weighing chan struct{}
 	blind    atomic.Bool
 
 	mu       sync.Mutex
@@ -57,13 +60,21 @@ type search struct {
 	refused  int             // consecutive scripts for which no server could be started
 }
 
+func newSearch(o Options) *search {
+	return &search{
+		Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs),
+		playing: semaphore.NewWeighted(allShares), weighing: make(chan struct{}, 1),
+		known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{},
+	}
+}
+
 var errEnough = errors.New("enough was seen")
 
 // Run searches until its time is over, and returns the findings. If it returns
 // both a report and an error, the corpus could not be written.
 func Run(ctx context.Context, o Options) (*Report, error) {
 	o = o.withDefaults()
-	s := &search{Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{}}
+	s := newSearch(o)
 	if o.Corpus != "" {
 		if err := s.novelty.load(o.Corpus); err != nil {
 			return nil, err
@@ -205,14 +216,27 @@ func (s *search) work(ctx, bounded context.Context) {
 // script is cut off and not judged.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
 	defer s.oneWeighs(&c.script)()
-	s.alone.RLock()
-	defer s.alone.RUnlock()
+	defer s.enter(oneShare)()
 	ctx, cancel := within(ctx, long, s.closing.small)
 	defer cancel()
 	p := s.player(d, c.place, exploring)
 	p.Stop, p.Hangs, p.Brief = bounded.Done(), func(method string) bool { return s.hangs(family(method)) }, s.brief()
 	o = s.play(ctx, p, c.place, c.script)
 	return o, ctx.Err() != nil
+}
+
+// How many shares of search.playing a worker acquires. They are no lock, because a test
+// in a bubble of testing/synctest would stand still while a lock is waited for.
+const (
+	oneShare  = 1
+	allShares = math.MaxInt64
+)
+
+// enter waits until the worker may play a script. The caller must call the returned
+// function when the script is done.
+func (s *search) enter(shares int64) (leave func()) {
+	_ = s.playing.Acquire(context.Background(), shares) // it fails only if its context ends
+	return func() { s.playing.Release(shares) }
 }
 
 // look judges an outcome, and follows up new sightings.

@@ -81,7 +81,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		return out, nil
 	}
 	wanted := Sighting{Breach: Breach{Deviation: verdict.Deviation{Requirement: r.Expect.Requirement, Summary: r.Expect.Summary}}, Method: r.Expect.Method}
-	s := &search{Options: o, pace: limiter(o.Rate), linger: Linger(r.Expect.Requirement)}
+	s := newSearch(o)
+	s.pace, s.linger = limiter(o.Rate), Linger(r.Expect.Requirement)
 	doubt := ""
 	for range tries(r) {
 		if ctx.Err() != nil {

@@ -54,7 +54,8 @@ type link struct {
 	errDone   chan struct{} // the reader of stderr has returned
 	exited    chan struct{} // the server has exited
 	done      chan struct{} // the server, its process group and its pipes are gone
-	downOnce  sync.Once
+	closing   atomic.Bool
+	down      chan struct{}  // Shutdown is done
 	goroutine sync.WaitGroup // the writer, and the goroutine that closes stdin
 }
 
@@ -80,6 +81,7 @@ func open(rec *transcript.Transcript, pipes func() (nearEnds, farEnds, error), s
 		errDone:   make(chan struct{}),
 		exited:    make(chan struct{}),
 		done:      make(chan struct{}),
+		down:      make(chan struct{}),
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: p.name()})
 	go l.readOutput()
@@ -144,10 +146,11 @@ func (l *link) signalled(name string) {
 // has it, waits, and kills the server. It returns when the server, all other
 // processes in its process group and the link's goroutines have ended.
 func (l *link) Shutdown(patience transport.Patience) {
-	l.downOnce.Do(func() { l.shutdown(patience) })
-}
-
-func (l *link) shutdown(patience transport.Patience) {
+	if !l.closing.CompareAndSwap(false, true) {
+		<-l.down
+		return
+	}
+	defer close(l.down)
 	_ = l.CloseInput()
 	gone := within(l.exited, patience.AfterClose)
 	if !gone && l.Signal("TERM") {
