@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,13 +88,15 @@ func TestListsWithoutEnd(t *testing.T) {
 		"pages without end":        {func(cursor string) string { return page(cursor + "+") }, []string{"tools/list: the list did not end within 200 pages, so the walk was ended; entries after that were not judged"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, err := judge(t, listing(test.page), engine.Options{Cases: []suite.Case{pinging(true)}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(test.want, p.Notices); diff != "" {
-				t.Errorf("notices (-want +got):\n%s", diff)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, listing(test.page), engine.Options{Cases: []suite.Case{pinging(true)}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(test.want, p.Notices); diff != "" {
+					t.Errorf("notices (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -26,19 +27,21 @@ func TestRefusalsThatMayComeOfLoad(t *testing.T) {
 		{"now and then, by the method", -32601, func(start int64) bool { return start <= 2 }, pinged + " 2025-06-18 broken"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &toy{answer: func(start int64, m *wire.Message) []byte {
-				if m.Method == spec.MethodPing && c.when(start) {
-					return wire.NewError(m.ID, c.code, "Serveur occupé", nil)
+			synctest.Test(t, func(t *testing.T) {
+				y := &toy{answer: func(start int64, m *wire.Message) []byte {
+					if m.Method == spec.MethodPing && c.when(start) {
+						return wire.NewError(m.ID, c.code, "Serveur occupé", nil)
+					}
+					return nil
+				}}
+				p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(true)}, Revisions: []spec.Revision{spec.V20250618}})
+				if err != nil {
+					t.Fatal(err)
 				}
-				return nil
-			}}
-			p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(true)}, Revisions: []spec.Revision{spec.V20250618}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff([]string{c.want}, summary(p)); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
-			}
+				if diff := cmp.Diff([]string{c.want}, summary(p)); diff != "" {
+					t.Errorf("verdicts (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -53,21 +54,23 @@ func TestServersThatConfirmationTakes(t *testing.T) {
 		{"a warning that does not come back", verdict.AtMostWarning, func(i int, run int64) bool { return i > 0 || run == 1 }, 4, []string{"flaky 0/3", "warning 1/1", "warning 1/1"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &toy{}
-			p, err := judge(t, y, engine.Options{Cases: deviating(3, c.weight, c.seen), Revisions: []spec.Revision{spec.V20250618}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, f := range p.Findings {
-				got = append(got, fmt.Sprintf("%v %d/%d", f.Outcome, f.Reproduced, f.Tries))
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-			if n := y.starts.Load(); n != c.starts {
-				t.Errorf("%d servers were started, want %d", n, c.starts)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				y := &toy{}
+				p, err := judge(t, y, engine.Options{Cases: deviating(3, c.weight, c.seen), Revisions: []spec.Revision{spec.V20250618}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, f := range p.Findings {
+					got = append(got, fmt.Sprintf("%v %d/%d", f.Outcome, f.Reproduced, f.Tries))
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("findings (-want +got):\n%s", diff)
+				}
+				if n := y.starts.Load(); n != c.starts {
+					t.Errorf("%d servers were started, want %d", n, c.starts)
+				}
+			})
 		})
 	}
 }

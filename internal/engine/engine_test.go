@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -301,10 +302,12 @@ func TestErrors(t *testing.T) {
 		{"empty selection", &toy{}, engine.Options{Cases: ping, Selection: engine.Selection{Focus: []string{"nonsense"}}}, isA[*engine.SelectionError], "matches the filters"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := judge(t, c.toy, c.o)
-			if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.want) {
-				t.Errorf("got %v (%T); want it to say %q", err, err, c.want)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				_, err := judge(t, c.toy, c.o)
+				if err == nil || !c.is(err) || !strings.Contains(err.Error(), c.want) {
+					t.Errorf("got %v (%T); want it to say %q", err, err, c.want)
+				}
+			})
 		})
 	}
 }
@@ -380,23 +383,25 @@ func TestServerOfBothEras(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			report, err := judge(t, &toy{answer: c.answer}, engine.Options{Cases: []suite.Case{served}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := spec.HandshakeRevisions()
-			if c.want {
-				want = spec.Revisions()
-			}
-			if diff := cmp.Diff(spec.NewestFirst(want), report.Revisions); diff != "" {
-				t.Errorf("revisions (-want +got):\n%s", diff)
-			}
-			if len(report.Revisions) != len(report.Verdicts) || slices.ContainsFunc(report.Verdicts, func(v verdict.Verdict) bool { return v.Outcome != verdict.Kept }) {
-				t.Errorf("got %s; want the requirement kept in every revision", summary(report))
-			}
-			if len(report.NotSpoken)+len(report.Findings)+len(report.Notices) > 0 {
-				t.Errorf("got %v, %v and %v; want none", report.NotSpoken, report.Findings, report.Notices)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				report, err := judge(t, &toy{answer: c.answer}, engine.Options{Cases: []suite.Case{served}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := spec.HandshakeRevisions()
+				if c.want {
+					want = spec.Revisions()
+				}
+				if diff := cmp.Diff(spec.NewestFirst(want), report.Revisions); diff != "" {
+					t.Errorf("revisions (-want +got):\n%s", diff)
+				}
+				if len(report.Revisions) != len(report.Verdicts) || slices.ContainsFunc(report.Verdicts, func(v verdict.Verdict) bool { return v.Outcome != verdict.Kept }) {
+					t.Errorf("got %s; want the requirement kept in every revision", summary(report))
+				}
+				if len(report.NotSpoken)+len(report.Findings)+len(report.Notices) > 0 {
+					t.Errorf("got %v, %v and %v; want none", report.NotSpoken, report.Findings, report.Notices)
+				}
+			})
 		})
 	}
 }

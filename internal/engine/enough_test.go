@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -56,36 +57,38 @@ func TestNothingMoreIsAwaitedOnceAllIsBack(t *testing.T) {
 		{"what does not come back", rules.Stateless(atOnce), false, true, []bool{false, false, false, false}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			var enough []bool // for each run of the case
-			c := suite.Case{
-				ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, SharesConversation: x.asks,
-				Run: func(ctx context.Context, t *suite.T) {
-					var conv *client.Conversation
-					if x.asks {
-						conv = t.Conversation(ctx)
-					} else {
-						conv = t.Start(ctx, client.Options{})
-					}
-					conv.Do(ctx, "tools/list", nil)
-					enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrQuietSkipped))
-				},
-			}
-			y := &toy{answer: func(start int64, m *wire.Message) []byte {
-				if m.Method == "tools/list" && (!x.once || start < 3) {
-					return wire.NewResult(m.ID, map[string]any{"pong": true})
+			synctest.Test(t, func(t *testing.T) {
+				var enough []bool // for each run of the case
+				c := suite.Case{
+					ID: "toy.waits", Title: "ping", Provokes: []string{pinged}, SharesConversation: x.asks,
+					Run: func(ctx context.Context, t *suite.T) {
+						var conv *client.Conversation
+						if x.asks {
+							conv = t.Conversation(ctx)
+						} else {
+							conv = t.Start(ctx, client.Options{})
+						}
+						conv.Do(ctx, "tools/list", nil)
+						enough = append(enough, errors.Is(conv.Quiet(ctx), client.ErrQuietSkipped))
+					},
 				}
-				return nil
-			}}
-			_, err := judge(t, y, engine.Options{
-				Cases: []suite.Case{c}, Revisions: []spec.Revision{spec.V20250618},
-				Rules: []rules.Rule{{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: x.start}},
+				y := &toy{answer: func(start int64, m *wire.Message) []byte {
+					if m.Method == "tools/list" && (!x.once || start < 3) {
+						return wire.NewResult(m.ID, map[string]any{"pong": true})
+					}
+					return nil
+				}}
+				_, err := judge(t, y, engine.Options{
+					Cases: []suite.Case{c}, Revisions: []spec.Revision{spec.V20250618},
+					Rules: []rules.Rule{{ID: "rule.pong", Title: "no pong", Requirements: []string{pinged}, Start: x.start}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(x.want, enough); diff != "" {
+					t.Errorf("whether it was enough (-want +got):\n%s", diff)
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(x.want, enough); diff != "" {
-				t.Errorf("whether it was enough (-want +got):\n%s", diff)
-			}
 		})
 	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,27 +21,29 @@ func TestFirstStart(t *testing.T) {
 	for name, first := range map[string]time.Duration{"there is time": time.Minute, "there is none": 0} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			y := &toy{answer: func(start int64, m *wire.Message) []byte {
-				if start == 1 && m.Method == spec.MethodInitialize {
-					time.Sleep(usual + usual/3)
+			synctest.Test(t, func(t *testing.T) {
+				y := &toy{answer: func(start int64, m *wire.Message) []byte {
+					if start == 1 && m.Method == spec.MethodInitialize {
+						time.Sleep(usual + usual/3)
+					}
+					return nil
+				}}
+				p, err := judge(t, y, engine.Options{
+					Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, StartTimeout: usual, FirstStart: first,
+				})
+				if first == 0 {
+					if err == nil {
+						t.Error("it was judged")
+					}
+					return
 				}
-				return nil
-			}}
-			p, err := judge(t, y, engine.Options{
-				Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, StartTimeout: usual, FirstStart: first,
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(all("kept", spec.V20250618), summary(p)); diff != "" {
+					t.Errorf("verdicts (-want +got):\n%s", diff)
+				}
 			})
-			if first == 0 {
-				if err == nil {
-					t.Error("it was judged")
-				}
-				return
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(all("kept", spec.V20250618), summary(p)); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
-			}
 		})
 	}
 }
@@ -56,25 +59,27 @@ func TestAnAnswerToInitializeWithAnotherID(t *testing.T) {
 		"null":                    func(wire.ID) wire.ID { return wire.RawID("null") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := &toy{}
-			y.answer = func(_ int64, m *wire.Message) []byte {
-				m.ID = id(m.ID)
-				return nil
-			}
-			p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, f := range p.Findings {
-				got = append(got, f.Requirement+" "+f.Outcome.String())
-			}
-			if diff := cmp.Diff([]string{"base.response-id-echo broken"}, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
-			if p.Incomplete == "" {
-				t.Error("the report does not say that the handshake failed")
-			}
+			synctest.Test(t, func(t *testing.T) {
+				y := &toy{}
+				y.answer = func(_ int64, m *wire.Message) []byte {
+					m.ID = id(m.ID)
+					return nil
+				}
+				p, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var got []string
+				for _, f := range p.Findings {
+					got = append(got, f.Requirement+" "+f.Outcome.String())
+				}
+				if diff := cmp.Diff([]string{"base.response-id-echo broken"}, got); diff != "" {
+					t.Errorf("findings (-want +got):\n%s", diff)
+				}
+				if p.Incomplete == "" {
+					t.Error("the report does not say that the handshake failed")
+				}
+			})
 		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -67,22 +68,24 @@ func TestSilenceToAnOddFirstMessage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := judge(t, &toy{answer: test.answer}, engine.Options{
-				Cases: []suite.Case{oddly()}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
-				Selection: engine.Selection{Focus: []string{prepared, "base.request-answered"}},
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, &toy{answer: test.answer}, engine.Options{
+					Cases: []suite.Case{oddly()}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+					Selection: engine.Selection{Focus: []string{prepared, "base.request-answered"}},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, v := range p.Verdicts {
+					got := strings.TrimSuffix(v.Outcome.String()+": "+v.Reason, ": ")
+					if v.Requirement == prepared && got != test.want {
+						t.Errorf("%s is %s, not %s", v.Requirement, got, test.want)
+					}
+					if v.Outcome == verdict.Broken && test.want != "warning" { // the missing response also breaks base.request-answered
+						t.Errorf("%s is broken", v.Requirement)
+					}
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, v := range p.Verdicts {
-				got := strings.TrimSuffix(v.Outcome.String()+": "+v.Reason, ": ")
-				if v.Requirement == prepared && got != test.want {
-					t.Errorf("%s is %s, not %s", v.Requirement, got, test.want)
-				}
-				if v.Outcome == verdict.Broken && test.want != "warning" { // the missing response also breaks base.request-answered
-					t.Errorf("%s is broken", v.Requirement)
-				}
-			}
 		})
 	}
 }
@@ -103,23 +106,25 @@ func (w *waits) Waiting(text string) {
 // TestWaitsAreTold checks that the progress reports what the run waits for.
 func TestWaitsAreTold(t *testing.T) {
 	t.Parallel()
-	w := &waits{}
-	y := &toy{answer: func(start int64, m *wire.Message) []byte {
-		if start == 1 && m.Method == spec.MethodInitialize {
-			time.Sleep(3500 * time.Millisecond)
+	synctest.Test(t, func(t *testing.T) {
+		w := &waits{}
+		y := &toy{answer: func(start int64, m *wire.Message) []byte {
+			if start == 1 && m.Method == spec.MethodInitialize {
+				time.Sleep(3500 * time.Millisecond)
+			}
+			return nil
+		}}
+		if _, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Progress: w}); err != nil {
+			t.Fatal(err)
 		}
-		return nil
-	}}
-	if _, err := judge(t, y, engine.Options{Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Progress: w}); err != nil {
-		t.Fatal(err)
-	}
-	var want []string
-	for _, second := range []int{2, 3} {
-		want = append(want, fmt.Sprintf("waiting for the server's first response (%d s of 60 s)", second))
-	}
-	if diff := cmp.Diff(append(want, ""), w.said); diff != "" {
-		t.Errorf("said (-want +got):\n%s", diff)
-	}
+		var want []string
+		for _, second := range []int{2, 3} {
+			want = append(want, fmt.Sprintf("waiting for the server's first response (%d s of 60 s)", second))
+		}
+		if diff := cmp.Diff(append(want, ""), w.said); diff != "" {
+			t.Errorf("said (-want +got):\n%s", diff)
+		}
+	})
 }
 
 // TestNoFreshServerToTryAgain checks that a deviation that could not be
@@ -158,22 +163,24 @@ func TestNoFreshServerToTryAgain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p, err := judge(t, test.toy, engine.Options{
-				Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, test.toy, engine.Options{
+					Cases: []suite.Case{pinging(false)}, Revisions: []spec.Revision{spec.V20250618}, Timeout: timeout, StartTimeout: start,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(p.Findings) != 1 {
+					t.Fatalf("%d findings", len(p.Findings))
+				}
+				f := p.Findings[0]
+				if diff := cmp.Diff(test.want, result{f.Outcome, f.Tries, f.Reproduced, f.Void}); diff != "" {
+					t.Errorf("the finding (-want +got):\n%s", diff)
+				}
+				if p.Verdicts[0].Outcome != test.want.Outcome {
+					t.Errorf("the verdict is %v", p.Verdicts[0].Outcome)
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(p.Findings) != 1 {
-				t.Fatalf("%d findings", len(p.Findings))
-			}
-			f := p.Findings[0]
-			if diff := cmp.Diff(test.want, result{f.Outcome, f.Tries, f.Reproduced, f.Void}); diff != "" {
-				t.Errorf("the finding (-want +got):\n%s", diff)
-			}
-			if p.Verdicts[0].Outcome != test.want.Outcome {
-				t.Errorf("the verdict is %v", p.Verdicts[0].Outcome)
-			}
 		})
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
@@ -95,31 +96,29 @@ func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding,
 // TestHaltIsOneFinding expects one finding for a server that stops responding:
 // the request at which it stops, shrunk, and nothing about later requests.
 func TestHaltIsOneFinding(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out with -short: it takes twenty seconds")
-	}
 	t.Parallel()
-	found, r := unansweredBy(t, time.Hour, time.Second)
-	if len(found) != 1 || r.Incomplete != "" {
-		t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
-	}
-	f := found[0]
-	if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Again == 0 || len(f.Script.Operations) > 12 {
-		t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Again, f.Tries, len(f.Script.Operations))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		found, r := unansweredBy(t, time.Hour, time.Second)
+		if len(found) != 1 || r.Incomplete != "" {
+			t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
+		}
+		f := found[0]
+		if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Again == 0 || len(f.Script.Operations) > 12 {
+			t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Again, f.Tries, len(f.Script.Operations))
+		}
+	})
 }
 
 // TestSlowIsNoHalt checks that a server that answers within the timeout is not
 // reported as hung, even if it takes much longer than a search waits.
 func TestSlowIsNoHalt(t *testing.T) {
-	if testing.Short() {
-		t.Skip("left out with -short: it takes twenty seconds")
-	}
 	t.Parallel()
-	found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)
-	for _, f := range found {
-		if !f.Flaky() {
-			t.Errorf("%s: %s", f.Outcome, f.Seen)
+	synctest.Test(t, func(t *testing.T) {
+		found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)
+		for _, f := range found {
+			if !f.Flaky() {
+				t.Errorf("%s: %s", f.Outcome, f.Seen)
+			}
 		}
-	}
+	})
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
@@ -122,20 +123,22 @@ func TestSlowIsNotMended(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := &script.File{
-				Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1},
-				Expect: script.Expected{Law: "soundness", Requirement: "tools.call.result-schema", Summary: "It is unsound."},
-				Script: script.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
-			}
-			got, err := Replay(t.Context(), Options{
-				Dialer: stdio.InProcess("working", working(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
-			}, r)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got.Verdict != c.want {
-				t.Errorf("%s, not %s: %s", got.Verdict, c.want, got.Why)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				r := &script.File{
+					Version: script.FileVersion, Transport: spec.Stdio, Reproduced: [2]int{1, 1},
+					Expect: script.Expected{Law: "soundness", Requirement: "tools.call.result-schema", Summary: "It is unsound."},
+					Script: script.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
+				}
+				got, err := Replay(t.Context(), Options{
+					Dialer: stdio.InProcess("working", working(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
+				}, r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got.Verdict != c.want {
+					t.Errorf("%s, not %s: %s", got.Verdict, c.want, got.Why)
+				}
+			})
 		})
 	}
 }
