@@ -58,18 +58,20 @@ func TestAdviceOnCalls(t *testing.T) {
 		"all, and no tool":         {none, inventory.Config{Policy: inventory.CallAll}, "no tool of the server is known", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			calling := pinging(true)
-			calling.Run = func(_ context.Context, t *suite.T) { t.NeedsCallable() }
-			p, err := judge(t, listing(func(string) string { return test.tools }), engine.Options{
-				Cases: []suite.Case{calling}, Revisions: []spec.Revision{spec.V20250618}, Policy: test.config,
+			synctest.Test(t, func(t *testing.T) {
+				calling := pinging(true)
+				calling.Run = func(_ context.Context, t *suite.T) { t.NeedsCallable() }
+				p, err := judge(t, listing(func(string) string { return test.tools }), engine.Options{
+					Cases: []suite.Case{calling}, Revisions: []spec.Revision{spec.V20250618}, Policy: test.config,
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := [2]string{p.Verdicts[0].Reason, p.Verdicts[0].Lacks}
+				if diff := cmp.Diff([2]string{test.reason, test.lacks}, got); diff != "" {
+					t.Errorf("reason and lack (-want +got):\n%s", diff)
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := [2]string{p.Verdicts[0].Reason, p.Verdicts[0].Lacks}
-			if diff := cmp.Diff([2]string{test.reason, test.lacks}, got); diff != "" {
-				t.Errorf("reason and lack (-want +got):\n%s", diff)
-			}
 		})
 	}
 }
@@ -106,46 +108,48 @@ func TestListsWithoutEnd(t *testing.T) {
 // failed to start.
 func TestASecondCopyThatEndsTheFirst(t *testing.T) {
 	t.Parallel()
-	var mu sync.Mutex
-	ended := make(chan struct{}) // closed when a newer copy replaces the latest
-	y := &toy{}
-	dialer := stdio.InProcess("toy", func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
-		mine, done := make(chan struct{}), make(chan struct{})
-		mu.Lock()
-		close(ended)
-		ended = mine
-		mu.Unlock()
-		go func() {
-			defer close(done)
-			for lines := bufio.NewScanner(in); lines.Scan(); {
-				for _, m := range wire.Parse(lines.Bytes()).Messages {
-					if m.Method == spec.MethodInitialize { // wait until all concurrently started copies run
-						select {
-						case <-mine:
-							return
-						case <-time.After(300 * time.Millisecond):
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		ended := make(chan struct{}) // closed when a newer copy replaces the latest
+		y := &toy{}
+		dialer := stdio.InProcess("toy", func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+			mine, done := make(chan struct{}), make(chan struct{})
+			mu.Lock()
+			close(ended)
+			ended = mine
+			mu.Unlock()
+			go func() {
+				defer close(done)
+				for lines := bufio.NewScanner(in); lines.Scan(); {
+					for _, m := range wire.Parse(lines.Bytes()).Messages {
+						if m.Method == spec.MethodInitialize { // wait until all concurrently started copies run
+							select {
+							case <-mine:
+								return
+							case <-time.After(300 * time.Millisecond):
+							}
+						}
+						if m.Kind == wire.Request {
+							fmt.Fprintf(out, "%s\n", y.usual(&m))
 						}
 					}
-					if m.Kind == wire.Request {
-						fmt.Fprintf(out, "%s\n", y.usual(&m))
-					}
 				}
+			}()
+			select {
+			case <-done:
+				return 0
+			case <-mine:
+				return 1
 			}
-		}()
-		select {
-		case <-done:
-			return 0
-		case <-mine:
-			return 1
+		})
+		p, err := engine.Run(t.Context(), engine.Options{Dialer: dialer, Cases: []suite.Case{pinging(true)}, StartTimeout: 3 * time.Second})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"a second copy of the server ended the first, so one runs at a time"}, p.Notices); diff != "" {
+			t.Errorf("notices (-want +got):\n%s", diff)
 		}
 	})
-	p, err := engine.Run(t.Context(), engine.Options{Dialer: dialer, Cases: []suite.Case{pinging(true)}, StartTimeout: 3 * time.Second})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff([]string{"a second copy of the server ended the first, so one runs at a time"}, p.Notices); diff != "" {
-		t.Errorf("notices (-want +got):\n%s", diff)
-	}
 }
 
 // TestASecondConnectionThatEndsTheServer checks that the error mentions the

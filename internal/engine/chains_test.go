@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -47,34 +48,36 @@ func TestCasesGoOnWithServers(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var first int64 // the first server of the chain
-			y := &toy{answer: func(start int64, m *wire.Message) []byte {
-				if m.Method == "which/server" {
-					return wire.NewResult(m.ID, map[string]any{"number": start})
-				}
-				return nil
-			}}
-			got := make([]int64, len(c.cases))
-			for i := range c.cases {
-				test := &c.cases[i]
-				test.ID, test.Title, test.Requirements = fmt.Sprintf("toy.%d", i), "which server", []string{pinged}
-				test.Run = func(ctx context.Context, t *suite.T) {
-					if first == 0 { // the chain has opened its first server
-						first = y.starts.Load() - 1
+			synctest.Test(t, func(t *testing.T) {
+				var first int64 // the first server of the chain
+				y := &toy{answer: func(start int64, m *wire.Message) []byte {
+					if m.Method == "which/server" {
+						return wire.NewResult(m.ID, map[string]any{"number": start})
 					}
-					r := c.open[i](ctx, t).Do(ctx, "which/server", nil)
-					_, _ = fmt.Sscan(string(wire.At(r.Message.Result(), "/number")), &got[i])
+					return nil
+				}}
+				got := make([]int64, len(c.cases))
+				for i := range c.cases {
+					test := &c.cases[i]
+					test.ID, test.Title, test.Requirements = fmt.Sprintf("toy.%d", i), "which server", []string{pinged}
+					test.Run = func(ctx context.Context, t *suite.T) {
+						if first == 0 { // the chain has opened its first server
+							first = y.starts.Load() - 1
+						}
+						r := c.open[i](ctx, t).Do(ctx, "which/server", nil)
+						_, _ = fmt.Sscan(string(wire.At(r.Message.Result(), "/number")), &got[i])
+					}
 				}
-			}
-			if _, err := judge(t, y, engine.Options{Cases: c.cases, Revisions: []spec.Revision{spec.V20250618}}); err != nil {
-				t.Fatal(err)
-			}
-			for i := range got {
-				got[i] -= first
-			}
-			if diff := cmp.Diff(c.want, got); diff != "" {
-				t.Errorf("servers (-want +got):\n%s", diff)
-			}
+				if _, err := judge(t, y, engine.Options{Cases: c.cases, Revisions: []spec.Revision{spec.V20250618}}); err != nil {
+					t.Fatal(err)
+				}
+				for i := range got {
+					got[i] -= first
+				}
+				if diff := cmp.Diff(c.want, got); diff != "" {
+					t.Errorf("servers (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }

@@ -179,16 +179,18 @@ func TestVerdicts(t *testing.T) {
 		}}, engine.Options{Cases: []suite.Case{pinging(true)}}, all("blocked", four[3])},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := judge(t, c.toy, c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, summary(p)); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
-			}
-			if c.toy.refuses && len(p.Notices) != 1 {
-				t.Errorf("notices are %q; want one that says that one copy runs at a time", p.Notices)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, c.toy, c.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, summary(p)); diff != "" {
+					t.Errorf("verdicts (-want +got):\n%s", diff)
+				}
+				if c.toy.refuses && len(p.Notices) != 1 {
+					t.Errorf("notices are %q; want one that says that one copy runs at a time", p.Notices)
+				}
+			})
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -26,17 +27,19 @@ func TestNarrowedRuns(t *testing.T) {
 		{"what a case judges", []string{pinged}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, err := judge(t, &toy{}, engine.Options{
-				Cases: []suite.Case{pinging(true), other}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618},
-				Selection: engine.Selection{Focus: c.focus},
+			synctest.Test(t, func(t *testing.T) {
+				p, err := judge(t, &toy{}, engine.Options{
+					Cases: []suite.Case{pinging(true), other}, Rules: rules.Base(), Revisions: []spec.Revision{spec.V20250618},
+					Selection: engine.Selection{Focus: c.focus},
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "only the 1 selected of 2 cases ran") })
+				if told != (c.want != "") {
+					t.Errorf("the notices are %q", p.Notices)
+				}
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "only the 1 selected of 2 cases ran") })
-			if told != (c.want != "") {
-				t.Errorf("the notices are %q", p.Notices)
-			}
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -41,20 +42,22 @@ func TestQuickRuns(t *testing.T) {
 		{"a case that does not apply", &toy{}, engine.Options{Cases: []suite.Case{both[0], needy}}, all("kept", four[3]), false, 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			c.o.Quick = true
-			p, err := judge(t, c.toy, c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(c.want, summary(p)); diff != "" {
-				t.Errorf("verdicts (-want +got):\n%s", diff)
-			}
-			if v := p.Verdicts[0]; v.LeftOut != c.left || strings.HasPrefix(v.Reason, "left out by --quick") != c.left {
-				t.Errorf("left out: %v, because %q", v.LeftOut, v.Reason)
-			}
-			if n := c.toy.starts.Load(); n != c.starts {
-				t.Errorf("%d servers were started, not %d", n, c.starts)
-			}
+			synctest.Test(t, func(t *testing.T) {
+				c.o.Quick = true
+				p, err := judge(t, c.toy, c.o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if diff := cmp.Diff(c.want, summary(p)); diff != "" {
+					t.Errorf("verdicts (-want +got):\n%s", diff)
+				}
+				if v := p.Verdicts[0]; v.LeftOut != c.left || strings.HasPrefix(v.Reason, "left out by --quick") != c.left {
+					t.Errorf("left out: %v, because %q", v.LeftOut, v.Reason)
+				}
+				if n := c.toy.starts.Load(); n != c.starts {
+					t.Errorf("%d servers were started, not %d", n, c.starts)
+				}
+			})
 		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -111,21 +112,23 @@ var spoiling = suite.Case{ID: "toy.before", Title: "ask for what can't be borne"
 }}
 
 func TestServerThatHangsIsReplaced(t *testing.T) {
-	var hanging sync.Map // starts whose server responds no more
-	y := &toy{speaks: []spec.Revision{spec.V20251125}, answer: func(start int64, m *wire.Message) []byte {
-		if m.Method == unbearable {
-			hanging.Store(start, true)
+	synctest.Test(t, func(t *testing.T) {
+		var hanging sync.Map // starts whose server responds no more
+		y := &toy{speaks: []spec.Revision{spec.V20251125}, answer: func(start int64, m *wire.Message) []byte {
+			if m.Method == unbearable {
+				hanging.Store(start, true)
+			}
+			if _, hangs := hanging.Load(start); hangs {
+				return []byte("silence")
+			}
+			return nil
+		}}
+		p, err := judge(t, y, engine.Options{Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 500 * time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if _, hangs := hanging.Load(start); hangs {
-			return []byte("silence")
+		if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
+			t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
 		}
-		return nil
-	}}
-	p, err := judge(t, y, engine.Options{Cases: []suite.Case{spoiling, pinging(true)}, Timeout: 500 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
-		t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
-	}
+	})
 }

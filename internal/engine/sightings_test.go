@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -55,23 +56,25 @@ func TestSightingsInOtherCases(t *testing.T) {
 		{"but no fourth", []suite.Case{asking("toy.a", false, false), asking("toy.b", false, false), asking("toy.c", false, false), asking("toy.d", true, false)}, "flaky 0/5"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			y := &toy{answer: func(_ int64, m *wire.Message) []byte {
-				if m.Method == "com.example/pong" {
-					return wire.NewResult(m.ID, map[string]any{"pong": true})
+			synctest.Test(t, func(t *testing.T) {
+				y := &toy{answer: func(_ int64, m *wire.Message) []byte {
+					if m.Method == "com.example/pong" {
+						return wire.NewResult(m.ID, map[string]any{"pong": true})
+					}
+					return nil
+				}}
+				p, err := judge(t, y, engine.Options{Cases: c.cases, Rules: []rules.Rule{pong}, Revisions: []spec.Revision{spec.V20250618}, Jobs: 1})
+				if err != nil {
+					t.Fatal(err)
 				}
-				return nil
-			}}
-			p, err := judge(t, y, engine.Options{Cases: c.cases, Rules: []rules.Rule{pong}, Revisions: []spec.Revision{spec.V20250618}, Jobs: 1})
-			if err != nil {
-				t.Fatal(err)
-			}
-			var got []string
-			for _, f := range p.Findings {
-				got = append(got, fmt.Sprintf("%v %d/%d", f.Outcome, f.Reproduced, f.Tries))
-			}
-			if diff := cmp.Diff([]string{c.want}, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+				var got []string
+				for _, f := range p.Findings {
+					got = append(got, fmt.Sprintf("%v %d/%d", f.Outcome, f.Reproduced, f.Tries))
+				}
+				if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+					t.Errorf("findings (-want +got):\n%s", diff)
+				}
+			})
 		})
 	}
 }
