@@ -31,7 +31,6 @@ var update = flag.Bool("update", false, "write rounds.txt anew")
 func TestEffort(t *testing.T) {
 	type most struct{ starts, sessions, requests int } // lower them when a run needs less
 	measured := roundCounter{frames: map[during][]frame{}}
-	var runs []func(*testing.T)
 	for _, c := range []struct {
 		name      string
 		over      spec.Transport
@@ -47,10 +46,7 @@ func TestEffort(t *testing.T) {
 		{"Streamable HTTP, 2025-11-25", spec.StreamableHTTP, []spec.Revision{spec.V20251125}, 0, most{70, 72, 1500}},
 		{"Streamable HTTP, all revisions", spec.StreamableHTTP, nil, 0, most{212, 174, 5900}},
 	} {
-		run := func(t *testing.T) {
-			if c.delay > 0 {
-				t.Parallel()
-			}
+		suitetest.RunWhole(t, c.name, c.over, func(t *testing.T) {
 			d, stop := suitetest.ReferenceOver(c.over, refserver.Options{})
 			defer stop()
 			var record func(engine.Recorded)
@@ -79,14 +75,8 @@ func TestEffort(t *testing.T) {
 					t.Errorf("%d %s, more than %d", each.got, each.what, each.most)
 				}
 			}
-		}
-		runs = append(runs, func(t *testing.T) { t.Run(c.name, run) })
+		})
 	}
-	t.Run("runs", func(t *testing.T) { // ends when all have ended
-		for _, run := range runs {
-			run(t)
-		}
-	})
 	if *update {
 		measured.write(t)
 		return

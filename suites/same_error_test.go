@@ -15,33 +15,36 @@ import (
 // If every list gets the same error, all findings on it have one cause, in whichever of many
 // conversations they were seen.
 func TestListsThatAreRefusedAlikeHaveOneCause(t *testing.T) {
-	t.Parallel()
-	d, stop := suitetest.ReferenceOver(spec.StreamableHTTP, refserver.Options{Seams: refserver.Seams{
-		Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
-			if strings.HasSuffix(c.Method, "/list") {
-				return nil, &refserver.Error{Code: spec.CodeInternal, Message: "no tenant is called acme"}
+	for _, over := range []spec.Transport{spec.Stdio, spec.StreamableHTTP} {
+		suitetest.RunWhole(t, string(over), over, func(t *testing.T) {
+			d, stop := suitetest.ReferenceOver(over, refserver.Options{Seams: refserver.Seams{
+				Handle: func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
+					if strings.HasSuffix(c.Method, "/list") {
+						return nil, &refserver.Error{Code: spec.CodeInternal, Message: "no tenant is called acme"}
+					}
+					return next(c)
+				},
+			}})
+			defer stop()
+			report, err := engine.Run(t.Context(), engine.Options{
+				Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{spec.V20260728}, Jobs: 2,
+			})
+			if err != nil {
+				t.Fatal(err)
 			}
-			return next(c)
-		},
-	}})
-	defer stop()
-	report, err := engine.Run(t.Context(), engine.Options{
-		Dialer: d, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{spec.V20260728}, Jobs: 2,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	group, found := "", 0
-	for _, f := range report.Findings {
-		if !strings.HasSuffix(f.Requirement, ".list.answered") {
-			continue
-		}
-		if found++; found > 1 && f.Group != group || f.Group == "" {
-			t.Errorf("%s is in group %q, another one in %q", f.Requirement, f.Group, group)
-		}
-		group = f.Group
-	}
-	if found != 3 {
-		t.Errorf("%d lists are found to be refused", found)
+			group, found := "", 0
+			for _, f := range report.Findings {
+				if !strings.HasSuffix(f.Requirement, ".list.answered") {
+					continue
+				}
+				if found++; found > 1 && f.Group != group || f.Group == "" {
+					t.Errorf("%s is in group %q, another one in %q", f.Requirement, f.Group, group)
+				}
+				group = f.Group
+			}
+			if found != 3 {
+				t.Errorf("%d lists are found to be refused", found)
+			}
+		})
 	}
 }
