@@ -27,6 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestScripts(t *testing.T) {
+	t.Parallel() // with the other slow tests, which mostly wait
 	groups, err := filepath.Glob(filepath.Join("testdata", "script", "*"))
 	if err != nil || len(groups) == 0 {
 		t.Fatal("no scripts", err)

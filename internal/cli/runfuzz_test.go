@@ -66,6 +66,7 @@ func TestASearchShowsThatItSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
 	}
+	t.Parallel()
 	tool := linkedTool(t)
 	var out bytes.Buffer
 	invoke([]string{"run", "--fuzz", "quick", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},

@@ -42,6 +42,7 @@ func TestWatch(t *testing.T) {
 	if testing.Short() || runtime.GOOS == "windows" {
 		t.Skip("starts servers that are scripts")
 	}
+	t.Parallel()
 	dir := t.TempDir()
 	tool := linkedTool(t)
 	source, server := filepath.Join(dir, "source"), filepath.Join(dir, "server")
