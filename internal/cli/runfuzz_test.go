@@ -61,7 +61,8 @@ func TestEndOfAServerIsTold(t *testing.T) {
 }
 
 // TestASearchShowsThatItSearches checks that the status line changes during a
-// search and is cleared at the end of the run.
+// search and is cleared at the end of the run, and that a law that is an opinion
+// takes part if it is named.
 func TestASearchShowsThatItSearches(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts servers")
@@ -69,10 +70,13 @@ func TestASearchShowsThatItSearches(t *testing.T) {
 	t.Parallel()
 	tool := linkedTool(t)
 	var out bytes.Buffer
-	invoke([]string{"run", "--fuzz", "quick", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
+	code := invoke([]string{"run", "-v", "--jobs", "1", "--fuzz", "quick", "--property", "answers-steady", "--revision", "2025-11-25", "--focus", "ping.responds", "--out", t.TempDir(), "--", tool, "serve"},
 		World{Out: &out, Err: &out, Environ: os.Environ(), Live: true, Columns: 100})
 	if !regexp.MustCompile(`\r… searching: [1-9]s, \d+ requests, 0 findings`).Match(out.Bytes()) {
 		t.Errorf("the screen does not show the search:\n%q", out.String())
+	}
+	if code != ExitKept || !regexp.MustCompile(`(?m)--fuzz quick: \d+ sequences`).Match(out.Bytes()) {
+		t.Errorf("exit code %d, and output\n%s", code, out.String())
 	}
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	for _, line := range lines {
