@@ -206,6 +206,7 @@ func TestFindings(t *testing.T) {
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			test := exec.CommandContext(t.Context(), os.Args[0], "-test.v", "-test.timeout", "1m", "-test.run", c.run)
 			test.Env = append(append(os.Environ(), faultVariable+"="+c.fault), c.environment...)
 			var out bytes.Buffer
