@@ -44,8 +44,10 @@ func (h *chained) units(shared *unit) []*unit {
 	return slices.Concat(chains(shared.revision, h.waiting, waitingChains), chains(shared.revision, h.other, otherChains))
 }
 
-// chains distributes the cases among at most so many units.
+// chains distributes the cases among at most so many units, so that those that spoil servers are in
+// as many as possible: each can use up a server that others of its unit left.
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
+	cases = inChainOrder(cases)
 	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))
 	for i := range out {
 		u := &unit{revision: rev, isChain: true, sharesConversation: true}
