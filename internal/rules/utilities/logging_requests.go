@@ -91,7 +91,8 @@ const (
 // judgeOnStream judges a message by the request on whose stream it came.
 func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *rules.Observation, out *rules.Reporter) {
 	at := obs.Event.Seq
-	other := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) })
+	// The order of what comes on different streams says nothing, so the response to it may be there.
+	other := wantsLogs(s, func(other *rules.Request) bool { return other.Event.Seq < at && !other.RespondedBefore(req.Event.Seq) })
 	earlier := wantsLogs(s, func(other *rules.Request) bool { return other.RespondedBefore(req.Event.Seq) })
 	switch {
 	case req.Message.Method == spec.MethodListen:
