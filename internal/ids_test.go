@@ -45,7 +45,7 @@ func ids() vocabulary {
 	return v
 }
 
-// has reports whether text is no id at all, or one that exists, or what some
+// has reports whether text is not an id at all, or one that exists, or what some
 // begin with, if it ends as such a beginning does.
 func (v vocabulary) has(text string) bool {
 	m := idForm.FindStringSubmatch(text)

@@ -25,7 +25,7 @@ func TestRoomsAreTold(t *testing.T) {
 	}
 	for _, room := range told {
 		if info, err := os.Stat(filepath.Join("..", filepath.FromSlash(room))); err != nil || !info.IsDir() {
-			t.Errorf("docs/architecture.md tells of %s, which is no folder", room)
+			t.Errorf("docs/architecture.md tells of %s, which is not a folder", room)
 		}
 	}
 	packages, err := packagesBelow("..")

@@ -41,6 +41,6 @@ func TestGateway(t *testing.T) {
 		}
 	}
 	if gatewayOf(clean()) != nil {
-		t.Error("a server that is no gateway has a section about one")
+		t.Error("a server that is not a gateway has a section about one")
 	}
 }

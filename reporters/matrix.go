@@ -22,7 +22,7 @@ type matrix struct {
 
 type matrixRow struct {
 	Title, Organization, Version, Over, Revisions, Date, Tool string
-	URL                                                       string // "" if it is no web page
+	URL                                                       string // "" if it is not a web page
 	Cells                                                     []matrixCell
 }
 

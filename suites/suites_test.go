@@ -105,7 +105,7 @@ func TestGinkgoFindsTheSuites(t *testing.T) {
 			t.Fatal(err)
 		}
 		if s := string(text); !strings.Contains(s, `"github.com/onsi/ginkgo/v2"`) || !strings.Contains(s, "ginkgo.RunSpecs(t,") || !strings.Contains(s, "suitetest.Declare(") {
-			t.Errorf("%s is no suite to the ginkgo command", file)
+			t.Errorf("%s is not a suite to the ginkgo command", file)
 		}
 	}
 }

@@ -17,7 +17,7 @@ elif [[ -z ${MCP_CONFORM_VERSION:-} ]]; then
   (cd "${GITHUB_ACTION_PATH:?}" && go build -trimpath -o "$bin/mcp-conform$exe" ./cmd/mcp-conform)
 else
   if [[ ! $MCP_CONFORM_VERSION =~ ^v[0-9]+\.[0-9]+\.[0-9]+[-.0-9A-Za-z]*$ ]]; then
-    echo "::error title=mcp-conform::the input version is no release such as v1.2.3"
+    echo "::error title=mcp-conform::the input version is not a release such as v1.2.3"
     exit 2
   fi
   case ${RUNNER_OS:-Linux} in

@@ -19,7 +19,7 @@ import (
 const maxLine = 4 << 20
 
 // lineTransport is the transport of a session over stdio. That of the SDK ends the session
-// at the first line that is no message; this one responds with an error, as JSON-RPC says.
+// at the first line that is not a message; this one responds with an error, as JSON-RPC says.
 type lineTransport struct {
 	in  io.Reader
 	out io.Writer

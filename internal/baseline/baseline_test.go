@@ -155,19 +155,19 @@ func TestUpdateIsReadBackAndCoversAll(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
-		{"no YAML", "known: [", "b.yaml: it is no YAML: line 1: did not find expected node content"},
+		{"no YAML", "known: [", "b.yaml: it is not YAML: line 1: did not find expected node content"},
 		{"a list", "- requirement: " + once, "b.yaml:1: a mapping is expected here"},
 		{"an unknown key", "knwon: []", `b.yaml:1: there is no key "knwon"`},
-		{"no list", "known: all", "b.yaml:1: known is no list"},
+		{"no list", "known: all", "b.yaml:1: known is not a list"},
 		{"a text as entry", "known:\n  - " + once, "b.yaml:2: a mapping is expected here"},
 		{"an unknown key in an entry", "known:\n  - requirement: " + once + "\n    why: so", `b.yaml:3: there is no key "why"`},
 		{"no requirement", "known:\n  - reason: so", "b.yaml:2: the entry names no requirement"},
 		{"an unknown requirement", "known:\n  - requirement: base.nonsense\n    reason: so", `b.yaml:2: there is no requirement "base.nonsense"`},
 		{"no reason", "known:\n  - requirement: " + once, "b.yaml:2: " + once + " has no reason"},
 		{"an empty reason", "known:\n  - requirement: " + once + "\n    reason: ' '", "b.yaml:2: " + once + " has no reason"},
-		{"no revision", "known:\n  - requirement: " + once + "\n    reason: so\n    revision: 2025-06-19", `b.yaml:4: revision: "2025-06-19" is no published revision`},
+		{"no revision", "known:\n  - requirement: " + once + "\n    reason: so\n    revision: 2025-06-19", `b.yaml:4: revision: "2025-06-19" is not a published revision`},
 		{"no transport", "known:\n  - requirement: " + once + "\n    reason: so\n    transport: tcp", `b.yaml:4: there is no transport "tcp"`},
-		{"no day", "known:\n  - requirement: " + once + "\n    reason: so\n    expires: soon", `b.yaml:4: expires: "soon" is no day`},
+		{"no day", "known:\n  - requirement: " + once + "\n    reason: so\n    expires: soon", `b.yaml:4: expires: "soon" is not a day`},
 		{"twice", "known:\n  - {requirement: " + once + ", reason: so}\n  - {requirement: " + once + ", reason: or so}", "b.yaml:3: " + once + " is there twice: first in line 2"},
 		{"a key twice", "known:\n  - requirement: " + once + "\n    reason: so\n    reason: or so", `b.yaml:4: the key "reason" is there twice`},
 		{"an alias", "known:\n  - requirement: &a " + once + "\n    reason: *a", `b.yaml:3: an alias stands for the value of "reason"`},

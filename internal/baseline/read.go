@@ -63,7 +63,7 @@ func Parse(path string, text []byte) (*Baseline, error) {
 	if err := decoder.Decode(&document); errors.Is(err, io.EOF) {
 		return &Baseline{Path: path}, nil // there are no known findings
 	} else if err != nil {
-		return nil, p.errorf(0, "", "it is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
+		return nil, p.errorf(0, "", "it is not YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	root := document.Content[0]
 	members, err := p.members(root, "known")
@@ -76,7 +76,7 @@ func Parse(path string, text []byte) (*Baseline, error) {
 		return b, nil
 	}
 	if list.Kind != yaml.SequenceNode {
-		return nil, p.errorf(list.Line, "write - requirement: … below it", "known is no list")
+		return nil, p.errorf(list.Line, "write - requirement: … below it", "known is not a list")
 	}
 	for _, n := range list.Content {
 		e, err := p.entry(n)
@@ -85,7 +85,7 @@ func Parse(path string, text []byte) (*Baseline, error) {
 		}
 		for _, other := range b.Entries {
 			if other.Requirement == e.Requirement && other.Revision == e.Revision && other.Transport == e.Transport {
-				return nil, p.errorf(e.Line, "leave one of them", "%s is there twice: first in line %d", e.Requirement, other.Line)
+				return nil, p.errorf(e.Line, "remove one of them", "%s is there twice: first in line %d", e.Requirement, other.Line)
 			}
 		}
 		b.Entries = append(b.Entries, e)
@@ -115,7 +115,7 @@ func (p parser) members(n *yaml.Node, keys ...string) (map[string]*yaml.Node, er
 		case !known:
 			return nil, p.errorf(key.Line, "known keys: "+strings.Join(keys, ", "), "there is no key %q", key.Value)
 		case out[key.Value] != nil:
-			return nil, p.errorf(key.Line, "leave one of them", "the key %q is there twice", key.Value)
+			return nil, p.errorf(key.Line, "remove one of them", "the key %q is there twice", key.Value)
 		case value.Kind == yaml.AliasNode:
 			return nil, p.errorf(value.Line, "write the value itself", "an alias stands for the value of %q", key.Value)
 		}
@@ -133,7 +133,7 @@ func (p parser) entry(n *yaml.Node) (Entry, error) {
 	texts := map[string]string{}
 	for key, value := range members {
 		if value.Kind != yaml.ScalarNode {
-			return e, p.errorf(value.Line, "write a text", "%s is no text", key)
+			return e, p.errorf(value.Line, "write a text", "%s is not a string", key)
 		}
 		texts[key] = strings.TrimSpace(value.Value)
 	}
@@ -159,7 +159,7 @@ func (p parser) entry(n *yaml.Node) (Entry, error) {
 	}
 	if text := texts["expires"]; text != "" {
 		if e.Expires, err = time.Parse(time.DateOnly, text); err != nil {
-			return e, p.errorf(members["expires"].Line, "write a day, as 2027-03-31", "expires: %q is no day", text)
+			return e, p.errorf(members["expires"].Line, "write a day, as 2027-03-31", "expires: %q is not a day", text)
 		}
 	}
 	return e, nil

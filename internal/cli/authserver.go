@@ -36,7 +36,7 @@ func (a *app) startUpstream(f *remoteFlags, t target.Target) error {
 	if f.upstreamURL != "" {
 		u, err := url.Parse(f.upstreamURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-			return usagef("give one like https://api.example.com", "--upstream-url is %q, which is no URL", f.upstreamURL)
+			return usagef("give one like https://api.example.com", "--upstream-url is %q, which is not a URL", f.upstreamURL)
 		}
 		service = u
 	}

@@ -109,7 +109,7 @@ func refusing() []hostileServer {
 		{"400 to a GET, sse", over("sse", answers("400 Bad Request", json, `{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}`)), 3, []string{`400 Bad Request`, `looks like Streamable HTTP`, `omit --transport, or give --transport http`}, 0},
 		{"405 to a GET, sse", over("sse", answers("405 Method Not Allowed", "Allow: POST\r\n", "")), 3, []string{`405 Method Not Allowed`, `looks like Streamable HTTP`}, 0},
 		{"406 to a GET, sse", over("sse", answers("406 Not Acceptable", "", "")), 3, []string{`406 Not Acceptable`, `looks like Streamable HTTP`}, 0},
-		{"400 to what is no TLS, sse", over("sse", answers("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.")), 3, []string{`400 Bad Request`, `with https://`}, 0},
+		{"400 to what is not TLS, sse", over("sse", answers("400 Bad Request", "", "Client sent an HTTP request to an HTTPS server.")), 3, []string{`400 Bad Request`, `with https://`}, 0},
 		{"405 to a POST at /sse", over("http", at("/sse", answers("405 Method Not Allowed", "Allow: GET\r\n", ""))), 3, []string{`405 Method Not Allowed`, `looks like HTTP\+SSE`, `omit --transport, or give --transport sse`}, 0},
 		{"404 to a POST at /sse", over("http", at("/sse", answers("404 Not Found", "", ""))), 3, []string{`404 Not Found`, `looks like HTTP\+SSE`, `check the path`}, 0},
 		{"406", answers("406 Not Acceptable", "", ""), 3, []string{`406 Not Acceptable`}, 0},

@@ -28,7 +28,7 @@ const loginFolder = "MCP_CONFORM_LOGINS"
 func (a *app) logins() (login.Store, error) {
 	if folder := a.variable(loginFolder); folder != "" {
 		if info, err := os.Stat(folder); err == nil && !info.IsDir() {
-			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is no folder", loginFolder, folder)
+			return login.Store{}, usagef("set it to a folder for logins, or unset it", "%s names %q, which is not a folder", loginFolder, folder)
 		}
 		return login.Store{Folder: folder}, nil
 	}
@@ -93,7 +93,7 @@ func serverURL(command string, args []string) (*url.URL, error) {
 	}
 	u, err := url.Parse(args[0])
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, usagef(advice, "%q is no URL of a server", args[0])
+		return nil, usagef(advice, "%q is not a URL of a server", args[0])
 	}
 	return u, nil
 }

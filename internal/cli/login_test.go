@@ -123,7 +123,7 @@ func TestLogin(t *testing.T) {
 	s.run(0, "There are no logins", "whoami")
 }
 
-// breakLogin checks that a file which is no login is named, keeps no other login from being listed, and
+// breakLogin checks that a file which is not a login is named, keeps no other login from being listed, and
 // can be deleted.
 func (s *shell) breakLogin(at string) {
 	s.t.Helper()
@@ -161,7 +161,7 @@ func (s *shell) breakLogin(at string) {
 func TestLoginUsage(t *testing.T) {
 	s := &shell{t: t, folder: t.TempDir()}
 	s.run(2, "takes one URL", "login")
-	s.run(2, `"./server" is no URL`, "login", "./server")
+	s.run(2, `"./server" is not a URL`, "login", "./server")
 	s.run(2, "must be an http URL of this machine", "login", "--redirect", "http://example.com:80/", "http://127.0.0.1:1/mcp")
 	s.run(2, "stands for no login", "login", "--as", "none", "http://127.0.0.1:1/mcp")
 	s.run(2, "both --all and a URL", "logout", "--all", "http://127.0.0.1:1/mcp")
@@ -174,8 +174,8 @@ func TestLoginUsage(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.folder = file
-	s.run(2, "which is no folder", "whoami")
-	s.run(2, "which is no folder", "doctor", "--no-config", "--transport", "http", "--as", "bob", "http://127.0.0.1:1/mcp")
+	s.run(2, "which is not a folder", "whoami")
+	s.run(2, "which is not a folder", "doctor", "--no-config", "--transport", "http", "--as", "bob", "http://127.0.0.1:1/mcp")
 	s.folder = t.TempDir()
 	s.environ = []string{"CI=true"}
 	s.run(2, "needs a browser, and this is CI", "login", "http://127.0.0.1:1/mcp")

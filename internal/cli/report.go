@@ -57,7 +57,7 @@ results from the counts, and say what is missing: who made the server, an
 incomplete run, findings that were not confirmed.
 
 Exit codes: 0 nothing is missing, 1 something is missing or contradictory, 2 a file
-can't be read or is no valid conformance report.`,
+can't be read or is not a valid conformance report.`,
 		Args: someFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			var unreadable []error

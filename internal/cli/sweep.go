@@ -171,7 +171,7 @@ func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 			if near := target.Nearest(name, known); near != "" {
 				advice = "did you mean " + near + "? " + advice
 			}
-			return o, usagef(advice, "--report %q is no report of a sweep", name)
+			return o, usagef(advice, "--report %q is not a report of a sweep", name)
 		}
 	}
 	if f.optOut != "" {

@@ -268,7 +268,7 @@ func (a *app) directDialer(ctx context.Context, over spec.Transport) (transport.
 func (a *app) connect(address string) error {
 	c, err := (&net.Dialer{}).DialContext(a.ctx, "tcp", address)
 	if err != nil {
-		return usagef("it is for the commands that run --through starts", "--connect: %v", err)
+		return usagef("--connect works only in the commands that run --through starts", "--connect: %v", err)
 	}
 	defer c.Close()
 	go func() {

@@ -96,7 +96,7 @@ func TestAServerThatAsksBack(t *testing.T) {
 	}
 }
 
-// This is no test for a bubble: there, nothing may wait for a lock.
+// This is not a test for a bubble: there, nothing may wait for a lock.
 func TestHeldReplies(t *testing.T) {
 	c := overPipes(t, Options{}, func(m *wire.Message) ([][]byte, bool) {
 		if m.Kind != wire.Request {

@@ -110,7 +110,7 @@ func TestAnAnswerThatWasCut(t *testing.T) {
 			t.Errorf("the reply is %+v", r)
 		}
 		if err := c.Fence(t.Context()); err != nil {
-			t.Errorf("it is no fence: %v", err)
+			t.Errorf("it is not a fence: %v", err)
 		}
 	})
 }

@@ -66,7 +66,7 @@ type Conversation struct {
 	isStartUnclear      atomic.Bool  // see StartUnclear
 	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
 
-	// replies holds an element while a response to the server is written. It is no lock,
+	// replies holds an element while a response to the server is written. It is not a lock,
 	// because a test in a bubble of testing/synctest would stand still while a lock is
 	// waited for.
 	replies chan struct{}

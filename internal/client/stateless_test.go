@@ -54,7 +54,7 @@ func TestStatelessServer(t *testing.T) {
 		t.Errorf("without the metadata tools/list says %s, so this test proves nothing", bare.Message.Raw)
 	}
 	if err := c.Quiet(t.Context()); err != nil {
-		t.Errorf("server/discover is no fence: %v", err)
+		t.Errorf("server/discover is not a fence: %v", err)
 	}
 	var methods []string
 	for _, e := range c.Record.From(0) {

@@ -54,7 +54,7 @@ const sessionHeader = "Mcp-Session-Id"
 // Exchange holds an HTTP exchange and returns it when it is over, or, where an
 // event stream was opened, when its head is there; a stream goes on until it
 // is dropped or the conversation ends. The error is the cause of the context's
-// end, or says that the target is no URL.
+// end, or says that the target is not a URL.
 func (c *Conversation) Exchange(ctx context.Context, r transport.Request, target string) (*transcript.Exchange, transport.Exchange, error) {
 	from := c.Record.Len()
 	p, err := c.Web().Begin(r, target)

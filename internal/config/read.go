@@ -93,7 +93,7 @@ func Parse(shown string, text []byte) (*File, error) {
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):
 		return nil, usage(shown, "the file is in UTF-16, and is read as UTF-8", "save it as UTF-8")
 	case !utf8.Valid(text):
-		return nil, usage(shown, "the file is not text in UTF-8", "save it as UTF-8")
+		return nil, usage(shown, "the file is not UTF-8 text", "save it as UTF-8")
 	}
 	root, err := document(shown, text)
 	if err != nil {

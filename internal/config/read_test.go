@@ -147,7 +147,7 @@ func TestErrors(t *testing.T) {
 		{"an end alone", "---\n...\n", "f.yaml: the file says nothing", ""},
 		{"huge", strings.Repeat("#", maxSize+1), "f.yaml: the file is larger than 1 MiB, which no such file is", ""},
 		{"UTF-16", "\xff\xfej\x00", "f.yaml: the file is in UTF-16, and is read as UTF-8", "save it as UTF-8"},
-		{"no UTF-8", "jobs: \xff", "f.yaml: the file is not text in UTF-8", "save it as UTF-8"},
+		{"no UTF-8", "jobs: \xff", "f.yaml: the file is not UTF-8 text", "save it as UTF-8"},
 		{"a tab", "tools:\n\tcall: all", "f.yaml:2: this is not YAML: found character that cannot start any token", "indents are spaces"},
 		{"not closed", "jobs: [1", "f.yaml:1: this is not YAML: did not find expected ',' or ']'", ""},
 		{"two documents", "jobs: 1\n---\njobs: 2", "f.yaml:2:1: the file has a second document", "leave --- out"},

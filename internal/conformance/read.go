@@ -25,7 +25,7 @@ const (
 // writeAdvice is the advice for a file that is something else.
 const writeAdvice = "mcp-conform run --report conformance=FILE writes one"
 
-// A FileError describes why a file is no conformance report.
+// A FileError describes why a file is not a conformance report.
 type FileError struct {
 	Path     string
 	Problems []string // what is wrong, one sentence each

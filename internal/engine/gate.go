@@ -36,7 +36,7 @@ func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
 // gate limits how many servers work and how many exist at once, and lets an
 // exclusive unit run with no other server.
 type gate struct {
-	// entered has shares that passes acquire: an exclusive pass all of them. It is no lock, because
+	// entered has shares that passes acquire: an exclusive pass all of them. It is not a lock, because
 	// a test in a bubble of testing/synctest would stand still while a lock is waited for.
 	entered *semaphore.Weighted
 	// one is set if no second copy of the server can run.

@@ -33,7 +33,7 @@ func TestWhatOffendsIsFound(t *testing.T) {
 		{"all of it behind other words", `{"id":2,"method":"abc"}`, "", `after ping: {"id":2,"method":"abc"}`, ""},
 		{"all of it, cut off", `{"result":{"tools":[{"name":"first"},{"name":"second"}]}}`, "", `{"result":{"tools":[{"name":"first"},{"na…`, ""},
 		{"the longest of several", `{"method":"tools/list","x":"abc"}`, "", `"abc" and "tools/list"`, `"tools/list"`},
-		{"where it is no JSON", `{"id":1]`, "", "no JSON", "]"},
+		{"where it is not JSON", `{"id":1]`, "", "no JSON", "]"},
 		{"the end of a text that is cut off", `{"id":`, "", "no JSON", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

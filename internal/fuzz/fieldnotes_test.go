@@ -33,7 +33,7 @@ func TestReplaysOfFieldNotes(t *testing.T) {
 				t.Fatal(err)
 			}
 			if q := spec.Requirements().Lookup(r.Expect.Requirement); q == nil || !q.AppliesTo(r.Script.Revision, r.Transport) {
-				t.Errorf("%s is no requirement of %s", r.Expect.Requirement, r.Script.Revision)
+				t.Errorf("%s is not a requirement of %s", r.Expect.Requirement, r.Script.Revision)
 			}
 			if !bytes.Contains(page, []byte("fixtures/field-notes/"+name)) {
 				t.Error("the page does not speak of it")

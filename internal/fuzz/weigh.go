@@ -12,7 +12,7 @@ import (
 // other laws are selected too.
 const repeatEvery = 16
 
-var errBlind = errors.New("how much memory the server has can only be told of a process that is started and reached over stdio, on Linux")
+var errBlind = errors.New("the memory of a server can be measured only on Linux, for a process that is started and reached over stdio")
 
 // asksWeight reports whether some selected laws judge repeated requests, and
 // whether all of them do.

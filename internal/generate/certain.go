@@ -398,7 +398,7 @@ func certainNumber(o map[string]any) (any, error) {
 		}
 		x, ok := real(o[name])
 		if !ok {
-			return nil, errors.New("a bound is no number") // in draft 4 some limits are booleans
+			return nil, errors.New("a bound is not a number") // in draft 4 some limits are booleans
 		}
 		candidates = append(candidates, math.Ceil(x), math.Floor(x), math.Floor(x)+1, math.Ceil(x)-1)
 	}
@@ -406,7 +406,7 @@ func certainNumber(o map[string]any) (any, error) {
 	if has(o, "multipleOf") {
 		var ok bool
 		if step, ok = real(o["multipleOf"]); !ok || step <= 0 {
-			return nil, errors.New("the step is no number above zero")
+			return nil, errors.New("the step is not a number above zero")
 		}
 		for _, x := range candidates {
 			candidates = append(candidates, math.Ceil(x/step)*step)

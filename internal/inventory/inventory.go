@@ -27,7 +27,7 @@ const (
 // NoResult is the reason if a list was refused or got no response.
 const NoResult = "the list was not answered with a result"
 
-// EmptyCursor is the reason if the next cursor of a list is "", where that is no cursor like any
+// EmptyCursor is the reason if the next cursor of a list is "", where that is not a cursor like any
 // other.
 const EmptyCursor = "the next cursor is an empty text, so the walk was ended"
 

@@ -137,7 +137,7 @@ func TestWalk(t *testing.T) {
 			return map[string]string{"(none)": page("a", `"1"`), "1": page("b", `"2\u0000"`), "2\x00": `{"tools":[{"name":"c"}]}`}[cursor]
 		}, []string{"a", "b", "c"}, 3, 3, ""},
 		{"the cursor null", func(_, _ string) string { return page("a", "null") }, []string{"a"}, 1, 1, ""},
-		{"a cursor that is no text", func(_, _ string) string { return page("a", "7") }, []string{"a"}, 1, 1, ""},
+		{"a cursor that is not a string", func(_, _ string) string { return page("a", "7") }, []string{"a"}, 1, 1, ""},
 		{"an empty cursor", func(_, _ string) string { return page("a", `""`) }, []string{"a"}, 1, 1, "the next cursor is an empty text, so the walk was ended"},
 		{"the same cursor for ever", func(_, _ string) string { return page("a", `"1"`) }, []string{"a", "a"}, 2, 2, circle},
 		{"a circle of two", func(_, cursor string) string {

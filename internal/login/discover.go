@@ -122,7 +122,7 @@ func Discover(ctx context.Context, client *http.Client, u *url.URL) (*Server, er
 	s := &Server{Resource: *resource, Issuer: resource.Servers[0], HTTP: client}
 	issuer, err := url.Parse(s.Issuer)
 	if err != nil || issuer.Host == "" {
-		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is no URL", s.Issuer), "let authorization_servers name issuer URLs"}
+		return nil, &Error{fmt.Sprintf("the server names the authorization server %q, which is not a URL", s.Issuer), "let authorization_servers name issuer URLs"}
 	}
 	if err := s.readMetadata(ctx, r, oauth.ServerMetadataURLs(issuer)); err != nil {
 		return nil, err
@@ -178,7 +178,7 @@ func (s *Server) take(m *metadata) error {
 		}
 		if err != nil || u.Host == "" || !oauth.IsSecure(u) {
 			return &Error{
-				fmt.Sprintf("the authorization server has the %s endpoint %q, which is no https URL", endpoint.name, endpoint.url), "no secret is sent there: let it be an https URL",
+				fmt.Sprintf("the authorization server has the %s endpoint %q, which is not an https URL", endpoint.name, endpoint.url), "no secret is sent there: let it be an https URL",
 			}
 		}
 	}
@@ -225,7 +225,7 @@ func withinAnswerTime(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // challenge returns the status of the answer to a request with the token, which may be "", and its
-// Bearer challenge, if it has one. The request is no JSON-RPC message and has no effect.
+// Bearer challenge, if it has one. The request is not a JSON-RPC message and has no effect.
 func (r *reader) challenge(ctx context.Context, token string) (status int, c oauth.Challenge, err error) {
 	limited, cancel := withinAnswerTime(ctx)
 	defer cancel()

@@ -118,7 +118,7 @@ func (s *Server) refused(ctx context.Context, err error, client Client, advice s
 }
 
 // explain returns what a token endpoint answered, without the client's secret. The body of an answer
-// that is no error of OAuth may be anything, such as a page with all that the request had.
+// that is not an error of OAuth may be anything, such as a page with all that the request had.
 func explain(err error, client Client) string {
 	text := err.Error()
 	if late := (net.Error)(nil); errors.As(err, &late) && late.Timeout() {

@@ -15,7 +15,7 @@ type Claims struct {
 	Scopes          []string
 }
 
-// ParseClaims returns the claims of a token; false if it is no JWT, as opaque tokens are not.
+// ParseClaims returns the claims of a token; false if it is not a JWT, as opaque tokens are not.
 func ParseClaims(token string) (Claims, bool) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -61,7 +61,7 @@ func (c *Claims) IsFor(resource string) bool {
 }
 
 // SharesAudience reports whether a token has a name in its audience that is in that of the claims. It
-// returns true for a token that is no JWT, of which that is not known.
+// returns true for a token that is not a JWT, of which that is not known.
 func (c *Claims) SharesAudience(token string) bool {
 	other, ok := ParseClaims(token)
 	return !ok || slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(other.Audience, a) })

@@ -26,7 +26,7 @@ func TestParseClaims(t *testing.T) {
 	}
 	for _, opaque := range []string{"", "abc", "a.b.c", "a.b"} {
 		if _, ok := ParseClaims(opaque); ok {
-			t.Errorf("%q is no JWT", opaque)
+			t.Errorf("%q is not a JWT", opaque)
 		}
 	}
 }

@@ -17,7 +17,7 @@ type shape int
 const (
 	plain     shape = iota // one message, or one batch
 	blank                  // nothing but white space
-	foreign                // text, or JSON that is no message
+	foreign                // text, or JSON that is not a message
 	truncated              // the output ends inside a message
 	spread                 // one message over several lines
 	joined                 // several messages on one line

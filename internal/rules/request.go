@@ -105,7 +105,7 @@ func hasValidMeta(m *wire.Message) bool {
 // HasLegalID reports whether the id is of a type that a request may have.
 func (req *Request) HasLegalID() bool { return isLegalID(req.Message.ID) }
 
-// HasSafeID reports whether every server can hold the id: it is no integer beyond 2^53-1.
+// HasSafeID reports whether every server can hold the id: it is not an integer beyond 2^53-1.
 func (req *Request) HasSafeID() bool { return !beyondSafe(req.Message.ID) }
 
 func isLegalID(id wire.ID) bool { return id.IsString() || id.IsInteger() }

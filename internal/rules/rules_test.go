@@ -79,7 +79,7 @@ func TestSubjects(t *testing.T) {
 			"lifecycle.initialize-first": 1, "lifecycle.initialize-response": 1, "lifecycle.initialize-result-schema": 1,
 			"versioning.initialize-known-version": 1,
 		}},
-		{"a message over several lines is no line of its own", handshake(spec.V20250618) + `
+		{"a message over several lines is not a line of its own", handshake(spec.V20250618) + `
 			< {"jsonrpc":"2.0",
 			< "method":"notifications/x"}`, spec.V20250618, map[string]int{"stdio.newline-delimited": 0, "stdio.no-embedded-newlines": 2}},
 		{"pings now and then", handshake(spec.V20251125) + `

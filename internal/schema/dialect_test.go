@@ -37,9 +37,9 @@ func TestDialects(t *testing.T) {
 		{"a bound of draft-06", recent, draft6 + exclusive, false},
 		{"an unknown dialect", recent, `"$schema":"https://example.com/schema",` + tuple, true},
 		{"in no dialect", old, `"properties":{"a":{"type":"text"}}`, false},
-		{"a pattern that is no ECMA-262 for Go", old, draft7 + `"properties":{"a":{"pattern":"(?<!x)a(?=b)\\cA"}}`, true},
+		{"a pattern that is not ECMA-262 for Go", old, draft7 + `"properties":{"a":{"pattern":"(?<!x)a(?=b)\\cA"}}`, true},
 		{"a reference with odd characters", old, draft7 + `"properties":{"a":{"$ref":"#/definitions/List[int]"}}`, true},
-		{"required that is no list", recent, draft2020 + `"properties":{"a":{"required":true}}`, false},
+		{"required that is not a list", recent, draft2020 + `"properties":{"a":{"required":true}}`, false},
 		{"numbers beyond reason", recent, `"properties":{"a":{"minimum":1e999999999}}`, true},
 		{"deep nesting", recent, `"not":` + strings.Repeat(`{"not":`, 900) + `1` + strings.Repeat(`}`, 900), true},
 	} {
@@ -81,8 +81,8 @@ func TestStructured(t *testing.T) {
 		{"false", `false`, `1`, "at the root: false schema"},
 		{"exponential work", doubling + `},"$ref":"#/$defs/a40"}`, `1`, ""},
 		{"recursion without end", `{"$ref":"#"}`, `1`, ""},
-		{"what is no JSON", `{`, `1`, ""},
-		{"a value that is no JSON", `{"type":"null"}`, `{`, ""},
+		{"what is not JSON", `{`, `1`, ""},
+		{"a value that is not JSON", `{"type":"null"}`, `{`, ""},
 		{"nothing", ``, ``, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

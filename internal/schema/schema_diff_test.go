@@ -371,7 +371,7 @@ func (o *official) allCompared(t *testing.T) {
 		u, _ := o.all[union].(map[string]any)
 		members, _ := u["anyOf"].([]any)
 		if u != nil && len(members) == 0 {
-			t.Errorf("%s is no union", union)
+			t.Errorf("%s is not a union", union)
 		}
 		for _, m := range members {
 			ref, _ := m.(map[string]any)["$ref"].(string)

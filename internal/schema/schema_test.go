@@ -40,9 +40,9 @@ func TestViolations(t *testing.T) {
 		{"a sound result", r11, tool, answer(`{"content":[{"type":"text","text":"a"}]}`), ok},
 		{"a required member is missing", r11, spec.MethodToolsList, tools(`{"name":"a"}`),
 			`schema missing /result/tools/0/inputSchema (Tool): permitted: an object; seen: no such member`},
-		{"null is no absent member", r11, spec.MethodToolsList, answer(`{"tools":[],"nextCursor":null}`),
+		{"null is not an absent member", r11, spec.MethodToolsList, answer(`{"tools":[],"nextCursor":null}`),
 			`schema wrong-type /result/nextCursor (ListToolsResult): permitted: a string; seen: null`},
-		{"the result is no object", r3, spec.MethodPing, answer(`"pong"`),
+		{"the result is not an object", r3, spec.MethodPing, answer(`"pong"`),
 			`schema wrong-type /result: permitted: an object (Result); seen: "pong"`},
 		{"a content type of a later revision", r24, tool, answer(`{"content":[{"type":"audio","data":"","mimeType":"audio/wav"}]}`),
 			`schema wrong-word /result/content/0/type (CallToolResult): permitted: one of "text", "image", "resource"; seen: "audio"`},
@@ -65,7 +65,7 @@ func TestViolations(t *testing.T) {
 			`beside not-date /result/task/lastUpdatedAt (Task): permitted: a date or time of ISO 8601, such as 2025-01-12T15:00:58Z; seen: "now"`},
 		{"priority beyond 1", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","annotations":{"priority":1.5}}]}`),
 			`schema out-of-range /result/resources/0/annotations/priority (Annotations): permitted: a number from 0 to 1; seen: 1.5`},
-		{"a size that is no integer", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","size":1.5},{"uri":"a:b","name":"n","size":1e2}]}`),
+		{"a size that is not an integer", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a:b","name":"n","size":1.5},{"uri":"a:b","name":"n","size":1e2}]}`),
 			`schema wrong-type /result/resources/0/size (Resource): permitted: an integer; seen: 1.5`},
 		{"no absolute URI", r6, spec.MethodResourcesList, answer(`{"resources":[{"uri":"a b","name":"n"}]}`),
 			`beside not-uri /result/resources/0/uri (Resource): permitted: an absolute URI of RFC 3986; seen: "a b"`},
@@ -75,7 +75,7 @@ func TestViolations(t *testing.T) {
 			`schema wrong-type /result/contents/0/text (TextResourceContents): permitted: a string; seen: 1`},
 		{"both text and blob", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","text":"","blob":""}]}`),
 			`beside text-and-blob /result/contents/0 (ResourceContents): permitted: either text or blob; seen: both`},
-		{"a blob that is no base64", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","blob":"data:,a"}]}`),
+		{"a blob that is not base64", r6, spec.MethodResourcesRead, answer(`{"contents":[{"uri":"a:b","blob":"data:,a"}]}`),
 			`beside not-base64 /result/contents/0/blob (BlobResourceContents): permitted: base64 of RFC 4648 section 4, without data: before it; seen: "data:,a"`},
 		{"an image that is text", r6, tool, answer(`{"content":[{"type":"image","data":"","mimeType":"text/plain"}]}`),
 			`beside other-mime /result/content/0/mimeType (ImageContent): permitted: the MIME type of an image; seen: "text/plain"`},
@@ -107,7 +107,7 @@ func TestViolations(t *testing.T) {
 			`schema wrong-type /result/tools (ListToolsResult): permitted: an array; seen: 1`},
 		{"a name that pointers escape", r6, spec.MethodInitialize, answer(`{"protocolVersion":"","capabilities":{"experimental":{"a/~\"b":1}},"serverInfo":{"name":"","version":""}}`),
 			`schema wrong-type /result/capabilities/experimental/a~1~0"b (ServerCapabilities): permitted: an object; seen: 1`},
-		{"what is no message", r6, "", `[]`, ok},
+		{"what is not a message", r6, "", `[]`, ok},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []Violation

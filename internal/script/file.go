@@ -65,7 +65,7 @@ func ReadFile(data []byte) (*File, error) {
 	d.DisallowUnknownFields()
 	f := &File{}
 	if err := d.Decode(f); err != nil {
-		return nil, errors.New("it is no replay file: " + unreadable(err))
+		return nil, errors.New("it is not a replay file: " + unreadable(err))
 	}
 	return f, f.check()
 }
@@ -103,7 +103,7 @@ func article(value string) string {
 func (f *File) check() error {
 	switch {
 	case f.Version == 0:
-		return errors.New("it is no replay file: it has no mcp-conform-replay, which says the version")
+		return errors.New("it is not a replay file: it has no mcp-conform-replay, which says the version")
 	case f.Version != FileVersion:
 		return fmt.Errorf("it is of version %d; this program reads version %d", f.Version, FileVersion)
 	case !f.Script.Revision.Published():
@@ -111,7 +111,7 @@ func (f *File) check() error {
 	case !slices.Contains(spec.Transports(), f.Transport):
 		return fmt.Errorf("its transport is %q; known are %q", f.Transport, spec.Transports())
 	case spec.Requirements().Lookup(f.Expect.Requirement) == nil:
-		return fmt.Errorf("it expects a finding on %q, which is no requirement", f.Expect.Requirement)
+		return fmt.Errorf("it expects a finding on %q, which is not a requirement", f.Expect.Requirement)
 	case len(f.Script.Operations) == 0:
 		return errors.New("it has no operations")
 	}

@@ -67,14 +67,14 @@ func TestReplayFilesAreChecked(t *testing.T) {
 // Go types of this program.
 func TestWhatIsNoReplayFileIsToldInWords(t *testing.T) {
 	for data, want := range map[string]string{
-		"":                                "it is no replay file: it is empty",
-		"{":                               "it is no replay file: it ends in the middle",
-		"{}":                              "it is no replay file: it has no mcp-conform-replay, which says the version",
-		"[]":                              "it is no replay file: it holds an array, and no object",
-		"true":                            "it is no replay file: it holds true or false, and no object",
+		"":                                "it is not a replay file: it is empty",
+		"{":                               "it is not a replay file: it ends in the middle",
+		"{}":                              "it is not a replay file: it has no mcp-conform-replay, which says the version",
+		"[]":                              "it is not a replay file: it holds an array, and no object",
+		"true":                            "it is not a replay file: it holds true or false, and no object",
 		`{"mcp-conform-replay":2}`:        "it is of version 2; this program reads version 1",
-		`{"script":{"operations":"all"}}`: "it is no replay file: script.operations can't be a string",
-		`{"no-such":1}`:                   `it is no replay file: unknown field "no-such"`,
+		`{"script":{"operations":"all"}}`: "it is not a replay file: script.operations can't be a string",
+		`{"no-such":1}`:                   `it is not a replay file: unknown field "no-such"`,
 	} {
 		if _, err := ReadFile([]byte(data)); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", data, err, want)

@@ -134,7 +134,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 func (p *repeater) all() {
 	g := p.grown
 	if _, told := p.l.c.ResidentMemory(); !told {
-		g.Blind, g.Why = true, "it can't be told how much memory the server has"
+		g.Blind, g.Why = true, "the memory of the server can't be measured"
 		return
 	}
 	if p.sample(); g.Why != "" {

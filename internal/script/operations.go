@@ -78,7 +78,7 @@ func (r *runner) filled(l *liveConversation, o *Operation) ([]byte, bool) {
 }
 
 // withMetadata adds to a request of the stateless era what the _meta of every request holds, except
-// for keys that are there. Anything that is no single request stays as it is, and so does a request
+// for keys that are there. Anything that is not a single request stays as it is, and so does a request
 // whose params or _meta are not an object.
 func (l *liveConversation) withMetadata(frame []byte) []byte {
 	if l.c.Revision().Era() != spec.Stateless {

@@ -81,7 +81,7 @@ func TestNotesAreShort(t *testing.T) {
 				t.Errorf("%s, %s: a note is one sentence of at most 20 words: %q", s.Name, f.Requirement, f.Note)
 			}
 			if f.Issue != "" && !strings.HasPrefix(f.Issue, "https://github.com/") {
-				t.Errorf("%s, %s: the issue %q is no address", s.Name, f.Requirement, f.Issue)
+				t.Errorf("%s, %s: the issue %q is not an address", s.Name, f.Requirement, f.Issue)
 			}
 		}
 	}
@@ -116,7 +116,7 @@ func TestMarkNeedsVersionPlaceAndShape(t *testing.T) {
 		"another revision":       {goSDK("1.8.0"), func(f *verdict.Finding) { f.Revision = spec.V20241105 }, false},
 		"another transport":      {goSDK("1.8.0"), func(f *verdict.Finding) { f.Transport = spec.SSE }, false},
 		"another requirement":    {goSDK("1.8.0"), func(f *verdict.Finding) { f.Requirement = "ping.responds" }, false},
-		"something else is seen": {goSDK("1.8.0"), func(f *verdict.Finding) { f.Seen = "the answers are no array" }, false},
+		"something else is seen": {goSDK("1.8.0"), func(f *verdict.Finding) { f.Seen = "the answers are not an array" }, false},
 		"requests alone":         {goSDK("1.8.0"), func(f *verdict.Finding) { f.Evidence[0].Text = `[{"jsonrpc":"2.0","id":1,"method":"ping"}]` }, false},
 	} {
 		t.Run(name, func(t *testing.T) {

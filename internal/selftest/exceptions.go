@@ -40,7 +40,7 @@ func (e *Exception) at(r *Result, full bool) bool {
 
 // exceptions returns the rows that may have an unexpected outcome.
 func exceptions() []Exception {
-	const crowded = "the sessions that the whole suite holds take the places of those that are to be refused; with its own judges alone it is killed"
+	const crowded = "the sessions of the other cases use up the limit before the session that should be refused; with only the cases that judge its requirement the fault is killed"
 	return []Exception{{
 		Fault: "sse.multiple-clients/refused", Outcome: MisAttributed, FullOnly: true, Reason: crowded,
 	}, {
@@ -48,7 +48,7 @@ func exceptions() []Exception {
 		Outcome: Survived, FullOnly: true, Reason: crowded,
 	}, {
 		Fault: "pagination.walk.complete/gap", Outcome: Survived,
-		Reason: "what no page ever holds is, seen from outside, not in the list: only where walks differ it shows that one was not complete",
+		Reason: "an item that is on no page can't be recognised as missing: only walks that differ show that one was incomplete",
 	}}
 }
 

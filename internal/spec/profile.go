@@ -143,7 +143,7 @@ func readProfile(fsys fs.FS, file string) (*Profile, error) {
 func (p *Profile) check() error {
 	var errs []error
 	if p.version() < 1 || p.Base() == "" {
-		errs = append(errs, fmt.Errorf("the name %q is no name with a version, such as core@1", p.Name))
+		errs = append(errs, fmt.Errorf("the name %q is not a name with a version, such as core@1", p.Name))
 	}
 	if p.About == "" || len(p.Core) == 0 {
 		errs = append(errs, errors.New("about and core must not be empty"))

@@ -90,7 +90,7 @@ func ParseRevision(s string) (Revision, error) {
 	for _, r := range Revisions() {
 		names = append(names, string(r))
 	}
-	return "", fmt.Errorf("%q is no published revision; known are %s", s, strings.Join(names, ", "))
+	return "", fmt.Errorf("%q is not a published revision; known are %s", s, strings.Join(names, ", "))
 }
 
 // A Transport is a transport that the specification defines.

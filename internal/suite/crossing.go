@@ -151,7 +151,7 @@ func (c *Crowd) judgeCrossed(pairs []pair) bool {
 			}
 			c.t.Deviates(conv, verdict.Deviation{
 				Requirement: c.Several,
-				Summary:     "The server sends a client another one's call result for its id.",
+				Summary:     "The server sends a client another client's call result for its id.",
 				Permitted:   "the result of this client's own call: " + wire.Excerpt(string(pairs[i].own.Message.Result()), 120),
 				Seen:        wire.Excerpt(string(m.Result()), 200), At: []int{e.Seq},
 			})

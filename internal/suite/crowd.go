@@ -159,7 +159,7 @@ func (c *Crowd) checkEqualIDs(ctx context.Context) {
 			continue
 		}
 		hasTools := wire.At(r.Message.Result(), "/tools") != nil
-		c.t.Expect(c.convs[i], r).Keeps(c.Several, "The server sends a client another one's response for its id.",
+		c.t.Expect(c.convs[i], r).Keeps(c.Several, "The server sends a client another client's response for its id.",
 			Satisfy("the result of the method that this client asked for", func(*client.Reply) bool { return hasTools == (i == 1 && lists) }))
 	}
 }

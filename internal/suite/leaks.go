@@ -33,7 +33,7 @@ func (c *Crowd) provocations() []provocation {
 	add(logging, ok, spec.MethodMessage, "The server sends a client the log messages of another's call.")
 	for _, method := range []string{spec.MethodSampling, spec.MethodElicit, spec.MethodRootsList} {
 		asking, ok := c.t.Inventory.AskingFor(method)
-		add(asking, ok, method, "The server asks one client about another one's call.")
+		add(asking, ok, method, "The server asks one client about another client's call.")
 	}
 	return out
 }

@@ -99,7 +99,7 @@ func Describe(r *client.Reply) string {
 func DescribeError(m *wire.Message) string {
 	e, ok := m.Error()
 	if !ok {
-		return "an error that is no object: " + wire.Excerpt(string(m.Member("error")), 200)
+		return "an error that is not an object: " + wire.Excerpt(string(m.Member("error")), 200)
 	}
 	code := "without a code"
 	if e.Code != nil {

@@ -126,7 +126,7 @@ func (a *OutsideAnswer) Describe() string {
 	return text
 }
 
-// IsServed reports whether the request was served: it succeeded, and the response is no JSON-RPC
+// IsServed reports whether the request was served: it succeeded, and the response is not a JSON-RPC
 // error.
 func (a *OutsideAnswer) IsServed() bool {
 	return a.Status/100 == 2 && !a.carries("error")

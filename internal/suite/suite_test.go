@@ -327,7 +327,7 @@ func TestDescribe(t *testing.T) {
 		{`{"id":1,"error":{"message":"m"}}`, `error without a code "m"`},
 		{`{"id":1,"error":{"code":1}}`, `error 1 without a message`},
 		{`{"id":1,"error":{"code":1,"message":{"a":2}}}`, `error 1 with the message {"a":2}`},
-		{`{"id":1,"error":7}`, `an error that is no object: 7`},
+		{`{"id":1,"error":7}`, `an error that is not an object: 7`},
 		{`{"id":1}`, `{"id":1}`},
 		{`"x"`, `"x"`},
 	} {

@@ -177,7 +177,7 @@ func (l *list) entries(root *yaml.Node) ([]Entry, error) {
 	case servers != nil && servers.Kind == yaml.SequenceNode:
 		items = servers.Content
 	case servers != nil:
-		return nil, l.wrong(servers, "", "servers is no list", listAdvice)
+		return nil, l.wrong(servers, "", "servers is not a list", listAdvice)
 	case member(root, "name") == nil:
 		return nil, l.wrong(root, "", "it has no list of servers", listAdvice)
 	}
@@ -261,7 +261,7 @@ var itemKeys = []string{"name", "command", "url", "start", "transport", "cwd", "
 // own reads an entry of our own format.
 func (l *list) own(n *yaml.Node) (*Entry, error) {
 	if n.Kind != yaml.MappingNode {
-		return nil, l.wrong(n, "", "an entry of the list is no mapping", listAdvice)
+		return nil, l.wrong(n, "", "an entry of the list is not a mapping", listAdvice)
 	}
 	name := ""
 	if named := member(n, "name"); named != nil {

@@ -56,12 +56,12 @@ func (v *variable) given() (string, bool) {
 	return value, value != "" && !strings.Contains(value, "{")
 }
 
-// registered reads a server.json. An entry that can't be run is no error: the list
+// registered reads a server.json. An entry that can't be run is not an error: the list
 // is not the user's own.
 func (l *list) registered(n *yaml.Node) (*Entry, error) {
 	var s registered
 	if err := n.Decode(&s); err != nil {
-		return nil, l.wrong(n, "", "this is no server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
+		return nil, l.wrong(n, "", "this is not a server.json of a registry: "+strings.TrimPrefix(err.Error(), "yaml: "), "")
 	}
 	if s.Name == "" {
 		return nil, l.wrong(n, "", "a server has no name", "")

@@ -25,7 +25,7 @@ func ParseShard(text string) (Shard, error) {
 	i, wrong := strconv.Atoi(index)
 	n, alsoWrong := strconv.Atoi(count)
 	if !ok || wrong != nil || alsoWrong != nil || i < 1 || n < i || n > maxShards {
-		return Shard{}, usagef("the first of eight shards is --shard 1/8, and the last is 8/8", "--shard %q is no shard", text)
+		return Shard{}, usagef("the first of eight shards is --shard 1/8, and the last is 8/8", "--shard %q is not a shard", text)
 	}
 	return Shard{i, n}, nil
 }

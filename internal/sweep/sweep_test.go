@@ -305,7 +305,7 @@ func TestOneServerOfAHostAtATime(t *testing.T) {
 	}
 }
 
-// TestAFailureOfTheSweepEndsIt checks that a result that can't be written is no result.
+// TestAFailureOfTheSweepEndsIt checks that a result that can't be written is not a result.
 func TestAFailureOfTheSweepEndsIt(t *testing.T) {
 	t.Parallel()
 	o := options(t, "a", "b", "c")

@@ -49,7 +49,7 @@ func (r *resolver) noCommand() *UsageError {
 	for _, arg := range r.Args {
 		if !blank(arg) {
 			return usage("", "the command of the server is empty, but it has arguments: "+quoteAll(r.secrets.Args(r.Args)),
-				"look whether the variable that should hold the command is empty; for example:",
+				"check whether the variable that should hold the command is empty; for example:",
 				"  mcp-conform run -- npx -y some-server --flag")
 		}
 	}
@@ -92,7 +92,7 @@ func (r *resolver) command(argv []string) (Target, error) {
 	}
 	if strings.HasPrefix(argv[0], "-") {
 		return Target{}, usage("", "the command of the server is missing: what follows -- begins with the flag "+quote(r.secrets.Arg(argv[0])),
-			"name the command first (or look whether the variable that should hold it is empty):",
+			"name the command first (or check whether the variable that should hold it is empty):",
 			"  mcp-conform run -- some-server "+quoteAll(r.secrets.Args(argv)))
 	}
 	dir := r.dir()

@@ -26,7 +26,7 @@ func (r *resolver) fromConfig() (Target, error) {
 	}
 	if blank(r.ConfigFile) {
 		return Target{}, usage("", "--config names no file: it is given as spaces only",
-			"look whether the variable that should hold the path is empty")
+			"check whether the variable that should hold the path is empty")
 	}
 	shown := r.ConfigFile
 	doc, err := readDocument(r.absolute(r.untilde(shown), r.here), shown)

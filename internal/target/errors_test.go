@@ -64,7 +64,7 @@ var mistakes = []struct {
 	{"--start with a variable of a shell", world{typed: []string{"--start", `serve --port "$PORT"`, "http://localhost:3000/mcp"}}},
 	{"--start with an open quote", world{typed: []string{"--start", "serve 'it", "http://localhost:3000/mcp"}}},
 	{"--start with a NUL", world{typed: []string{"--start", "serve\x00it", "http://localhost:3000/mcp"}}},
-	{"--start with a script that is no program", world{files: map[string]string{"server.js": ""}, typed: []string{"--start", "./server.js --token " + hidden, "http://localhost:3000/mcp"}}},
+	{"--start with a script that is not a program", world{files: map[string]string{"server.js": ""}, typed: []string{"--start", "./server.js --token " + hidden, "http://localhost:3000/mcp"}}},
 	{"a port that the server is not told", world{typed: []string{"--start", "npm start", "http://localhost:{port}/mcp"}}},
 	{"a port that is inherited", world{typed: []string{"--start", "npm start", "http://localhost:{port}/mcp"}, environ: []string{"PORT={port}"}}},
 	{"a port that the URL does not name", world{typed: []string{"--start", "serve --port {port}", "http://localhost:3000/mcp"}}},

@@ -48,7 +48,7 @@ func (r *resolver) headers() ([]setting, error) {
 		name, value, ok := strings.Cut(text, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
 		if !ok || name == "" || strings.ContainsFunc(name, notInName) || strings.ContainsAny(value, "\r\n\x00") {
-			return nil, usage("", "--header is "+quote(r.secrets.Arg(text))+", which is no header", "write it as --header 'Name: value'")
+			return nil, usage("", "--header is "+quote(r.secrets.Arg(text))+", which is not a header", "write it as --header 'Name: value'")
 		}
 		out = append(out, setting{name: http.CanonicalHeaderKey(name), value: value})
 	}

@@ -53,6 +53,6 @@ func noTarget() *UsageError {
 		"name its command, after -- when it has arguments:",
 		"  mcp-conform run ./my-server",
 		"  mcp-conform run -- npx -y some-server --flag",
-		"(in a script, look whether the variable that should hold the command is empty;",
+		"(in a script, check whether the variable that should hold the command is empty;",
 		"to judge the bundled reference server instead: mcp-conform run --reference)")
 }

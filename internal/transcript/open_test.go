@@ -72,7 +72,7 @@ func TestReadRecordings(t *testing.T) {
 		{name: "bodies", file: `{"format":"mcp-trace/1","run_id":"1"}
 {"dir":"c2s","elapsed_ms":3,"body":"` + quoted(asks) + `"}
 {"dir":"s2c","elapsed_ms":9,"body":"` + quoted(answers) + `\n"}`, want: []string{standard}, notice: "skipped: 1"},
-		{name: "raw bytes that are no message", file: `{"dir":">","raw":"` + quoted(asks) + `"}` + "\n" + `{"dir":"<","raw":"banner"}` + "\n" + `{"dir":"stderr","raw":"oh"}`,
+		{name: "raw bytes that are not messages", file: `{"dir":">","raw":"` + quoted(asks) + `"}` + "\n" + `{"dir":"<","raw":"banner"}` + "\n" + `{"dir":"stderr","raw":"oh"}`,
 			want: []string{"> " + asks + "\n< banner\nstderr oh\n"}},
 		{name: "seen from the client", file: `{"dir":"out","message":` + asks + `}` + "\n" + `{"dir":"in","message":` + answers + `}`, want: []string{standard}, values: true},
 		{name: "seen from the server", file: `{"dir":"in","message":` + asks + `}` + "\n" + `{"dir":"out","message":` + answers + `}`, want: []string{standard}, values: true},
@@ -161,7 +161,7 @@ func TestReadRecordingsErrors(t *testing.T) {
 		{"bare messages", asks + "\n" + answers, "f:1: the message has no direction"},
 		{"an unknown direction", "\n" + `{"direction":"sideways","message":` + asks + `}`, `f:2: unknown direction "sideways"; known directions are client-to-server`},
 		{"no messages", `{"a":1}` + "\n" + `{"b":2}` + "\n", "f: no recorded message found"},
-		{"a line that is no JSON", `{"dir":"c2s","msg":` + asks + `}` + "\nx\n", `f:2: "x" is not a JSON object`},
+		{"a line that is not JSON", `{"dir":"c2s","msg":` + asks + `}` + "\nx\n", `f:2: "x" is not a JSON object`},
 		{"an array that breaks off", `[{"dir":"c2s","msg":` + asks + "}\n,{", "f:2: invalid JSON in the array of messages"},
 		{"an array of something else", `[1,2]`, `f:1: "1" is not a JSON object`},
 	} {

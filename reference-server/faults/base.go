@@ -27,7 +27,7 @@ func messageFaults() []*Fault {
 		newFault("base.jsonrpc-2-0/notification-missing", "a notification lacks the member jsonrpc",
 			sendLineOnInitialized(`{"method":"notifications/message","params":{"level":"info","data":"ready"}}`)),
 		newFault("base.jsonrpc-2-0/empty-method", "the server sends a notification whose method is an empty string", sendLineOnInitialized(`{"jsonrpc":"2.0","method":""}`)),
-		newFault("base.jsonrpc-2-0/shapeless", "the server sends an object that is no request, notification or response", sendLineOnInitialized(`{"jsonrpc":"2.0","status":"ready"}`)),
+		newFault("base.jsonrpc-2-0/shapeless", "the server sends an object that is not a request, notification or response", sendLineOnInitialized(`{"jsonrpc":"2.0","status":"ready"}`)),
 		newFault("base.message-utf8/latin-1", "descriptions in lists are Latin-1", EditBytes(isListResult, latin1)),
 		newFault("base.message-utf8/cut-character", "the first description in a list ends within a UTF-8 character",
 			EditBytes(isListResult, func(b []byte) []byte { return insertIntoDescription(b, "\xe2\x82") })),

@@ -231,7 +231,7 @@ func decodeObject(v any) map[string]any {
 	dec.UseNumber()
 	var m map[string]any
 	if err := dec.Decode(&m); err != nil {
-		panic("faults: a result is no object: " + err.Error())
+		panic("faults: a result is not an object: " + err.Error())
 	}
 	return m
 }

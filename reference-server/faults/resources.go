@@ -280,9 +280,9 @@ func changedResourcesFaults() []*Fault {
 				}
 				return next(c)
 			}))),
-		newFault(older+"undeclared", "the server notifies changes of the list of resources but does not declare it", told(setResourcesCapability(map[string]any{"subscribe": true}))),
-		newFault(older+"no-resources", "the server notifies changes of the list of resources, and resources are not declared", told(withholdCapabilities("resources"))),
-		newFault(newer+"undeclared", "the server notifies changes of the list of resources but does not declare it", told(setResourcesCapability(map[string]any{"subscribe": true}))),
-		newFault(newer+"false", "the server notifies changes of the list of resources although listChanged is false", told(setResourcesCapability(map[string]any{"listChanged": false}))),
+		newFault(older+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", told(setResourcesCapability(map[string]any{"subscribe": true}))),
+		newFault(older+"no-resources", "the server sends list_changed for resources, but does not declare resources", told(withholdCapabilities("resources"))),
+		newFault(newer+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", told(setResourcesCapability(map[string]any{"subscribe": true}))),
+		newFault(newer+"false", "the server sends list_changed for resources, although listChanged is false", told(setResourcesCapability(map[string]any{"listChanged": false}))),
 	}
 }

@@ -100,7 +100,7 @@ func eraFaults() []*Fault {
 	}
 }
 
-// isUnpublished reports whether a request names a version that is no published one.
+// isUnpublished reports whether a request names a version that is not a published one.
 func isUnpublished(c *refserver.Call) bool {
 	version := namedVersion(c)
 	return version != "" && !spec.Revision(version).Published()

@@ -230,7 +230,7 @@ func onMalformed(f func([]byte) refserver.FrameAction) func([]byte) refserver.Fr
 func TestMalformedOverHTTP(t *testing.T) {
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "refused by a status", Kept: []string{"base.invalid-request"}},
-		{Name: "what is no object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
+		{Name: "what is not an object is answered on a stream to come back to", Seams: polls("5"), Kept: []string{"base.invalid-request"}},
 		{Name: "the session ends while lines are sent", Seams: forgets("5")},
 		{Name: "an error without an id comes when the next lines are sent", Seams: late, Kept: []string{"base.invalid-request"}},
 		{

@@ -74,7 +74,7 @@ func Cases() []suite.Case {
 			Races: []suite.Race{
 				{Name: "when the request was answered", Cancelled: suite.Answer, Others: suite.Answer},
 				{Name: "an id that was never used, a number or a string", Others: suite.Answer},
-				{Name: "without params, without an id, and by what is no id: null, a boolean, an object", Others: suite.Answer},
+				{Name: "without params, without an id, and by what is not an id: null, a boolean, an object", Others: suite.Answer},
 			},
 			SpoilsServer: true, // by malformed notifications
 			Run:          byNotification(cancelPointlessly),

@@ -114,7 +114,7 @@ func TestArguments(t *testing.T) {
 		"as a task only":           {refusal(-32601, "Call it as a task"), []script.Operation{readCall(2001, "echo", x)}, nil},
 		"the user is needed":       {refusal(-32042, "Open the URL"), []script.Operation{readCall(2001, "echo", x)}, nil},
 		"gone":                     {refusal(-32602, "Unknown tool: echo"), []script.Operation{readCall(2001, "echo", x)}, nil},
-		"said to be invalid":       {failing("Input validation error: x is no text"), []script.Operation{readCall(2001, "echo", x)}, []string{denies}},
+		"said to be invalid":       {failing("Input validation error: x is not a string"), []script.Operation{readCall(2001, "echo", x)}, []string{denies}},
 		"fails for another reason": {failing("There is no file x"), []script.Operation{readCall(2001, "echo", x), readCall(2002, "echo", y)}, nil},
 		"with more than a call needs": {
 			failing("Invalid arguments"), []script.Operation{readCall(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,

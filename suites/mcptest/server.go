@@ -27,7 +27,7 @@ import (
 // A Server is a server to judge: made by Command, URL, SSE, Handler, SSEHandler or Stream.
 type Server struct {
 	name     string // in reports
-	inMemory bool   // it is no process, so that nothing is judged about its exit
+	inMemory bool   // it is not a process, so that nothing is judged about its exit
 	// open returns how to connect, and a function that ends what it started. It adds what
 	// must not be printed to the secrets.
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)

@@ -1,5 +1,5 @@
 // Package mrtr sends requests that require input of the client, and retries them with all
-// of it, without some, with more, with what is no answer, and with another state.
+// of it, without some, with more, with what is not an answer, and with another state.
 package mrtr
 
 import (
@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:    "mrtr.retries",
-			Title: "Retries requests with all the required input, without some, with more, and with what is no answer",
+			Title: "Retries requests with all the required input, without some, with more, and with what is not an answer",
 			Provokes: []string{
 				"mrtr.supported-requests-only", "mrtr.inputs-or-state", "mrtr.input-request-kinds", "mrtr.input-request-keys-unique", "mrtr.only-declared-capabilities",
 				"mrtr.retry-completes", "mrtr.validate-input-responses", "mrtr.malformed-input-error", "mrtr.unexpected-input-ignored",

@@ -56,13 +56,13 @@ func TestFaults(t *testing.T) {
 		{"the example's data with another code", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
 			return "", &refserver.Error{Code: spec.CodeInvalidRequest, Message: "Unsupported protocol version", Data: example}
 		}), []string{refused}},
-		{"only what is no date is refused", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
+		{"only what is not a date is refused", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
 			if asked == "not-a-version" {
 				return "", &refserver.Error{Code: spec.CodeInternal, Message: "no date"}
 			}
 			return "2025-11-25", nil
 		}), []string{refused}},
-		{"what is no date is an invalid param", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
+		{"what is not a date is an invalid param", "versioning.unknown-version", onUnknown(func(_ *refserver.Call, asked string) (string, *refserver.Error) {
 			if asked == "not-a-version" {
 				return "", &refserver.Error{Code: spec.CodeInvalidParams, Message: "protocolVersion: no date"}
 			}

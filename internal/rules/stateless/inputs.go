@@ -21,7 +21,7 @@ const (
 func inputRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.input-required",
-		Title:        "results that require input answer tools/call, prompts/get and resources/read, and say what they require",
+		Title:        "only tools/call, prompts/get and resources/read get input_required results, which list the input",
 		Requirements: []string{supportedRequests, inputsOrState, inputKinds, inputKeysUnique},
 		Start: rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(
 			rules.Handlers{rules.InputRequired(""): judgeInputRequired},

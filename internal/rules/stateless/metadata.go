@@ -60,7 +60,7 @@ func incomplete(req *rules.Request) (requirement, what string) {
 	meta := req.Metadata
 	switch missing := meta.Missing; {
 	case meta.NoObject:
-		return metaMalformed, "with a _meta that is no object"
+		return metaMalformed, "with a _meta that is not an object"
 	case len(missing) > 0 && len(meta.Malformed) > 0:
 		return "", ""
 	case len(missing) == 2 && req.Message.Method == spec.MethodDiscover:

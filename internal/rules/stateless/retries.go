@@ -131,11 +131,11 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	case kind == spec.ResultInputRequired && responses.Kind() == '{':
 		out.CameUp(validatesInput)
 	case kind == spec.ResultInputRequired: // it takes them for none at all
-		d.Summary = "The server asks again, though inputResponses are no object."
+		d.Summary = "The server asks again, although inputResponses is not an object."
 		out.Deviates(d)
 	case string(obs.Message.ResultAt("/isError")) == "true":
 	default:
-		d.Summary = "The server accepts input that is no answer to what it asked."
+		d.Summary = "The server accepts input that is not an answer to what it asked."
 		out.Deviates(d)
 	}
 }

@@ -45,7 +45,7 @@ func TestRefusalBodies(t *testing.T) {
 		came, broken              bool
 	}{
 		{"text", "400 Bad Request", "text/plain", "no such notification", true, false},
-		{"JSON that is no message", "400 Bad Request", "application/json", `{"error":"no"}`, true, false},
+		{"JSON that is not a message", "400 Bad Request", "application/json", `{"error":"no"}`, true, false},
 		{"an error without an id", "400 Bad Request", "application/json", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"m"}}`, true, false},
 		{"an error with an id", "400 Bad Request", "application/json", `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"m"}}`, true, true},
 		{"nothing", "400 Bad Request", "", "", false, false},

@@ -155,7 +155,7 @@ func TestResponses(t *testing.T) {
 		},
 		{"nothing", "", []string{"over broken the connection was closed before a response came"}},
 		{"half a head", ok + "Content-Le", []string{"over broken the connection was closed within the head of the response"}},
-		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what comes back is no HTTP response: it begins with "SSH-2.0-OpenSSH_9.6"`}},
+		{"another protocol", "SSH-2.0-OpenSSH_9.6\r\n\r\n", []string{`over unreadable what comes back is not an HTTP response: it begins with "SSH-2.0-OpenSSH_9.6"`}},
 		{"HTTP/2", "\x00\x00\x12\x04\x00\x00\x00\x00\x00more", []string{"over unreadable what comes back is HTTP/2, and HTTP/1.1 is spoken here"}},
 		{"no status", "HTTP/1.1 fine\r\n\r\n", []string{`over unreadable the response begins with "HTTP/1.1 fine", where the status belongs`}},
 		{"two lengths", ok + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", []string{

@@ -178,7 +178,7 @@ func describeForeign(raw []byte) string {
 		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here"
 	}
 	if len(raw) > 2 && raw[0] == 0x15 && raw[1] == 3 { // an alert
-		return "what comes back is no HTTP response, but TLS"
+		return "what comes back is not an HTTP response, but TLS"
 	}
-	return fmt.Sprintf("what comes back is no HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n"))
+	return fmt.Sprintf("what comes back is not an HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n"))
 }

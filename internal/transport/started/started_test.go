@@ -352,6 +352,6 @@ func TestPortTakenMeanwhile(t *testing.T) {
 func TestCanceller(t *testing.T) {
 	s := dial(t, dialer(t, ""))
 	if _, ok := s.Link.(transport.Canceller); !ok {
-		t.Errorf("%T is no transport.Canceller", s.Link)
+		t.Errorf("%T is not a transport.Canceller", s.Link)
 	}
 }
