@@ -36,8 +36,8 @@ A FILE is one of these; - is the standard input:
   a message log      {"direction":"client-to-server","message":{...}}, one a line
   a script           lines such as > {...} (client) and < {...} (server)
 
-docs/transcripts.md describes them, and what else is read. What a recorded
-session shows broken is told as it was seen; nothing is tried again.
+docs/transcripts.md describes them, and what else is read. Findings are
+reported as they were recorded; nothing is retried.
 
   mcp-conform judge session.jsonl
   mcp-conform judge --report json=verdicts.json transcripts/*.jsonl

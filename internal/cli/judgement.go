@@ -43,7 +43,7 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 	case revision != "":
 		r.revision = revision
 	default:
-		r.revision = r.told()
+		r.revision = r.namedRevision()
 		if r.revision == "" {
 			r.revision = spec.V20251125
 			r.Notices = append(r.Notices, fmt.Sprintf("%s: names no revision, so it is judged by %s; --revision sets another", r.file, r.revision))
@@ -52,10 +52,10 @@ func (r *recorded) settle(revision spec.Revision, transport spec.Transport) erro
 	return nil
 }
 
-// told returns the revision that the server agreed to in the handshake, else the one that the
+// namedRevision returns the revision that the server agreed to in the handshake, else the one that the
 // client's first message with a protocol version names, or "" if no message names one: a client
 // may try server/discover first.
-func (r *recorded) told() spec.Revision {
+func (r *recorded) namedRevision() spec.Revision {
 	for _, q := range transcript.DialogueOf(r.Events).Requests() {
 		if q.Message.Method == spec.MethodInitialize && len(q.Responses) > 0 {
 			text, _ := wire.Text(wire.At(q.Responses[0].Message.Result(), "/protocolVersion"))

@@ -15,7 +15,7 @@ import (
 type driven struct {
 	rounds
 	changes chan string
-	told    []string
+	calls   []string
 	at      atomic.Int32 // number of rounds that have been held
 	lasts   time.Duration
 }
@@ -28,16 +28,16 @@ func newDriven(t *testing.T) *driven {
 			if d.at.Add(1) != 1 {
 				t.Error("two rounds run concurrently")
 			}
-			d.told = append(d.told, "judge "+why)
+			d.calls = append(d.calls, "judge "+why)
 			select {
 			case <-time.After(d.lasts):
 			case <-ctx.Done():
-				d.told = append(d.told, "cut off")
+				d.calls = append(d.calls, "cut off")
 			}
 			d.at.Add(-1)
 		},
-		wait:    func() { d.told = append(d.told, "wait") },
-		forsake: func(path string) { d.told = append(d.told, "forsake "+path) },
+		wait:    func() { d.calls = append(d.calls, "wait") },
+		forsake: func(path string) { d.calls = append(d.calls, "forsake "+path) },
 	}
 	return d
 }
@@ -67,7 +67,7 @@ func TestChangesAreJudgedTogether(t *testing.T) {
 			}
 			time.Sleep(2 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"judge ", "wait", "judge a0", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "wait", "judge a0", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 		if took := time.Since(began); took != 4*time.Second+5*settling/2 {
@@ -95,7 +95,7 @@ func TestAChangeIsNamedByTheFileThatIsThere(t *testing.T) {
 			d.changes <- "temporary"
 			time.Sleep(5 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"judge ", "judge source", "wait", "judge source", "wait", "judge removed", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "judge source", "wait", "judge source", "wait", "judge removed", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})
@@ -112,7 +112,7 @@ func TestAChangeDuringARoundBringsAnother(t *testing.T) {
 			d.changes <- "b"
 			time.Sleep(5 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"judge ", "judge a", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "judge a", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})
@@ -133,7 +133,7 @@ func TestWhatTheServerWritesIsNoChange(t *testing.T) {
 			d.changes <- "source"
 			time.Sleep(10 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"judge ", "judge log", "forsake log", "wait", "judge source", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "judge log", "forsake log", "wait", "judge source", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})
@@ -145,7 +145,7 @@ func TestABuildComesFirst(t *testing.T) {
 		var works atomic.Bool
 		works.Store(true)
 		d.build = func(context.Context) bool {
-			d.told = append(d.told, "build")
+			d.calls = append(d.calls, "build")
 			d.changes <- "binary"
 			time.Sleep(time.Second)
 			return works.Load()
@@ -159,7 +159,7 @@ func TestABuildComesFirst(t *testing.T) {
 			d.changes <- "b"
 			time.Sleep(3 * time.Second)
 		})
-		if diff := cmp.Diff([]string{"build", "judge ", "wait", "build", "wait", "build", "judge b", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"build", "judge ", "wait", "build", "wait", "build", "judge b", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})
@@ -169,7 +169,7 @@ func TestAnInterruptEndsTheRound(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
 		d.while(t, func() { time.Sleep(time.Second / 2) })
-		if diff := cmp.Diff([]string{"judge ", "cut off"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "cut off"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})
@@ -179,7 +179,7 @@ func TestNobodyWatchesAnyMore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
 		d.while(t, func() { close(d.changes); time.Sleep(5 * time.Second) })
-		if diff := cmp.Diff([]string{"judge ", "wait"}, d.told); diff != "" {
+		if diff := cmp.Diff([]string{"judge ", "wait"}, d.calls); diff != "" {
 			t.Errorf("rounds (-want +got):\n%s", diff)
 		}
 	})

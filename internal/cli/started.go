@@ -122,7 +122,7 @@ func (a *app) reference(o target.Options) (target.Target, error) {
 		env := append(slices.Clone(a.Environ), "MCP_CONFORM_STATE_KEY="+rand.Text())
 		return target.Target{Argv: []string{self, "serve"}, Env: env, Name: "reference"}, nil
 	case path == "":
-		return target.Target{}, usagef("give http or sse, or leave it out for stdio", "--transport is %q, and the reference server has to be told", o.Transport)
+		return target.Target{}, usagef("give http or sse, or leave it out for stdio", "--transport is %q, which the reference server does not have", o.Transport)
 	}
 	start := "'" + strings.ReplaceAll(self, "'", `'\''`) + "' serve --" + o.Transport + " 127.0.0.1:" + target.PortMark
 	return target.Resolve(target.Options{

@@ -12,34 +12,34 @@ Written by ` + "`go test ./internal/cli -run Generated -update`" + `; do not edi
 name that ends in .yaml or .yml; JSON files are clients' configurations). ` + "`mcp-conform init`" + `
 writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, and ` + "`--reference`" + ` needs none.
 
-It tells how the server is reached, which of its tools may be called, and which calls are known
+It says how to reach the server, which of its tools may be called, and which calls are known
 to do something. What a run could not observe because no such call is known is in the reports
-with the line that would change it. A call that was made and seen not to do what it is named for is
-told by a notice of the run, and what still has a NAME or a {…} in it is refused.
+with the line that would change it. A call that did not do what it is configured for is
+reported by a notice of the run. A value that still has a NAME or a {…} in it is an error.
 
-Flags outweigh variables of the environment, and those the file. Of ` + "`env` and `headers`" + ` what the
-flags say is added. Paths are seen from the folder of the file. Where the command line names a
-server, the one in the file is left aside, and all else holds. Keys that are not known, and keys that
-are there twice, are errors; anchors and aliases are not read. Editors check the file by
+Flags override environment variables, and those override the file. ` + "`env` and `headers`" + ` of flags
+are added to those of the file. Paths are relative to the folder of the file. If the command line names
+a server, the one in the file is ignored, but all other keys apply. Unknown and repeated
+keys are errors; anchors and aliases are not read. Editors check the file by
 [mcp-conform.schema.json](mcp-conform.schema.json), if its first line is
 
     # yaml-language-server: $schema=docs/mcp-conform.schema.json
 
 ## Which tools are called
 
-By default only tools that say that they only read (` + "`readOnlyHint`" + `). Of a server that is made for the
-official conformance suite (it offers three or more of the tools that this calls by their names, such as
-test_simple_text) those tools are called, too. Whoever names a tool below ` + "`tools.call` or `fixtures`" + ` lets
-it be called; ` + "`tools.never`" + ` outweighs everything. ` + "`--call-tools`" + ` stands in place of ` + "`tools.call`" + `, and with
-none no tool is called at all. The head of a run says what the file permits.
+By default a run calls only tools whose ` + "`readOnlyHint`" + ` is true. If a server has three or more of the
+tools that the official conformance suite calls by name, such as test_simple_text, a run calls
+those, too. A tool named in ` + "`tools.call` or `fixtures`" + ` may be called; ` + "`tools.never`" + ` overrides
+everything. ` + "`--call-tools`" + ` replaces ` + "`tools.call`" + `, and ` + "`--call-tools none`" + ` forbids all calls. The head
+of a run prints what the file permits.
 
-Tools of the reference server, of server-everything and of the servers for the official suite are
-known by their names, so that they need no fixtures; they are called as all others are: where they do
-not say that they only read, ` + "`tools.call` or `--call-tools all`" + ` lets them be called.
+mcp-conform knows the tools of the reference server, of server-everything and of the servers for the
+official suite by their names, so they need no fixtures. It calls them by the same rules as other
+tools: one without ` + "`readOnlyHint` needs `tools.call` or `--call-tools all`" + `.
 
-What other tools do is learned where nothing is known: each that may be called is called once, and how
-long that takes and what the server sends meanwhile shows whether it is slow, logs, asks the client or
-changes something. A fixture is surer, and what it says is judged.
+A run learns what other tools do by calling each permitted tool once: how long the call takes, and what
+the server sends meanwhile, shows whether the tool is slow, logs, asks the client or changes something. A
+fixture is more reliable, and the run reports a call that does not do what its fixture says.
 
 ## Keys
 `

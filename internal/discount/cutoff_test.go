@@ -8,7 +8,7 @@ import (
 )
 
 func TestCutoffs(t *testing.T) {
-	const told = "none of 3 tools/call requests got a complete response: the connection broke each time"
+	const brokenEachTime = "none of 3 tools/call requests got a complete response: the connection broke each time"
 	call, ping := `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":2,"method":"ping"}`
 	type end struct {
 		body string
@@ -20,8 +20,8 @@ func TestCutoffs(t *testing.T) {
 		ends []end
 		want string
 	}{
-		{"every call", []end{cut, other, cut, cut}, told},
-		{"every call, and some we closed", []end{cut, other, cut, {call, transcript.Dropped}, cut}, told},
+		{"every call", []end{cut, other, cut, cut}, brokenEachTime},
+		{"every call, and some we closed", []end{cut, other, cut, {call, transcript.Dropped}, cut}, brokenEachTime},
 		{"now and then", []end{cut, cut, {call, transcript.Complete}, cut, other}, ""},
 		{"too few", []end{cut, other, cut}, ""},
 		{"the server is gone", []end{cut, cut, cut, {ping, transcript.Broken}}, ""},

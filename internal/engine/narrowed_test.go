@@ -35,8 +35,8 @@ func TestNarrowedRuns(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				told := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "only the 1 selected of 2 cases ran") })
-				if told != (c.want != "") {
+				noticed := slices.ContainsFunc(p.Notices, func(n string) bool { return strings.HasPrefix(n, "only the 1 selected of 2 cases ran") })
+				if noticed != (c.want != "") {
 					t.Errorf("the notices are %q", p.Notices)
 				}
 			})

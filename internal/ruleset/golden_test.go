@@ -60,8 +60,8 @@ func (g golden) judge(events []*transcript.Event) []rules.Result {
 	return rules.Judge(ruleset.All(), events, spec.Revision(g.Revision), spec.Transport(g.Transport))
 }
 
-// told returns the findings in the form in which transcripts announce them.
-func told(results []rules.Result) []transcript.Expectation {
+// expectationsOf returns the findings in the form of the expect lines of transcripts.
+func expectationsOf(results []rules.Result) []transcript.Expectation {
 	var out []transcript.Expectation
 	for _, r := range results {
 		for _, d := range r.Deviations {
@@ -89,10 +89,10 @@ func TestBrokenTranscripts(t *testing.T) {
 				return bytes.Compare(fmt.Append(nil, a), fmt.Append(nil, b))
 			})
 			if *update {
-				rewordExpected(t, g.file, want, told(results))
+				rewordExpected(t, g.file, want, expectationsOf(results))
 				return
 			}
-			if diff := cmp.Diff(want, told(results)); diff != "" || len(want) == 0 {
+			if diff := cmp.Diff(want, expectationsOf(results)); diff != "" || len(want) == 0 {
 				t.Errorf("findings (-announced +seen):\n%s", diff)
 			}
 			for _, r := range results {
@@ -202,7 +202,7 @@ func TestKeptTranscripts(t *testing.T) {
 	for _, folder := range []string{"kept", "recorded"} {
 		for _, g := range goldens(t, folder) {
 			t.Run(folder+"/"+g.file, func(t *testing.T) {
-				for _, e := range told(g.judge(g.Events)) {
+				for _, e := range expectationsOf(g.judge(g.Events)) {
 					if e.Outcome != verdict.Note.String() {
 						t.Errorf("%s %s: %s", e.Outcome, e.Requirement, e.Summary)
 					}

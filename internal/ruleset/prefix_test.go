@@ -99,12 +99,12 @@ func TestPrefixesOfKeptTranscripts(t *testing.T) {
 func TestWhatWasFoundStays(t *testing.T) {
 	found, all := 0, ruleset.All()
 	for _, g := range goldens(t, "broken") {
-		whole := told(g.judge(g.Events))
+		whole := expectationsOf(g.judge(g.Events))
 		for n, e := range g.Events {
 			if n == 0 || e.Kind != transcript.Sent || g.Events[n-1].Kind == transcript.Sent {
 				continue
 			}
-			for _, e := range told(rules.SoFar(all, g.Events[:n], spec.Revision(g.Revision), spec.Transport(g.Transport))) {
+			for _, e := range expectationsOf(rules.SoFar(all, g.Events[:n], spec.Revision(g.Revision), spec.Transport(g.Transport))) {
 				found++
 				if !slices.Contains(whole, e) {
 					t.Errorf("%s: found after %d events, and not in the whole: %s %s: %s", g.file, n, e.Requirement, e.Outcome, e.Summary)

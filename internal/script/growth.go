@@ -133,7 +133,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 
 func (p *repeater) all() {
 	g := p.grown
-	if _, told := p.l.c.ResidentMemory(); !told {
+	if _, ok := p.l.c.ResidentMemory(); !ok {
 		g.Blind, g.Why = true, "the memory of the server can't be measured"
 		return
 	}
@@ -207,9 +207,9 @@ func (p *repeater) window(into *[]Window, cancel bool) bool {
 		return false
 	}
 	p.fence(p.l)
-	bytes, told := p.l.c.ResidentMemory()
+	bytes, ok := p.l.c.ResidentMemory()
 	exchanged := exchanged(p.l.c.Record.From(from))
-	if p.left -= exchanged; !told || p.l.over || p.left < 0 {
+	if p.left -= exchanged; !ok || p.l.over || p.left < 0 {
 		p.grown.Why = "it was broken off"
 		return false
 	}

@@ -182,20 +182,20 @@ func (c *Conversation) attribute() {
 	if call != nil && call.Seq <= hung.Seq {
 		return
 	}
-	events, told := slices.Clone(c.Events), false
+	events, moved := slices.Clone(c.Events), false
 	for i, e := range events {
 		switch {
 		case e.Kind != transcript.GaveUp || e.Of < hung.Seq || call != nil && e.Of > call.Seq:
-		case told:
-			events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, behind a request that is not answered"}
+		case moved:
+			events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, after a request that is not answered"}
 		default:
-			told = true
+			moved = true
 			given := *e
 			given.Of = hung.Seq
 			events[i] = &given
 		}
 	}
-	if told {
+	if moved {
 		c.Events, c.Hung, c.Before = events, hung, before
 	}
 }

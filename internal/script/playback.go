@@ -169,15 +169,15 @@ const closedOutput = "the server closed its output"
 // howEnded describes the exit of a server whose output ended. If its input was
 // closed, only a failure counts.
 func howEnded(events []*transcript.Event) string {
-	told := false
+	inputClosed := false
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.InputClosed:
-			told = true
+			inputClosed = true
 		case transcript.Signalled:
 			return closedOutput
 		case transcript.Exited:
-			if told && e.ExitCode == 0 {
+			if inputClosed && e.ExitCode == 0 {
 				return closedOutput
 			}
 			return "the server ended by itself (" + e.Detail + ")"

@@ -139,8 +139,8 @@ func TestProfilesAreChecked(t *testing.T) {
 	const fine = "about: a\nrevisions: ['2025-06-18']\ntransports: [stdio]\ncore: [ping.responds]\n"
 	for name, c := range map[string]struct{ file, text, says string }{
 		"fine":                {"core@1", fine, ""},
-		"a version that is 0": {"core@0", fine, "no name with a version"},
-		"a word as version":   {"core@new", fine, "no name with a version"},
+		"a version that is 0": {"core@0", fine, "not a name with a version"},
+		"a word as version":   {"core@new", fine, "not a name with a version"},
 		"an id twice":         {"core@1", fine + "extended: [ping.responds]\n", "listed twice"},
 		"an unknown key":      {"core@1", fine + "more: [ping.responds]\n", "field more not found"},
 		"an unknown revision": {"core@1", strings.ReplaceAll(fine, "2025-06-18", "2025-06-19"), "not published"},

@@ -132,15 +132,15 @@ func (s *Start) environment(r *resolver, set []setting) {
 
 // portKnown checks that both the server and the URL use PortMark, or neither.
 func (r *resolver) portKnown(where, raw string, s *Start) error {
-	told := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
+	passed := len(s.marked) > 0 || slices.ContainsFunc(s.argv, func(arg string) bool { return strings.Contains(arg, PortMark) })
 	ported := strings.Contains(raw, PortMark)
 	switch {
-	case ported && !told:
-		return usage(where, "the URL has "+PortMark+" in it, and nothing tells the server which port that is",
-			"say it in the command or in a variable, as the server needs it:",
+	case ported && !passed:
+		return usage(where, "the URL has "+PortMark+" in it, and nothing passes that port to the server",
+			"name it in the command or in a variable, as the server needs it:",
 			"  --start 'my-server --port {port}'",
 			"  --start 'npm start' --env PORT={port}")
-	case told && !ported:
+	case passed && !ported:
 		return usage(where, "--start uses "+PortMark+", and the URL does not",
 			"write "+PortMark+" as the port of the URL: http://localhost:{port}/mcp")
 	}

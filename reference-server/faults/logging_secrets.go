@@ -35,12 +35,12 @@ func legalSecrets() []*Fault {
 func logHeaders(tell func(h http.Header) any) func(v *exchange) {
 	return func(v *exchange) {
 		r := &responseEditor{ResponseWriter: v.w}
-		told := false
+		sent := false
 		r.editBody = func(b []byte) []byte {
-			if told || !r.isStream() {
+			if sent || !r.isStream() {
 				return b
 			}
-			told = true
+			sent = true
 			log := wire.NewNotification(spec.MethodMessage, map[string]any{"level": "emergency", "data": tell(v.r.Header)})
 			event := slices.Concat([]byte("data: "), log, []byte("\n\n"))
 			if bytes.Contains(b, []byte(`"jsonrpc"`)) { // no event may follow the response

@@ -217,8 +217,8 @@ func markReadOnly(tool string) *refserver.Seams {
 func everySecondMuted(method string) func() *refserver.Seams {
 	return func() *refserver.Seams {
 		var n atomic.Int64
-		told := notifications(method)
-		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return told(o) && n.Add(1)%2 == 0 }))
+		isNotification := notifications(method)
+		return combine(markReadOnly("trigger-list-changed"), dropMessages(func(o *refserver.Out) bool { return isNotification(o) && n.Add(1)%2 == 0 }))
 	}
 }
 
@@ -252,7 +252,7 @@ func subscriptionFaults() []*Fault {
 
 func changedResourcesFaults() []*Fault {
 	const changed = `{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`
-	told := func(capability *refserver.Seams) *refserver.Seams {
+	announcing := func(capability *refserver.Seams) *refserver.Seams {
 		return combine(capability, sendLineOnInitialized(changed))
 	}
 	const older, newer = "resources.list-changed.only-if-declared-2024-11-05/", "resources.list-changed.only-if-declared-2025-06-18/"
@@ -280,9 +280,9 @@ func changedResourcesFaults() []*Fault {
 				}
 				return next(c)
 			}))),
-		newFault(older+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", told(setResourcesCapability(map[string]any{"subscribe": true}))),
-		newFault(older+"no-resources", "the server sends list_changed for resources, but does not declare resources", told(withholdCapabilities("resources"))),
-		newFault(newer+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", told(setResourcesCapability(map[string]any{"subscribe": true}))),
-		newFault(newer+"false", "the server sends list_changed for resources, although listChanged is false", told(setResourcesCapability(map[string]any{"listChanged": false}))),
+		newFault(older+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", announcing(setResourcesCapability(map[string]any{"subscribe": true}))),
+		newFault(older+"no-resources", "the server sends list_changed for resources, but does not declare resources", announcing(withholdCapabilities("resources"))),
+		newFault(newer+"undeclared", "the server sends list_changed for resources, but does not declare listChanged", announcing(setResourcesCapability(map[string]any{"subscribe": true}))),
+		newFault(newer+"false", "the server sends list_changed for resources, although listChanged is false", announcing(setResourcesCapability(map[string]any{"listChanged": false}))),
 	}
 }

@@ -41,12 +41,12 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 		t.GiveUp("no tool that may be called sent the user to a page")
 	}
 	t.Quiet(ctx, sent) // the completion of a visit may be announced after the response
-	told := false
+	announced := false
 	for _, e := range sent.Record.From(0) {
-		told = told || completedElicitation(e, given()) != ""
+		announced = announced || completedElicitation(e, given()) != ""
 	}
-	if !told {
-		t.GiveUp("nobody was told that the visit of a page is over")
+	if !announced {
+		t.GiveUp("no notification said that the visit of the page is over")
 	}
 	t.Quiet(ctx, other)
 	for _, e := range other.Record.From(0) {

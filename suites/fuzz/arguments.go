@@ -18,11 +18,11 @@ import (
 
 // toolCall is an answered tool call.
 type toolCall struct {
-	tool        string
-	proof       generate.Proof
-	arguments   jsontext.Value
-	asked, told int // positions in the transcript
-	answer      *wire.Message
+	tool            string
+	proof           generate.Proof
+	arguments       jsontext.Value
+	asked, answered int // positions in the transcript
+	answer          *wire.Message
 	// disturbed is set if the call was cancelled, or if the server sent the client a request
 	// during it: either may be the cause.
 	disturbed bool
@@ -56,7 +56,7 @@ func validArguments(o *fuzz.Outcome) []fuzz.Breach {
 				Summary:     summary,
 				Permitted:   "a result; the specification does not ask for it",
 				Seen:        "with " + excerpt(c.arguments) + " " + c.tool + " answers " + excerpt(c.answer.Raw),
-				At:          []int{c.asked, c.told},
+				At:          []int{c.asked, c.answered},
 				Weight:      verdict.OnlyNote,
 			}})
 		}
@@ -91,7 +91,7 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 				Summary:     "The server's tool accepts arguments that break its inputSchema.",
 				Permitted:   "a result with isError true, or an error",
 				Seen:        "with " + excerpt(c.arguments) + " " + c.tool + " answers " + excerpt(c.answer.Raw),
-				At:          []int{c.asked, c.told},
+				At:          []int{c.asked, c.answered},
 				Weight:      verdict.OnlyNote,
 			}})
 		}
@@ -116,7 +116,7 @@ func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 			continue // it is unclear which of the two got the response
 		}
 		if c := readCall(o, t, r.Event, r.Message); c != nil {
-			c.answer, c.told = m, e.Seq
+			c.answer, c.answered = m, e.Seq
 			c.disturbed = len(r.Cancellations) > 0 || slices.ContainsFunc(d.ServerRequests(), func(q *transcript.Request) bool { return r.InFlight(q.Event.Seq) })
 			out = append(out, *c)
 		}

@@ -60,11 +60,11 @@ func askingTools(v *inventory.Inventory) []inventory.Known {
 
 // askingConversation is the conversation in which the server sends its requests.
 type askingConversation struct {
-	t      *suite.T
-	c      *client.Conversation
-	thinks openRequests
-	tried  bool // it was pinged while a request was open
-	told   bool // a late ping was reported
+	t            *suite.T
+	c            *client.Conversation
+	thinks       openRequests
+	tried        bool // it was pinged while a request was open
+	reportedLate bool // a late ping was reported
 }
 
 // ping calls a tool and pings while the server's request is open. One of the pings has the same
@@ -113,7 +113,7 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 // limit is how long to wait for a ping while a request is open. Once a late ping is known, only
 // pings matter that stay unanswered after the client's response too.
 func (a *askingConversation) limit() time.Duration {
-	if a.told {
+	if a.reportedLate {
 		return a.c.Grace()
 	}
 	return thinkingTime
@@ -121,10 +121,10 @@ func (a *askingConversation) limit() time.Duration {
 
 // noteLatePing reports, once, that a ping was answered only after the client's response.
 func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Reply) {
-	if a.told {
+	if a.reportedLate {
 		return
 	}
-	a.told = true
+	a.reportedLate = true
 	d := unansweredPing(responds, "The server answers a ping only after its own request was answered.", r)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
 	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))

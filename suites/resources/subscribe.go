@@ -60,9 +60,9 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0))
 		_ = c.Quiet(ctx) // the update may come a little later
 	}
-	// told reports whether the server announces a change. If it does not, the
+	// announces reports whether the server announces a change. If it does not, the
 	// rest is pointless.
-	told := func() bool {
+	announces := func() bool {
 		read(ctx, c, uri)
 		read(ctx, c, uri) // shows that a read alone changes nothing
 		from := c.Record.Len()
@@ -71,7 +71,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 		return t.AwaitNotification(ctx, c, from, spec.MethodResourcesUpdated)
 	}
 	others := subscribeConcurrently(ctx, c, uri, t.Inventory.Resources)
-	if !told() {
+	if !announces() {
 		return
 	}
 	// The subscription outlives another one, a refusal, and a cancellation.
@@ -80,7 +80,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	}
 	c.Do(ctx, "com.example.mcp-conform/none", nil)
 	_ = c.Cancel(ctx, c.NewID(), "nothing has this id")
-	if !told() {
+	if !announces() {
 		return
 	}
 	sendSubscription(ctx, c, spec.MethodResourcesUnsubscribe, uri)
@@ -88,7 +88,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	call()
 	for range 2 {
 		sendSubscription(ctx, c, spec.MethodResourcesSubscribe, uri)
-		if !told() {
+		if !announces() {
 			return
 		}
 	}

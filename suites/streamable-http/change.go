@@ -95,7 +95,7 @@ func listChangeCase() suite.Case {
 			}
 			walk()
 			for range 2 { // the second call may remove what the first one added
-				from, told := c.Record.Len(), true
+				from, announced := c.Record.Len(), true
 				for _, l := range changeable {
 					if change, ok := t.Inventory.ChangingList(l.method); ok {
 						c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(callTime))
@@ -105,10 +105,10 @@ func listChangeCase() suite.Case {
 				walk()
 				for _, l := range changeable {
 					if _, ok := t.Inventory.ChangingList(l.method); ok && t.Inventory.Declares(l.member+".listChanged") {
-						told = t.AwaitNotification(ctx, c, from, l.changed) && told
+						announced = t.AwaitNotification(ctx, c, from, l.changed) && announced
 					}
 				}
-				if !told {
+				if !announced {
 					return
 				}
 			}
@@ -146,13 +146,13 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 		one, other := changesOn(first, from), changesOn(second, from)
 		switch {
 		case len(one)+len(other) == 0:
-			t.NotObserved(noBroadcast, "neither stream told of the change")
+			t.NotObserved(noBroadcast, "neither stream carried a notification of the change")
 			return
 		case len(one) == 0 || len(other) == 0:
 			t.Kept(noBroadcast)
 			return
 		case !slices.Equal(messageTexts(one), messageTexts(other)), same != nil && len(same) != len(one):
-			t.NotObserved(noBroadcast, "both streams told of changes, and not of the same ones")
+			t.NotObserved(noBroadcast, "the two streams carried notifications of different changes")
 			return
 		}
 		same = messageTexts(one)
@@ -163,7 +163,7 @@ func judgeBroadcast(t *suite.T, c *client.Conversation, streams [2]*suite.Stream
 	}
 	for range 2 {
 		if n := len(changesIn(c.Record.From(change()))); n != len(same) {
-			t.NotObserved(noBroadcast, "both streams told of changes, and one call may make several")
+			t.NotObserved(noBroadcast, "both streams carried a notification, but one call may make several changes")
 			return
 		}
 	}

@@ -124,7 +124,7 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 	if !isServed(w.SendHarmless(ctx)) {
 		t.GiveUp("the server does not serve the request in its plain form")
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, s := range spellings {
 		x := w.SendHarmless(ctx, s.headers...)
 		if x == nil || x.Response == nil || isJudgedElsewhere(t, x) {
@@ -134,10 +134,10 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 			t.Kept(requirement)
 			continue
 		}
-		if told[s.kin] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
+		if reported[s.kin] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
 			continue // already reported, or refused for another reason
 		}
-		told[s.kin] = s.kin != ""
+		reported[s.kin] = s.kin != ""
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",

@@ -178,15 +178,15 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 
 // judgeLostProgress judges whether all progress came on one of the two connections.
 func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exchange) {
-	told := map[string]bool{}
+	seen := map[string]bool{}
 	for _, part := range []*transcript.Exchange{k.stream.Exchange(), x} {
 		for _, m := range part.Messages() {
 			if token, _ := wire.Text(wire.At(m.Params(), "/progressToken")); m.Method == spec.MethodProgress && token == k.token {
-				told[string(wire.At(m.Params(), "/progress"))] = true
+				seen[string(wire.At(m.Params(), "/progress"))] = true
 			}
 		}
 	}
-	if len(told) >= steps {
+	if len(seen) >= steps {
 		t.Kept(replay)
 		return
 	}
@@ -194,6 +194,6 @@ func (k *cutCall) judgeLostProgress(t *suite.T, w *suite.Web, x *transcript.Exch
 		Requirement: replay, Weight: verdict.OnlyNote,
 		Summary:   "The server does not resend all progress when a stream is resumed.",
 		Permitted: "the messages after the named event",
-		Seen:      fmt.Sprintf("progress of %d of %d steps", len(told), steps), At: suite.PositionsOf(x),
+		Seen:      fmt.Sprintf("progress of %d of %d steps", len(seen), steps), At: suite.PositionsOf(x),
 	})
 }

@@ -54,13 +54,13 @@ func (f *feature) uniqueNames() rules.Fold {
 // undeclaredChanges judges at the end, because a change announced before the response to
 // initialize may turn out to be declared.
 func (f *feature) undeclaredChanges() rules.Fold {
-	var told []*transcript.Event
+	var announced []*transcript.Event
 	alive := false
 	return rules.Fold{
 		OnMessage: rules.Handlers{
 			rules.Notification(f.changed): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				if s.Initialize != nil {
-					told = append(told, obs.Event)
+					announced = append(announced, obs.Event)
 				}
 			},
 			rules.ResultOf(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) { alive = alive || isRegular(s, obs) },
@@ -71,7 +71,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 			}
 			capability := f.capability + ".listChanged"
 			for _, id := range f.silent {
-				for _, e := range told {
+				for _, e := range announced {
 					if s.ServerDeclared(capability) {
 						out.CameUp(id)
 						continue
@@ -84,7 +84,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 						At:          rules.At(s.Initialize.Event, e),
 					})
 				}
-				if alive && len(told) == 0 && !s.ServerDeclared(capability) {
+				if alive && len(announced) == 0 && !s.ServerDeclared(capability) {
 					out.CameUp(id)
 				}
 			}
@@ -100,7 +100,7 @@ type listChange struct{ before, after *listWalk }
 func (f *feature) unannouncedChanges() rules.Fold {
 	var last *listWalk
 	var seen []listChange
-	var told []int
+	var announced []int
 	l := &listens{}
 	// compare looks at the last complete walk. It is unchanged until the next one ends.
 	compare := func(s *rules.Session) {
@@ -115,7 +115,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 		OnMessage: rules.MergeHandlers(rules.Handlers{
 			rules.ResultOf(f.method): func(s *rules.Session, _ *rules.Observation, _ *rules.Reporter) { compare(s) },
 			rules.Notification(f.changed): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-				told = append(told, obs.Event.Seq)
+				announced = append(announced, obs.Event.Seq)
 			},
 		}, l.handlers()),
 		AtEnd: func(s *rules.Session, out *rules.Reporter) {
@@ -123,13 +123,13 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			requirement, deaf := f.told, isGetRefused(s)
+			requirement, deaf := f.announced, isGetRefused(s)
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
 					_, subscribed := l.during(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
-					requirement, deaf = f.listenTold, !subscribed
+					requirement, deaf = f.announcedOnListen, !subscribed
 				}
-				if len(told) > 0 && told[len(told)-1] > c.before.begun {
+				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {
 					out.CameUp(requirement)
 					continue
 				}

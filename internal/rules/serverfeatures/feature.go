@@ -18,11 +18,11 @@ type feature struct {
 	used func(m *wire.Message) bool
 
 	// Requirement ids.
-	declared, answered, paramsOptional, told string
-	listenTold                               string // the requirement on notifications to subscriptions
-	filter                                   string // the member of a subscription's filter
-	once                                     []string
-	silent                                   []string
+	declared, answered, paramsOptional, announced string
+	announcedOnListen                             string // the requirement on notifications to subscriptions
+	filter                                        string // the member of a subscription's filter
+	once                                          []string
+	silent                                        []string
 }
 
 var (
@@ -30,8 +30,8 @@ var (
 		list: toolList, thing: "tool", things: "tools", use: spec.MethodToolsCall,
 		used:     func(m *wire.Message) bool { return !isFailedResult(m) },
 		declared: "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
-		told:   "tools.list-changed.sent-on-change-2024-11-05",
-		filter: "toolsListChanged", listenTold: "tools.list-changed.sent-on-change-2026-07-28",
+		announced: "tools.list-changed.sent-on-change-2024-11-05",
+		filter:    "toolsListChanged", announcedOnListen: "tools.list-changed.sent-on-change-2026-07-28",
 		once:   []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
 		silent: []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
 	}
@@ -39,8 +39,8 @@ var (
 		list: promptList, thing: "prompt", things: "prompts", use: spec.MethodPromptsGet,
 		used:     func(m *wire.Message) bool { return len(wire.Elements(m.ResultAt("/messages"))) > 0 },
 		declared: "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
-		told:   "prompts.list-changed.sent-on-change-2024-11-05",
-		filter: "promptsListChanged", listenTold: "prompts.list-changed.sent-on-change-2026-07-28",
+		announced: "prompts.list-changed.sent-on-change-2024-11-05",
+		filter:    "promptsListChanged", announcedOnListen: "prompts.list-changed.sent-on-change-2026-07-28",
 		once:   []string{"prompts.name.unique"},
 		silent: []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
 	}
@@ -69,14 +69,14 @@ func (f *feature) rules() []rules.Rule {
 		},
 		{
 			ID:           "rule." + f.things + "-changes-declared",
-			Title:        "changes to the list of " + f.things + " are only told of where that is declared",
+			Title:        "the server announces changes to the list of " + f.things + " only if it declares listChanged",
 			Requirements: f.silent,
 			Start:        f.undeclaredChanges,
 		},
 		{
 			ID:           "rule." + f.things + "-changes-told",
-			Title:        "where that is declared, changes to the list of " + f.things + " are announced",
-			Requirements: []string{f.told, f.listenTold},
+			Title:        "a server that declares listChanged announces changes to the list of " + f.things,
+			Requirements: []string{f.announced, f.announcedOnListen},
 			Start:        f.unannouncedChanges,
 		},
 	}

@@ -16,19 +16,19 @@ func changeRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.resource-changes-declared",
-			Title:        "a server that notifies of changed resource lists declares it",
+			Title:        "a server that announces changes to the list of resources declares listChanged",
 			Requirements: []string{resourcesChanged24, resourcesChanged25},
 			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.Notification(spec.MethodResourcesChanged): judgeChangeDeclared}}),
 		},
 		{
 			ID:           "rule.resource-changes-told",
-			Title:        "a server that declares resources.listChanged notifies of changes",
+			Title:        "a server that declares resources.listChanged announces changes to the list",
 			Requirements: []string{resourcesChangeSent, resourcesListenTold},
 			Start: func() rules.Fold {
 				c := &changedLists{}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(c.listens.handlers(), rules.Handlers{
 					rules.Notification(spec.MethodResourcesChanged): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-						c.told = append(c.told, obs.Event.Seq)
+						c.announced = append(c.announced, obs.Event.Seq)
 					},
 				}, onPages(c.page)), AtEnd: c.end}
 			},
@@ -71,8 +71,8 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 
 // changedLists compares each complete walk with the one before.
 type changedLists struct {
-	before *completeWalk
-	told   []int // the positions of the notifications
+	before    *completeWalk
+	announced []int // the positions of the notifications
 	// listens are the subscriptions of the stateless era.
 	listens listens
 	// silent are the changes that were seen before any notification of them.
@@ -102,7 +102,7 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if before == nil || slices.Equal(before.uris, now.uris) {
 		return
 	}
-	if slices.ContainsFunc(c.told, func(at int) bool { return at > before.begun() }) {
+	if slices.ContainsFunc(c.announced, func(at int) bool { return at > before.begun() }) {
 		out.CameUp(resourcesChangeSent)
 		out.CameUp(resourcesListenTold)
 	} else {
@@ -118,7 +118,7 @@ func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1
 func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.silent {
 		switch {
-		case slices.ContainsFunc(c.told, func(at int) bool { return at > x.from.begun() }):
+		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.begun() }):
 			out.CameUp(resourcesChangeSent)
 			out.CameUp(resourcesListenTold)
 		case s.Era() == spec.Handshake && isGetRefused(s), s.Era() == spec.Stateless && !c.isSubscribed(x):
@@ -147,10 +147,10 @@ func (c *changedLists) isSubscribed(x silentChange) bool {
 
 // deliveredUpdates compares the reads of a resource that has a subscription.
 type deliveredUpdates struct {
-	listens listens
-	last    map[string]*resourceReads
-	order   []*resourceReads
-	told    []resourceUpdate
+	listens   listens
+	last      map[string]*resourceReads
+	order     []*resourceReads
+	announced []resourceUpdate
 }
 
 // resourceReads tracks the reads of one resource: the last one, whether it equalled the one
@@ -191,7 +191,7 @@ func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rul
 
 func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	about, _ := wire.Text(obs.Message.ParamAt("/uri"))
-	d.told = append(d.told, resourceUpdate{about, obs.Event.Seq})
+	d.announced = append(d.announced, resourceUpdate{about, obs.Event.Seq})
 }
 
 // end judges at the end, because an update may come after the read that shows the change.
@@ -199,10 +199,10 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	for _, r := range d.order {
 		for _, c := range r.changes {
 			by, ok := d.listens.during("resourceSubscriptions", r.uri, c.before.Event.Seq, c.by.Event.Seq)
-			told := slices.ContainsFunc(d.told, func(u resourceUpdate) bool { return covers(r.uri, u.about) && u.at > c.before.Event.Seq })
+			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return covers(r.uri, u.about) && u.at > c.before.Event.Seq })
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
-			case told:
+			case announced:
 				out.CameUp(updateDelivered)
 			case isAnsweredLater(s, c.by.Event) && by.until() > c.by.Event.Seq:
 				out.Deviates(verdict.Deviation{

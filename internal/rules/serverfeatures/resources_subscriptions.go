@@ -212,7 +212,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	case l.last == nil || same:
 		l.steady = same
 	case l.left != nil:
-		if !l.told(l.last.Event.Seq, obs.Event.Seq) {
+		if !l.updatedBetween(l.last.Event.Seq, obs.Event.Seq) {
 			out.CameUp(updatesStop) // it changed, and no update was sent
 		}
 	case l.steady:
@@ -279,8 +279,8 @@ func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Devi
 // below the subscribed URI.
 func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
 
-// told reports whether an update came between two positions.
-func (l *subscriptionState) told(from, to int) bool {
+// updatedBetween reports whether an update came between two positions.
+func (l *subscriptionState) updatedBetween(from, to int) bool {
 	return slices.ContainsFunc(l.notified, func(at int) bool { return from < at && at < to })
 }
 
@@ -302,7 +302,7 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 	for _, l := range u.ordered {
 		for _, c := range l.changes {
 			switch {
-			case l.told(c.steadyAt, c.upTo()):
+			case l.updatedBetween(c.steadyAt, c.upTo()):
 				out.CameUp(updateSent)
 			case u.fence > c.by.Event.Seq && c.hadTime(s):
 				out.Deviates(verdict.Deviation{

@@ -106,13 +106,13 @@ var noArguments = jsontext.Value("{}")
 // acceptsKey is the memo key of acceptsArguments: where the schema and the arguments are in memory.
 type acceptsKey struct{ input, arguments *byte }
 
-// acceptsArguments reports whether the arguments of a request fit the tool's schema, as far as can
-// be told.
+// acceptsArguments reports whether the arguments of a request conform to the tool's schema. It
+// returns true if that can't be decided.
 func acceptsArguments(s *rules.Session, input, arguments jsontext.Value) bool {
 	return rules.Memo(s, acceptsKey{&input[0], &arguments[0]}, func() bool { return fits(s, input, arguments) })
 }
 
-// fits reports whether arguments fit a schema, as far as can be told.
+// fits is like acceptsArguments, without the memo.
 func fits(s *rules.Session, input, arguments jsontext.Value) bool {
 	return len(schema.For(s.Revision()).Structured(input, arguments)) == 0
 }

@@ -145,7 +145,7 @@ func (p *pace) learn(began, end, now time.Time) {
 	p.since, p.sent, p.refused, p.grown, p.isTaught = now, 0, 0, 0, true
 }
 
-// tally counts what the user is told.
+// tally counts what the notice for the user reports.
 type tally struct {
 	first    refusal // the first refusal with the longest demand
 	refusals int

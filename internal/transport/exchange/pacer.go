@@ -177,7 +177,7 @@ func (p *Pacer) refused(r refusal, passed time.Time, attempts int) bool {
 	return true
 }
 
-// longWait is how long a wait is that the user is told of at once.
+// longWait is the length of a wait from which on the user is informed at once.
 const longWait = 3 * time.Second
 
 // reopen ends a wait.

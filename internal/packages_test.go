@@ -12,20 +12,20 @@ import (
 	"testing"
 )
 
-// TestRoomsAreTold keeps docs/architecture.md true: whoever looks for something
-// looks there first.
-func TestRoomsAreTold(t *testing.T) {
+// TestPackagesAreListed checks that docs/architecture.md lists every package, and no folder that
+// does not exist.
+func TestPackagesAreListed(t *testing.T) {
 	page, err := os.ReadFile("../docs/architecture.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := roomsIn(string(page))
-	if len(told) < 5 {
-		t.Fatalf("only %d rooms were read from docs/architecture.md", len(told))
+	listed := foldersIn(string(page))
+	if len(listed) < 5 {
+		t.Fatalf("only %d folders were read from docs/architecture.md", len(listed))
 	}
-	for _, room := range told {
-		if info, err := os.Stat(filepath.Join("..", filepath.FromSlash(room))); err != nil || !info.IsDir() {
-			t.Errorf("docs/architecture.md tells of %s, which is not a folder", room)
+	for _, folder := range listed {
+		if info, err := os.Stat(filepath.Join("..", filepath.FromSlash(folder))); err != nil || !info.IsDir() {
+			t.Errorf("docs/architecture.md lists %s, which is not a folder", folder)
 		}
 	}
 	packages, err := packagesBelow("..")
@@ -33,8 +33,8 @@ func TestRoomsAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pkg := range packages {
-		if !standsIn(told, pkg) {
-			t.Errorf("docs/architecture.md does not tell of %s, nor of a folder above it", pkg)
+		if !isListed(listed, pkg) {
+			t.Errorf("docs/architecture.md lists neither %s nor a folder above it", pkg)
 		}
 	}
 }
@@ -89,39 +89,39 @@ func TestFunctionsOfTheWalks(t *testing.T) {
 	}
 }
 
-func TestRoomsIn(t *testing.T) {
-	told := roomsIn("# Title\n\n    a/b/    one thing;\n            c/ below it\n    d/  another\n\nand e/ is text\n")
-	if want := []string{"a/b", "d"}; !slices.Equal(told, want) {
-		t.Errorf("got %v, want %v", told, want)
+func TestFoldersIn(t *testing.T) {
+	listed := foldersIn("# Title\n\n    a/b/    one thing;\n            c/ below it\n    d/  another\n\nand e/ is text\n")
+	if want := []string{"a/b", "d"}; !slices.Equal(listed, want) {
+		t.Errorf("got %v, want %v", listed, want)
 	}
 	for pkg, want := range map[string]bool{"d": true, "d/e/f": true, "a/b": true, "a": false, "a/c": false, "internal": true} {
-		if got := standsIn(told, pkg); got != want {
+		if got := isListed(listed, pkg); got != want {
 			t.Errorf("%s: got %v, want %v", pkg, got, want)
 		}
 	}
 }
 
-// roomsIn returns the folders that begin the lines of an indented block.
-func roomsIn(page string) []string {
+// foldersIn returns the folders that begin the lines of an indented block.
+func foldersIn(page string) []string {
 	var out []string
 	for line := range strings.Lines(page) {
 		rest, indented := strings.CutPrefix(line, "    ")
 		name, _, _ := strings.Cut(rest, " ")
-		if room, ok := strings.CutSuffix(name, "/"); ok && indented {
-			out = append(out, room)
+		if folder, ok := strings.CutSuffix(name, "/"); ok && indented {
+			out = append(out, folder)
 		}
 	}
 	return out
 }
 
-// standsIn reports whether a package, or a folder above it, is one of the rooms.
-// The tests that hold all of them together are no room.
-func standsIn(told []string, pkg string) bool {
+// isListed reports whether a package, or a folder above it, is listed.
+// The tests of the whole module in internal need no line.
+func isListed(listed []string, pkg string) bool {
 	if pkg == "internal" {
 		return true
 	}
 	for ; pkg != "."; pkg = path.Dir(pkg) {
-		if slices.Contains(told, pkg) {
+		if slices.Contains(listed, pkg) {
 			return true
 		}
 	}
