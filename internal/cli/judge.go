@@ -79,7 +79,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 	all, err := a.recordings(names)
 	for _, r := range all {
 		if err == nil {
-			err = r.settle(spec.Revision(f.revision), spec.Transport(f.transport))
+			err = r.chooseRevision(spec.Revision(f.revision), spec.Transport(f.transport))
 		}
 	}
 	if err != nil {

@@ -22,10 +22,10 @@ type recorded struct {
 	transport spec.Transport
 }
 
-// settle determines the revision and the transport by which the conversation is
+// chooseRevision determines the revision and the transport by which the conversation is
 // judged. The file has precedence over the flags. Without either, the revision
 // is that of the messages.
-func (r *recorded) settle(revision spec.Revision, transport spec.Transport) error {
+func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transport) error {
 	r.transport = transport
 	if r.Transport != "" {
 		r.transport = spec.Transport(r.Transport)

@@ -300,10 +300,10 @@ func (r *sessionRecorder) learn(name, value string) {
 
 // recorded returns the session so far, with secrets removed.
 func (r *sessionRecorder) recorded(s *recordedSession) *recorded {
-	so := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redacted(s.rec.From(0))}, file: s.path}
-	_ = so.settle("", s.over) // it fails for an unknown transport
-	so.Notices = nil
-	return so
+	soFar := &recorded{Recording: &transcript.Recording{Transport: string(s.over), Events: r.redacted(s.rec.From(0))}, file: s.path}
+	_ = soFar.chooseRevision("", s.over) // it fails for an unknown transport
+	soFar.Notices = nil
+	return soFar
 }
 
 // say prints a line on stderr, once.

@@ -18,8 +18,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// slices of a search that take part in a run.
-var fuzzSlices = map[string]fuzz.Options{
+// fuzzSearches are the searches that run --fuzz adds to a run.
+var fuzzSearches = map[string]fuzz.Options{
 	"off":      {},
 	"quick":    {Time: 5 * time.Second, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 150}},
 	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Tries: 400}},
@@ -27,7 +27,7 @@ var fuzzSlices = map[string]fuzz.Options{
 
 // checkFuzz returns a usage error if the value of --fuzz is invalid.
 func (f *runFlags) checkFuzz() error {
-	if _, ok := fuzzSlices[f.fuzz]; !ok {
+	if _, ok := fuzzSearches[f.fuzz]; !ok {
 		return usagef("give off, quick or thorough", "--fuzz is %q", f.fuzz)
 	}
 	if len(f.properties) > 0 && f.fuzz == "off" {
@@ -45,8 +45,8 @@ func (f *runFlags) checkFuzz() error {
 // fuzzed runs the fuzzer after the cases and adds its findings to the report.
 // It calls doing with the progress.
 func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report *verdict.Report, doing func(string)) error {
-	slice := fuzzSlices[f.fuzz]
-	if slice.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
+	search := fuzzSearches[f.fuzz]
+	if search.Time == 0 || report.Incomplete != "" || ctx.Err() != nil {
 		return nil
 	}
 	revisions := slices.Sorted(slices.Values(spec.InEra(spec.Handshake, report.Revisions)))
@@ -57,13 +57,13 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	if err != nil {
 		return err
 	}
-	slice.Dialer, slice.Laws, slice.Revisions, slice.Policy, slice.Seed, slice.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
-	slice.Timeout, slice.Start = f.timeout, f.start
+	search.Dialer, search.Laws, search.Revisions, search.Policy, search.Seed, search.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
+	search.Timeout, search.Start = f.timeout, f.start
 	doing("searching")
 	defer doing("")
-	slice.Progress = func(s fuzz.Status) { doing(searching(s)) }
+	search.Progress = func(s fuzz.Status) { doing(searching(s)) }
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
-	found, err := fuzz.Run(ctx, slice)
+	found, err := fuzz.Run(ctx, search)
 	if err != nil {
 		report.Incomplete = "the search of --fuzz failed: " + err.Error()
 		return nil

@@ -150,7 +150,7 @@ func (a *app) selftest(f *selftestFlags) error {
 		return harnessError{fmt.Errorf("finding this program to start its reference server: %w", err)}
 	}
 	defer a.watch(endingServers)()
-	defer roomy()()
+	defer allowMoreMemory()()
 	started := time.Now()
 	show := &selftestProgress{out: a.Out, live: a.Live, columns: a.Columns, started: started}
 	m := selftest.Run(a.ctx, selftest.Options{
@@ -180,10 +180,10 @@ func (a *app) selftest(f *selftestFlags) error {
 	return nil
 }
 
-// roomy raises the memory limit and the garbage collector's target. All servers
+// allowMoreMemory raises the memory limit and the garbage collector's target. All servers
 // are our own, and frequent collections would take more time than everything
 // else. The returned function restores the settings.
-func roomy() func() {
+func allowMoreMemory() func() {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// Whoever edits a server waits for the verdicts that were findings in the last
-// run. So each round of --watch but the first judges these before anything else,
-// in the newest revision that had them, without retries: a deviation that occurs
-// again was retried in the last run.
+// An author who edits a server waits for the verdicts that were findings in the last
+// run. So each round of --watch except the first judges these before anything else,
+// in the newest revision that had them. It does not retry them, because the last run
+// already did.
 
-// suspects are the verdicts of a report that a change of the server is most
+// suspects returns the verdicts of a report that a change of the server is most
 // likely about: findings above a note that are not known.
 func suspects(r *verdict.Report) []verdict.Verdict {
 	var out []verdict.Verdict

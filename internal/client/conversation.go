@@ -331,7 +331,7 @@ func (c *Conversation) Shutdown(p transport.Patience) {
 	<-c.answering
 }
 
-// Close is Shutdown with the conversation's own patience.
+// Close is like Shutdown, with the conversation's own patience.
 func (c *Conversation) Close() { c.Shutdown(c.opts.Patience) }
 
 func (c *Conversation) noteDuration(d time.Duration) {

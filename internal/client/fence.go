@@ -44,7 +44,7 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 // maxFences bounds how often a fence is repeated because of the server's rate limit.
 const maxFences = 5
 
-// fenceUnless is Fence that ends as soon as stop is true for an event at
+// fenceUnless is like Fence, but ends as soon as stop is true for an event at
 // position from or later. If the server's rate limit refused a request meanwhile,
 // which is sent again, the fence may have overtaken it, and is repeated.
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
@@ -68,7 +68,7 @@ func (c *Conversation) boundFence(ctx context.Context) (context.Context, context
 	return c.boundWait(ctx, c.fenceTime(), false)
 }
 
-// fenceOnce is fenceUnless without repetitions.
+// fenceOnce is like fenceUnless, but without repetitions.
 func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	started := c.HasStarted()
 	ctx, cancel := bound(ctx)
@@ -120,7 +120,7 @@ func (c *Conversation) Fence(ctx context.Context) error {
 	return c.fence(ctx, c.boundFence)
 }
 
-// FenceIdle is Fence for a server that has nothing else to do, so that only a busy machine
+// FenceIdle is like Fence, but for a server that has nothing else to do, so that only a busy machine
 // may make it slow. Even with Options.Thorough it waits no longer than usual if another
 // server, started when that time is over, responds.
 func (c *Conversation) FenceIdle(ctx context.Context) error {
@@ -148,7 +148,7 @@ func (c *Conversation) fenceTime() time.Duration {
 	return c.usualFenceTime()
 }
 
-// usualFenceTime is fenceTime without Options.Thorough.
+// usualFenceTime is like fenceTime, but without Options.Thorough.
 func (c *Conversation) usualFenceTime() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()

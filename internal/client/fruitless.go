@@ -75,7 +75,7 @@ func carriesFrame(x *transcript.Exchange, frame []byte) bool {
 	return x.Sent != nil && bytes.Equal(x.Sent.Raw, frame)
 }
 
-// eventIDs are the ids of the events that an exchange brought.
+// eventIDs returns the ids of the events that an exchange brought.
 func eventIDs(x *transcript.Exchange) []string {
 	var ids []string
 	for _, piece := range x.Body {

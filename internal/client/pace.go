@@ -53,7 +53,7 @@ func (p *Pace) fence(usual, timeout time.Duration) time.Duration {
 	return p.scaledLimit(timeout/leastFence, usual)
 }
 
-// scaledLimit is as much time as the server at its slowest needs, between two bounds.
+// scaledLimit returns the time that the server needs at its slowest, between two bounds.
 func (p *Pace) scaledLimit(least, most time.Duration) time.Duration {
 	return min(most, max(least, 20*p.slowest))
 }

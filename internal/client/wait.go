@@ -51,7 +51,7 @@ func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 	return c.link.Send(ctx, frames...)
 }
 
-// sendWithin is send for frames whose answers are not waited for here. Over HTTP
+// sendWithin is like send, but for frames whose answers are not waited for here. Over HTTP
 // the server has as long to answer a POST as to answer a request. What was
 // written to one that it leaves unanswered is sent all the same: whether the
 // server goes on shows in what follows.

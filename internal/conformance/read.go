@@ -163,7 +163,7 @@ var compiled = sync.OnceValue(func() *jsonschema.Schema {
 	return compiler.MustCompile(SchemaFile)
 })
 
-// problems returns a sentence for each place where the schema does not hold.
+// problems returns a sentence for each violation of the schema.
 func problems(err error) []string {
 	var invalid *jsonschema.ValidationError
 	if !errors.As(err, &invalid) {

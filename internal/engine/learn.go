@@ -28,7 +28,7 @@ func (r *offer) learnRoles() {
 	}
 }
 
-// once is sync.OnceValue for a function that waits for a server: other callers wait for
+// once is like sync.OnceValue, but for a function that waits for a server: other callers wait for
 // a channel, which a bubble of testing/synctest can see.
 func once[T any](f func() T) func() T {
 	var begun atomic.Bool

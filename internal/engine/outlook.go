@@ -138,8 +138,8 @@ const (
 	retryRounds = 8
 )
 
-// slots returns how many units run at once: so many as cases ran at once while there were units that
-// had not begun, because those that work wait for each other. It requires o.mu.
+// slots returns how many units run at once: as many as cases ran at once until the last unit began.
+// That is less than the number of jobs if units wait for each other. It requires o.mu.
 func (o *outlook) slots(units []*unit, most int) int {
 	var first, last time.Time
 	for _, u := range units {

@@ -20,7 +20,7 @@ func (p *probed) asksForToken() bool {
 	return p.conv != nil && p.conv.Web() != nil && needsToken(p.conv.Record.From(0))
 }
 
-// needsToken is asksForToken for a transcript over HTTP.
+// needsToken is like asksForToken, but for a transcript over HTTP.
 func needsToken(events []*transcript.Event) bool {
 	for _, x := range transcript.ExchangesOf(events).All() {
 		if x.Method() != http.MethodPost || x.Status() != http.StatusUnauthorized || x.RequestHead().Has("Authorization") {

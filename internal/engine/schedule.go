@@ -133,7 +133,7 @@ func (r *execution) arrange(ctx context.Context) {
 	})
 }
 
-// compareBool is cmp.Compare for bools: false comes first.
+// compareBool is like cmp.Compare for bools: false comes first.
 func compareBool(a, b bool) int {
 	switch {
 	case a == b:

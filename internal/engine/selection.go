@@ -69,7 +69,7 @@ func (s *Selection) Admits(judge, area string, q *spec.Requirement, r spec.Revis
 	})
 }
 
-// mayAdmit is Admits without Focus.
+// mayAdmit is like Admits, but without Focus.
 func (s *Selection) mayAdmit(judge, area string, q *spec.Requirement, r spec.Revision, t spec.Transport) bool {
 	if len(s.Profiles) > 0 && !slices.ContainsFunc(s.Profiles, func(p *spec.Profile) bool { return p.AppliesTo(r, t) && p.Has(q.ID) }) {
 		return false
@@ -206,7 +206,7 @@ func (o *Options) pairs(r spec.Revision) []pair {
 // rulesArea is the area of all rules.
 const rulesArea = "rules"
 
-// admits is Selection.Admits, except that a focused case also selects what
+// admits is like Selection.Admits, except that a focused case also selects what
 // rules judge in its traffic, unless requirements are named as well.
 func (o *Options) admits(judge, area string, q *spec.Requirement, r spec.Revision) bool {
 	over := o.Dialer.Transport()

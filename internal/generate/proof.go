@@ -53,7 +53,7 @@ func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
 	older, nameless := s.validator.InDraft07(s.raw, arguments)
 	switch {
 	case s.Refuses(v):
-		if nameless && len(older) == 0 || s.validator.BreaksModern(s.raw, arguments) || !s.Refuses(s.eased(root, v, 0)) {
+		if nameless && len(older) == 0 || s.validator.BreaksModern(s.raw, arguments) || !s.Refuses(s.readLeniently(root, v, 0)) {
 			return Unproven
 		}
 		return Breaks
@@ -111,21 +111,21 @@ func named(root, v map[string]any) bool {
 	return true
 }
 
-// eased returns a value as a lenient server may read it: converted to the
+// readLeniently returns a value as a lenient server may read it: converted to the
 // schema's types where possible, without additional members, and with missing
 // required members added.
-func (s *Schema) eased(sub, v any, depth int) any {
+func (s *Schema) readLeniently(sub, v any, depth int) any {
 	o, ok := s.resolve(sub).(map[string]any)
 	if !ok || depth > deepest {
 		return v
 	}
 	switch v := converted(o, v).(type) {
 	case map[string]any:
-		return s.easedObject(o, v, depth)
+		return s.readObjectLeniently(o, v, depth)
 	case []any:
 		out := make([]any, 0, len(v))
 		for _, e := range v {
-			out = append(out, s.eased(o["items"], e, depth+1))
+			out = append(out, s.readLeniently(o["items"], e, depth+1))
 		}
 		return out
 	default:
@@ -133,14 +133,14 @@ func (s *Schema) eased(sub, v any, depth int) any {
 	}
 }
 
-func (s *Schema) easedObject(o, v map[string]any, depth int) any {
+func (s *Schema) readObjectLeniently(o, v map[string]any, depth int) any {
 	out := map[string]any{}
 	properties, _ := o["properties"].(map[string]any)
 	for name, e := range v {
 		sub, known := properties[name]
 		switch {
 		case known && e != nil:
-			out[name] = s.eased(sub, e, depth+1)
+			out[name] = s.readLeniently(sub, e, depth+1)
 		case !known && o["additionalProperties"] != false && o["maxProperties"] == nil:
 			out[name] = e
 		}

@@ -191,8 +191,8 @@ func requestPages(ctx context.Context, c *client.Conversation, lists []*list) []
 	return c.DoAll(ctx, requests)
 }
 
-// takePage takes the items of a page, and decides whether another one follows: neither for an
-// empty cursor, which many servers use for the end, nor for a cursor that was returned before.
+// takePage takes the items of a page, and decides whether to request another one. An empty
+// cursor, which many servers use for the end, and a repeated cursor end the list.
 func (v *Inventory) takePage(c *client.Conversation, l *list, r *client.Reply) {
 	l.isOver = true
 	if !r.Succeeded() {

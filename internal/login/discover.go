@@ -49,7 +49,7 @@ func Describe(ctx context.Context, client *http.Client, u *url.URL) (*Resource, 
 	return resource, err
 }
 
-// describe is Describe, and returns the status of a request without a token.
+// describe is like Describe, but also returns the status of a request without a token.
 func (r *reader) describe(ctx context.Context) (about *Resource, status int, err error) {
 	u := r.server
 	status, challenge, err := r.challenge(ctx, "")

@@ -28,36 +28,36 @@ const (
 
 // Topics of the server's messages. An empty method means all methods.
 
-// ResultOf is a result of a client request with this method. In the stateless era it is a
-// complete result; a result without a type counts as complete.
+// ResultOf returns the topic of results of a client request with this method. In the stateless
+// era these are complete results; a result without a type counts as complete.
 func ResultOf(method string) Topic { return Topic{topicResult, method} }
 
-// InputRequired is a result of the stateless era that requires input from the client.
+// InputRequired returns the topic of results that require input from the client (stateless era).
 func InputRequired(method string) Topic { return Topic{topicInputRequired, method} }
 
-// OtherResult is a result of the stateless era of any other type.
+// OtherResult returns the topic of results of any other type (stateless era).
 func OtherResult(method string) Topic { return Topic{topicOtherResult, method} }
 
-// ErrorTo is an error in response to a client request with this method.
+// ErrorTo returns the topic of errors in response to a client request with this method.
 func ErrorTo(method string) Topic { return Topic{topicError, method} }
 
-// Notification is a notification of the server.
+// Notification returns the topic of notifications of the server.
 func Notification(method string) Topic { return Topic{topicNotification, method} }
 
-// ServerRequest is a request of the server: either a message of its own, or an entry in the
-// inputRequests of a result that requires input.
+// ServerRequest returns the topic of requests of the server: messages of their own, or entries
+// in the inputRequests of a result that requires input.
 func ServerRequest(method string) Topic { return Topic{topicServerRequest, method} }
 
 // Topics of the client's messages that are valid JSON-RPC.
 
-// ClientRequest is a request of the client.
+// ClientRequest returns the topic of requests of the client.
 func ClientRequest(method string) Topic { return Topic{topicClientRequest, method} }
 
-// ClientNotification is a notification of the client.
+// ClientNotification returns the topic of notifications of the client.
 func ClientNotification(method string) Topic { return Topic{topicClientNotification, method} }
 
-// ClientReply is the client's response, result or error, to a server request with this method.
-// For an entry of inputRequests it is the entry in inputResponses.
+// ClientReply returns the topic of the client's responses to server requests with this method.
+// The response to an entry of inputRequests is the entry in inputResponses.
 func ClientReply(method string) Topic { return Topic{topicClientReply, method} }
 
 // An Observation is a message together with the request that it is or responds to.

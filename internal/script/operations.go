@@ -246,7 +246,7 @@ func (r *runner) exchange(l *liveConversation, o *Operation) {
 	}
 }
 
-// headers are those of the session, overridden by those of the exchange.
+// headers returns the headers of the session, overridden by those of the exchange.
 func headers(web transport.Web, x *Exchange, body []byte) []transcript.Field {
 	fields := web.Headers(x.Method, body)
 	replaced := map[string]bool{}

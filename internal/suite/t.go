@@ -196,7 +196,7 @@ func (t *T) Start(ctx context.Context, o client.Options) *client.Conversation {
 	return t.StartFresh(ctx, o)
 }
 
-// StartFresh is Start for a case that needs a server which no other case has used.
+// StartFresh is like Start, but for a case that needs a server which no other case has used.
 func (t *T) StartFresh(ctx context.Context, o client.Options) *client.Conversation {
 	c := t.Open(ctx, o)
 	if err := c.Handshake(ctx); err != nil {

@@ -135,7 +135,7 @@ func (x *Exchange) LacksScope() (scope string, ok bool) {
 	return x.ResponseHead().LacksScope()
 }
 
-// LacksScope is Exchange.LacksScope for the head of a response.
+// LacksScope is like Exchange.LacksScope, but for the head of a response.
 func (h *Head) LacksScope() (scope string, ok bool) {
 	if h.Status() != http.StatusForbidden {
 		return "", false

@@ -215,7 +215,7 @@ func (s *script) has(kind Kind) bool {
 	return false
 }
 
-// exitDetail is the default Detail of an Exited event.
+// exitDetail returns the default Detail of an Exited event.
 func exitDetail(code int) string { return "exit status " + strconv.Itoa(code) }
 
 func (s *script) addExited(arg string) error {

@@ -276,7 +276,7 @@ func protectedSessionFaults() []*Fault {
 	}
 }
 
-// issuedTokenFaults are mistakes in the verification of tokens that an authorization server issued.
+// issuedTokenFaults returns mistakes in the verification of tokens that an authorization server issued.
 func issuedTokenFaults() []*Fault {
 	without := func(id, title string, leave func(v *refserver.Verification)) *Fault {
 		return issued(newFault("authorization."+id, title, &refserver.Seams{Protection: refserver.ProtectionSeams{Verify: leave}}))

@@ -5,7 +5,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// handedURLFaults are URLs in metadata that harm clients which follow them.
+// handedURLFaults returns URLs in metadata that harm clients which follow them.
 func handedURLFaults() []*Fault {
 	member := func(name, value string) *refserver.Seams {
 		return documenting(func(d *refserver.Document) { d.Members[name] = value })

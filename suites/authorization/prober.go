@@ -48,7 +48,7 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideAnswer{}}
 }
 
-// protected is openProber for cases that judge a server that refuses a request without a token with
+// protected is like openProber, but for cases that judge a server that refuses a request without a token with
 // status 401. It ends the case at others.
 func protected(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
@@ -162,7 +162,7 @@ func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*
 	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
 }
 
-// deviatesByServing is deviates for a request that must not be served. That is worth a warning
+// deviatesByServing is like deviates, but for a request that must not be served. That is worth a warning
 // whatever the authentication is.
 func (p *prober) deviatesByServing(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
 	p.deviatesUnless(ctx, v, verdict.AtMostWarning, shownBy)

@@ -17,7 +17,7 @@ const requestAnswered = "base.request-answered"
 // followTime is how long after the next message a response counts as caused by it.
 const followTime = 100 * time.Millisecond
 
-// silences are the times before the next message. No two differ by less than twice followTime,
+// silences returns the times before the next message. No two differ by less than twice followTime,
 // so a response that takes equally long each time can follow only one of them.
 func silences() []time.Duration {
 	return []time.Duration{1500 * time.Millisecond, 300 * time.Millisecond, 700 * time.Millisecond}

@@ -98,7 +98,7 @@ func (a *knownRequest) frame(c *client.Conversation) []byte {
 	return c.Request(c.NewID(), a.method, a.params)
 }
 
-// responseSize is the size of the response.
+// responseSize returns the size of the response.
 func (a *knownRequest) responseSize() int { return len(a.response.Message.Raw) }
 
 // knownRequests returns requests for lists, resources and a prompt that the server answered

@@ -112,7 +112,7 @@ func escapeNonASCII(frame []byte) []byte {
 	return escaped
 }
 
-// requestSpellings are equivalent JSON spellings of a request. A server that searches lines for
+// requestSpellings returns equivalent JSON spellings of a request. A server that searches lines for
 // text instead of parsing them recognizes only one.
 func requestSpellings() []func(request []byte) []byte {
 	return []func([]byte) []byte{

@@ -87,7 +87,7 @@ var lines = []line{
 	{
 		what: "an id with a fraction", frame: `{"jsonrpc":"2.0","id":ID.5,"method":"METHOD"}`,
 		requirement: invalidRequest, survival: invalidRequest, readable: true, silence: true,
-		// JSON-RPC advises senders against fractions, but permits numbers.
+		// JSON-RPC advises against ids with fractions, but does not forbid them.
 		note: `The server serves a request whose id has a fraction.`,
 	},
 	{

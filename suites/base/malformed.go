@@ -152,7 +152,7 @@ func (w *lineRun) noteEvent(e *transcript.Event) {
 
 // assignResponse finds the line to which a response belongs. Over HTTP it is the line of the same
 // exchange. Otherwise it is the first unanswered line that matches in this order: the line with
-// the response's id; a line whose id contains it as its fresh number; for a result without an id,
+// the response's id; a line whose id contains the response's id, as in ID.5; for a result without an id,
 // the line with id null; the line directly before the response; any line that still expects a
 // response.
 func (w *lineRun) assignResponse(e *transcript.Event, m *wire.Message) {

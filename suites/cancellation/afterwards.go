@@ -54,7 +54,7 @@ func (a *capacityCheck) callFrame() []byte {
 	return a.c.Request(id, spec.MethodToolsCall, a.isBrief.WithToken("mcp-conform/capacity/"+id.Raw()))
 }
 
-// limit is how long a call may take now: all earlier calls may run to their end first.
+// limit returns how long a call may take now: all earlier calls may run to their end first.
 func (a *capacityCheck) limit() time.Duration {
 	calls := 0
 	for _, m := range transcript.Messages(a.c.Record.From(a.from), transcript.Sent) {

@@ -11,7 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// initializeRaces are the races of a request that no client may cancel.
+// initializeRaces returns races of a request that no client may cancel.
 func initializeRaces() []suite.Race {
 	return []suite.Race{
 		{Name: "initialize, in the write that makes it (on stdio)", Cancelled: suite.Any, ClientForbidden: true},

@@ -23,7 +23,7 @@ type race struct {
 
 const neighbour = "The server drops a request when concurrent ones are cancelled."
 
-// quickRaces are the races for any server, because they need no slow tool.
+// quickRaces returns the races for any server, because they need no slow tool.
 func quickRaces() []race {
 	return []race{
 		{

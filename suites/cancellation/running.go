@@ -44,7 +44,7 @@ var (
 // severalSlow is the number of concurrent calls of a slow tool.
 const severalSlow = 6
 
-// slowRaces are the races with calls of a slow tool.
+// slowRaces returns races with calls of a slow tool.
 func slowRaces() []race { return []race{otherTypeRace(), halfRace(severalSlow)} }
 
 // cancelSlowCall cancels one call after its first progress, and another in the write that sends

@@ -33,7 +33,7 @@ type Server struct {
 	open func(*redact.Secrets) (d transport.Dialer, stop func(), err error)
 }
 
-// Command is a server over stdio that is started with these words, in the environment of
+// Command returns a server over stdio that is started with these words, in the environment of
 // the test. It is started several times.
 func Command(name string, args ...string) Server {
 	return Server{name: name, open: func(secrets *redact.Secrets) (transport.Dialer, func(), error) {
@@ -47,7 +47,7 @@ func Command(name string, args ...string) Server {
 	}}
 }
 
-// URL is a server over Streamable HTTP that runs already. The fields of header, which may
+// URL returns a server over Streamable HTTP that is already running. The fields of header, which may
 // be nil, are sent with each request.
 func URL(address string, header http.Header) Server {
 	return remote(spec.StreamableHTTP, address, header)
@@ -77,7 +77,7 @@ func remote(over spec.Transport, address string, header http.Header) Server {
 	}}
 }
 
-// Handler is a server over Streamable HTTP whose endpoint is h. It serves on the loopback
+// Handler returns a server over Streamable HTTP whose endpoint is h. It serves on the loopback
 // interface while the test runs.
 func Handler(h http.Handler) Server { return serving(spec.StreamableHTTP, h, "/mcp") }
 
@@ -113,7 +113,7 @@ func dialerFor(over spec.Transport, u *url.URL, r exchange.Reach) transport.Dial
 	return streamablehttp.NewDialer(u, r)
 }
 
-// Stream is a server in this process that reads messages from a stream, one on a line, and
+// Stream returns a server in this process that reads messages from a stream, one on a line, and
 // writes them there. connect is called for each session, and returns the client's end of
 // the stream; its server must run until the stream is closed. The session is that of stdio,
 // without what is specified for a process: its exit and its stderr. If the stream has a

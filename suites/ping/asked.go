@@ -110,7 +110,7 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 	return c.AwaitResponse(ctx, from, call, client.Within(c.Options().Timeout)).Answered()
 }
 
-// limit is how long to wait for a ping while a request is open. Once a late ping is known, only
+// limit returns how long to wait for a ping while a request is open. Once a late ping is known, only
 // pings matter that stay unanswered after the client's response too.
 func (a *askingConversation) limit() time.Duration {
 	if a.reportedLate {

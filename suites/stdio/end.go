@@ -23,7 +23,7 @@ const (
 // leastExit is the minimum time that any server has to exit.
 var leastExit = 3 * time.Second
 
-// exitTime is how long a server may take to exit. The specification says "reasonable" or
+// exitTime returns how long a server may take to exit. The specification says "reasonable" or
 // "promptly"; real clients kill much sooner.
 func exitTime(c *client.Conversation) time.Duration { return suite.ExitTime(c, leastExit) }
 

@@ -102,7 +102,7 @@ func startSlowCall(ctx context.Context, t *suite.T, c *client.Conversation) (too
 	return first.Event.At - first.Sent.At, suite.IsRunning(ctx, c, from, id)
 }
 
-// exitTimeAfter is exitTime for a server that may complete a call before it exits.
+// exitTimeAfter is like exitTime, but for a server that may complete a call before it exits.
 func exitTimeAfter(c *client.Conversation, took time.Duration) time.Duration {
 	return exitTime(c) + (2 * took).Round(time.Second)
 }

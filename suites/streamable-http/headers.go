@@ -11,8 +11,8 @@ import (
 )
 
 // Since 2026-07-28 headers repeat parts of the body of each POST. The cases change one
-// header at a time, and the rules on headers judge the responses, by what the same request
-// with the right headers got.
+// header at a time. The rules on headers compare each response with the one to the same
+// request with the right headers.
 const (
 	methodHeader = "Mcp-Method"
 	nameHeader   = "Mcp-Name"

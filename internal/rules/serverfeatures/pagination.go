@@ -58,7 +58,7 @@ func pageRules() []rules.Rule {
 			Title:        "an unknown cursor is refused, without side effects",
 			Requirements: []string{invalidHandled, invalidCode},
 			Start: func() rules.Fold {
-				b := &invalidCursors{served: map[string]bool{}, paged: map[string]bool{}, poison: map[string]*page{}}
+				b := &invalidCursors{served: map[string]bool{}, paged: map[string]bool{}, lastInvalid: map[string]*page{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: onPages(b.page), AtEnd: b.end}
 			},
 		},

@@ -17,7 +17,7 @@ func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-confo
 type invalidCursors struct {
 	served map[string]bool  // lists whose first page was served
 	paged  map[string]bool  // lists that returned a cursor
-	poison map[string]*page // the last response to a made-up cursor, if the first page was not requested since
+	lastInvalid map[string]*page // the last page with an invalid cursor, if the first page was not requested since
 	passed []*page          // results for made-up cursors of lists that had not returned any cursor
 }
 
@@ -30,15 +30,15 @@ func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 		b.judgeFirstPage(p, out)
 	case !b.served[p.method]:
 	case p.before == nil && isInvented(p.cursor):
-		b.poison[p.method] = p
+		b.lastInvalid[p.method] = p
 		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPageControl(p.method), invalidCode) {
 			b.judgeCode(p, out)
 		}
 	case p.before == nil && p.cursor == "":
-		b.poison[p.method] = p
+		b.lastInvalid[p.method] = p
 		b.judgeEmptyCursor(p, out)
 	case p.before != nil && p.before.era != p.era:
-		b.poison[p.method] = p // outdated: whether it is still valid is open, but it must do no harm
+		b.lastInvalid[p.method] = p // outdated: whether it is still valid is open, but it must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
 }
@@ -56,8 +56,8 @@ func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 
 // judgeFirstPage judges whether the first page is still served after an invalid cursor.
 func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
-	bad := b.poison[p.method]
-	delete(b.poison, p.method)
+	bad := b.lastInvalid[p.method]
+	delete(b.lastInvalid, p.method)
 	switch {
 	case !p.refused:
 		b.served[p.method] = true

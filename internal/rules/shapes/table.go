@@ -85,7 +85,7 @@ func table() []row {
 	return slices.Concat(statelessRows(), contentRows(), offerRows(), serverRequestRows(), taskRows(), generalRows())
 }
 
-// generalRows are the rows of messages as a whole.
+// generalRows returns the rows of messages as a whole.
 func generalRows() []row {
 	general := func(method, on, what string) row {
 		return row{in: method, on: on, summary: what + " does not have the shape that the revision gives it."}

@@ -10,7 +10,7 @@ import (
 // errors that require an elicitation.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 
-// serverRequestRows are the rows of the server's requests, and of its notifications.
+// serverRequestRows returns the rows of the server's requests, and of its notifications.
 func serverRequestRows() []row {
 	const (
 		sampling, elicit = spec.MethodSampling, spec.MethodElicit

@@ -11,7 +11,7 @@ func kinds(k ...schema.Kind) []schema.Kind { return k }
 // anyBlock are the types of content blocks.
 const anyBlock = "TextContent ImageContent AudioContent ResourceLink EmbeddedResource"
 
-// contentRows are the rows of what several messages contain: content blocks, annotations, icons.
+// contentRows returns the rows of what several messages contain: content blocks, annotations, icons.
 func contentRows() []row {
 	const (
 		call, get, read, sampling = spec.MethodToolsCall, spec.MethodPromptsGet, spec.MethodResourcesRead, spec.MethodSampling

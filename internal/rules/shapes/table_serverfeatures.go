@@ -7,7 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// offerRows are the rows of what a server offers: tools, resources, prompts and completion.
+// offerRows returns the rows of what a server offers: tools, resources, prompts and completion.
 func offerRows() []row {
 	const resources = spec.MethodResourcesList + " " + spec.MethodResourcesRead + " " + spec.MethodResourcesUpdated
 	const uris = "Resource.uri ResourceContents.uri ResourceUpdatedNotification.uri"

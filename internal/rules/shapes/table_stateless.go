@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// statelessRows are the rows of what 2026-07-28 adds to results. The rows of the requests judge
+// statelessRows returns the rows of what 2026-07-28 adds to results. The rows of the requests judge
 // the entries of inputRequests.
 func statelessRows() []row {
 	return []row{

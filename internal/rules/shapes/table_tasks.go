@@ -5,7 +5,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// taskRows are the rows of tasks. Package tasks judges the course of a task.
+// taskRows returns the rows of tasks. Package tasks judges the course of a task.
 func taskRows() []row {
 	const (
 		call     = spec.MethodToolsCall

@@ -228,7 +228,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 	}
 }
 
-// runTime is how long the request ran before it was cancelled.
+// runTime returns how long the request ran before it was cancelled.
 func (c *cancelledRequest) runTime() time.Duration { return c.by.At - c.asked.Event.At }
 
 // isHeeded reports whether the response shows that the server heeded the cancellation: the call
