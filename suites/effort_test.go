@@ -24,7 +24,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-var update = flag.Bool("update", false, "write rounds.txt anew")
+var update = flag.Bool("update", false, "rewrite rounds.txt")
 
 // TestEffort checks that a run against the reference server starts no more servers, opens no more
 // sessions and sends no more requests than the table permits, and that rounds.txt is about right.
@@ -83,7 +83,7 @@ func TestEffort(t *testing.T) {
 	}
 	for _, c := range suites.Cases() {
 		if got := measured.of(c.ID); !isAbout(c.Rounds.Stdio, got.Stdio) || !isAbout(c.Rounds.HTTP, got.HTTP) {
-			t.Errorf("%s takes %+v rounds, and rounds.txt says %+v: go test ./suites -run Effort -update writes it anew", c.ID, got, c.Rounds)
+			t.Errorf("%s takes %+v rounds, and rounds.txt says %+v: go test ./suites -run Effort -update rewrites it", c.ID, got, c.Rounds)
 		}
 	}
 }

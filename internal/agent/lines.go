@@ -47,7 +47,7 @@ type lineConn struct {
 	mu        sync.Mutex // guards what follows
 	out       io.Writer
 	open      map[jsonrpc.ID]bool // the requests that were read and have no response yet; whether they can be cancelled
-	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK responds to them all the same
+	cancelled map[jsonrpc.ID]bool // the requests that were cancelled; the SDK still responds to them
 }
 
 // scan reads lines until the input ends. It may outlive the connection, because nothing

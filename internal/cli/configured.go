@@ -68,7 +68,7 @@ func (k *configured) read(f *serverFlags, fs *pflag.FlagSet) (err error) {
 	switch {
 	case config.Ours(path):
 		if k.off {
-			return usagef("leave one of them out", "--config names %q, and --no-config says that none is read", path)
+			return usagef("remove one of them", "--config names %q, and --no-config says that none is read", path)
 		}
 		if f.target.ServerName != "" {
 			return usagef("leave --server out: the file has one server at most", "--server names one of the servers in a client's configuration, and %q is none", path)

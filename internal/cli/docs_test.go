@@ -15,7 +15,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-var update = flag.Bool("update", false, "write the generated pages of the documentation anew")
+var update = flag.Bool("update", false, "rewrite the generated pages of the documentation")
 
 // TestGeneratedPagesAreFresh checks that the generated pages are up to date.
 // The page of the self-test is compared with the expected result instead of a

@@ -31,10 +31,10 @@ func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []stri
 		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}
 	did := map[int][]string{}
 	for _, d := range f.ByItself() {
-		did[d.Behind] = append(did[d.Behind], d.Text)
+		did[d.After] = append(did[d.After], d.Text)
 	}
-	besides := func(behind int) {
-		all := did[behind]
+	besides := func(after int) {
+		all := did[after]
 		if more := len(all) - asides; more > 0 { // the last ones are closest to the observation
 			all = all[more:]
 			out = append(out, fmt.Sprintf("  … by itself, the client did %d more before", more))

@@ -60,7 +60,7 @@ func (f *runFlags) checkThrough() error {
 		return usagef("name the gateway, as in mcp-conform run --through --start 'my-gateway --port {port} "+upstreamMark+"' http://127.0.0.1:{port}/mcp",
 			"--reference names no gateway")
 	case f.watch.on:
-		return usagef("leave one of them out", "--through and --watch can't be combined")
+		return usagef("remove one of them", "--through and --watch can't be combined")
 	}
 	for _, name := range t.expected {
 		if !slices.Contains(gateway.Names(), name) {

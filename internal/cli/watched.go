@@ -71,7 +71,7 @@ func (a *app) runWatched(f *runFlags, reports []reportFile) error {
 	case err != nil && f.watch.build == "": // otherwise the build may create the command
 		return err
 	case err == nil && t.URL != "" && t.Start == nil:
-		return usagef("let it be started, as in --watch --start 'npm start' "+t.URL, "--watch is for a server that is started anew for each run, and this one runs already")
+		return usagef("let the run start it, as in --watch --start 'npm start' "+t.URL, "--watch needs a server that it can start for each run, but this one is already running")
 	case err == nil && f.watch.build != "" && len(t.Argv) > 0:
 		without = append(without, t.Argv[0])
 	}

@@ -20,7 +20,7 @@ type refusing struct {
 	listens  bool // the client has a stream open
 	pingTime time.Duration
 	fresh    bool          // the handshake is not done
-	breaks   bool          // the connection breaks behind a refusal
+	breaks   bool          // the connection breaks after a refusal
 	late     time.Duration // after which it answers what it refused, on that stream; 0 for never
 }
 

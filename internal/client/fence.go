@@ -76,7 +76,7 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	defer c.countWaiting()()
 	id := c.NewID()
 	frame := c.Request(id, c.HarmlessMethod(), nil)
-	behind := c.Record.Len()
+	after := c.Record.Len()
 	if err := c.send(ctx, frame); err != nil {
 		return c.sendError(ctx, err)
 	}
@@ -84,13 +84,13 @@ func (c *Conversation) fenceOnce(ctx context.Context, bound boundFunc, from int,
 	r := replyTo(id, func(answers func(*transcript.Event) bool) (*transcript.Event, error) {
 		return c.awaitResponseTo(ctx, from, frame, awaitEnd, func(e *transcript.Event) bool {
 			stopped = stop(e)
-			return stopped || e.Seq >= behind && answers(e)
+			return stopped || e.Seq >= after && answers(e)
 		})
 	})
 	if stopped {
 		return nil
 	}
-	r.Sent = c.sentEvent(behind, frame)
+	r.Sent = c.sentEvent(after, frame)
 	if started {
 		c.measureResponse(r)
 	}

@@ -66,7 +66,7 @@ func (l *limiting) respond(n int, f []byte) {
 // slow.
 func TestRateLimited(t *testing.T) {
 	for name, options := range map[string][]Option{
-		"an ordinary request": nil, "a fence behind it": {MayIgnore}, "within a limit": {Within(time.Second)},
+		"an ordinary request": nil, "a fence after it": {MayIgnore}, "within a limit": {Within(time.Second)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -143,7 +143,7 @@ func TestSettleForLooksAtEachEventOnce(t *testing.T) {
 			s.say([]byte(`{"method":"before"}`))
 			s.later(time.Millisecond, func() {
 				s.say(wire.NewResult(m.ID, nil))
-				s.later(time.Millisecond, func() { s.say([]byte(`{"method":"behind"}`)) })
+				s.later(time.Millisecond, func() { s.say([]byte(`{"method":"after"}`)) })
 			})
 		}
 	}, func(t *testing.T, c *Conversation, _ *scripted) {
@@ -162,9 +162,9 @@ func TestSettleForLooksAtEachEventOnce(t *testing.T) {
 			}
 		}
 		e, err = c.Await(t.Context(), from, func(e *transcript.Event) bool {
-			return len(e.Messages()) > 0 && e.Messages()[0].Method == "behind"
+			return len(e.Messages()) > 0 && e.Messages()[0].Method == "after"
 		}, MayIgnore)
-		if err != nil || e.Messages()[0].Method != "behind" {
+		if err != nil || e.Messages()[0].Method != "after" {
 			t.Errorf("got %v, %v", e, err)
 		}
 	})

@@ -60,7 +60,7 @@ func (c *Conversation) DoAll(ctx context.Context, requests [][]byte, options ...
 		case r.Answered() == (limit < owed):
 			limit = c.Grace()
 		case !r.Answered():
-			limit = 0 // what came meanwhile is seen all the same
+			limit = 0 // messages that came meanwhile are still seen
 		}
 		if owed == c.opts.Timeout {
 			c.recordGaveUp(r)

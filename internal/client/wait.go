@@ -51,10 +51,9 @@ func (c *Conversation) send(ctx context.Context, frames ...[]byte) error {
 	return c.link.Send(ctx, frames...)
 }
 
-// sendWithin is like send, but for frames whose answers are not waited for here. Over HTTP
-// the server has as long to answer a POST as to answer a request. What was
-// written to one that it leaves unanswered is sent all the same: whether the
-// server goes on shows in what follows.
+// sendWithin is like send, but for frames whose responses are awaited elsewhere. Over HTTP
+// the server has as long to answer a POST as to answer a request. A POST without an answer
+// is not an error here: later requests show whether the server still responds.
 func (c *Conversation) sendWithin(ctx context.Context, frames ...[]byte) error {
 	if c.Web() == nil || len(frames) == 0 {
 		return c.send(ctx, frames...)

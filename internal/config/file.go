@@ -77,7 +77,7 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	if n := get(t, "url"); n != nil {
 		f.URL = n.Value
 		if f.Command != nil {
-			return nil, usage(r.at(n), "the target has a command and a URL", "leave one of them out; what starts the server of a URL is start")
+			return nil, usage(r.at(n), "the target has a command and a URL", "remove one of them; what starts the server of a URL is start")
 		}
 	}
 	about := get(root, "implementation")
@@ -210,7 +210,7 @@ func (r *reader) policy(n *yaml.Node, c *inventory.Config) error {
 			c.Call = append(c.Call, e.Value)
 			r.mention(c, inventory.MentionsTool, e)
 		case c.Policy != "" && c.Policy != p:
-			return usage(r.at(e), "\"tools.call\" has both "+string(c.Policy)+" and "+string(p), "leave one of them out")
+			return usage(r.at(e), "\"tools.call\" has both "+string(c.Policy)+" and "+string(p), "remove one of them")
 		default:
 			c.Policy = p
 		}

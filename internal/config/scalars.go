@@ -30,7 +30,7 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 		case n.Kind != yaml.ScalarNode || err != nil:
 			advice := "write a number and its unit, as 10s or 500ms"
 			if number, err := strconv.ParseFloat(n.Value, 64); n.Kind == yaml.ScalarNode && err == nil && number > 0 {
-				advice = "write its unit behind it, as " + n.Value + "s"
+				advice = "write its unit after it, as " + n.Value + "s"
 			}
 			return r.wrong(n, path, "a duration", advice)
 		case d <= 0:
@@ -59,7 +59,7 @@ func (r *reader) text(n *yaml.Node, k *Key, path, want string) error {
 	switch n.ShortTag() {
 	case "!!str", "!!timestamp":
 	case "!!null":
-		return r.wrong(n, path, want, "write it behind the colon, or remove the key")
+		return r.wrong(n, path, want, "write it after the colon, or remove the key")
 	default:
 		return r.wrong(n, path, want, "put quotes around it: \""+n.Value+"\"")
 	}

@@ -14,7 +14,7 @@ import (
 // traffic of a case that it left out, so it reports a requirement as kept only if
 // all cases that judge or provoke it ran. It leaves out what rules judge in every
 // message, such as the ids of responses, because any case may break that. What it
-// finds about such a requirement it reports all the same.
+// finds about such a requirement it still reports.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.

@@ -30,7 +30,7 @@ func TestWhatOffendsIsFound(t *testing.T) {
 		{"what was seen, once", `{"id":"3","result":{}}`, "", `the string "3"`, `"3"`},
 		{"what was seen, twice", `{"id":"333","result":{"x":"333"}}`, "", `the string "333"`, ""},
 		{"all of it is no part", `{"id":2}`, "", `{"id":2}`, ""},
-		{"all of it behind other words", `{"id":2,"method":"abc"}`, "", `after ping: {"id":2,"method":"abc"}`, ""},
+		{"all of it after other words", `{"id":2,"method":"abc"}`, "", `after ping: {"id":2,"method":"abc"}`, ""},
 		{"all of it, cut off", `{"result":{"tools":[{"name":"first"},{"name":"second"}]}}`, "", `{"result":{"tools":[{"name":"first"},{"na…`, ""},
 		{"the longest of several", `{"method":"tools/list","x":"abc"}`, "", `"abc" and "tools/list"`, `"tools/list"`},
 		{"where it is not JSON", `{"id":1]`, "", "no JSON", "]"},

@@ -102,7 +102,7 @@ func testReplaced(t *testing.T, resumable bool) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
-		t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
+		t.Errorf("verdicts of the case after it (-want +got):\n%s", diff)
 	}
 }
 
@@ -128,7 +128,7 @@ func TestServerThatHangsIsReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		if diff := cmp.Diff(all("kept", spec.V20251125), summary(p)); diff != "" {
-			t.Errorf("verdicts of the case behind it (-want +got):\n%s", diff)
+			t.Errorf("verdicts of the case after it (-want +got):\n%s", diff)
 		}
 	})
 }

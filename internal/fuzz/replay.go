@@ -16,7 +16,7 @@ import (
 func (f *Finding) File() *script.File {
 	var did []string
 	for _, d := range f.ByItself() {
-		did = append(did, fmt.Sprintf("behind operation %d: %s", d.Behind+1, d.Text))
+		did = append(did, fmt.Sprintf("after operation %d: %s", d.After+1, d.Text))
 	}
 	return &script.File{
 		Version: script.FileVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Again, f.Tries}, ByItself: did,

@@ -56,7 +56,7 @@ func subscriptions(ctx context.Context, v *visit) (any, error) {
 		updated[uri] = true
 	}
 	after, err := v.result(ctx, spec.MethodResourcesRead, resource)
-	return map[string]any{"updated": updated, "read anew": strings.Contains(string(wire.JSON(after)), v.mark)}, err
+	return map[string]any{"updated": updated, "read again": strings.Contains(string(wire.JSON(after)), v.mark)}, err
 }
 
 func logging(ctx context.Context, v *visit) (any, error) {

@@ -63,7 +63,7 @@ var damages = []func(t *rapid.T, line []byte) Damage{
 		return Damage{Name: "a flipped bit", Bytes: ended(out)}
 	},
 	func(_ *rapid.T, line []byte) Damage {
-		return Damage{Name: "text behind the message", Bytes: ended(append(bytes.Clone(line), " x"...))}
+		return Damage{Name: "text after the message", Bytes: ended(append(bytes.Clone(line), " x"...))}
 	},
 	func(_ *rapid.T, line []byte) Damage {
 		return Damage{Name: "two messages on a line", Bytes: ended(append(bytes.Clone(line), line...))}

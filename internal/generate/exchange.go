@@ -29,7 +29,7 @@ var wrongExchanges = []script.Exchange{
 	{Why: "an empty body", Method: "POST", Body: script.Bytes("")},
 	{Why: "a body that is not JSON", Method: "POST", Body: script.Bytes("{")},
 	{Why: "a body that is not UTF-8", Method: "POST", Body: script.Bytes("\xff\xfe{}")},
-	{Why: "a body with text behind the message", Method: "POST", Body: script.Bytes("MESSAGE x")},
+	{Why: "a body with text after the message", Method: "POST", Body: script.Bytes("MESSAGE x")},
 	{Why: "an unknown session", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "no-such-session"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "a session with odd characters", Method: "POST", Headers: [][2]string{{"Mcp-Session-Id", "~!@#$%^&*()"}}, Body: script.Bytes("MESSAGE")},
 	{Why: "an unpublished version", Method: "POST", Headers: [][2]string{{"MCP-Protocol-Version", "1999-01-01"}}, Body: script.Bytes("MESSAGE")},

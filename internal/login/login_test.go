@@ -195,7 +195,7 @@ func TestRefusedLogins(t *testing.T) {
 		{"a server that needs no token", func(w *world) { w.resource, w.metadata, w.open, w.lets = nil, nil, http.StatusBadRequest, true }, "a request without a token got status 400"},
 		{"the document of another server", func(w *world) { w.resource["resource"] = "https://other.example/mcp" }, `that of "https://other.example/mcp"`},
 		{"the document of another path", func(w *world) { w.resource["resource"] = "ORIGIN/other" }, `/other"`},
-		{"an authorization endpoint without https", func(w *world) { w.metadata["authorization_endpoint"] = "http://auth.example/a" }, "no https URL"},
+		{"an authorization endpoint without https", func(w *world) { w.metadata["authorization_endpoint"] = "http://auth.example/a" }, "not an https URL"},
 		{"a document that is not JSON", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/text"`; w.resource = nil }, "can't be read"},
 		{"a document of many megabytes", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/endless"`; w.resource = nil }, "at most 1 MiB"},
 		{"a document behind redirects in a circle", func(w *world) { w.challenge = `Bearer resource_metadata="ORIGIN/circle"`; w.resource = nil }, "302 Found"},
@@ -204,8 +204,8 @@ func TestRefusedLogins(t *testing.T) {
 		{"an authorization server that is not a URL", func(w *world) { w.resource["authorization_servers"] = []string{"auth"} }, `"auth", which is not a URL`},
 		{"no document of the authorization server", func(w *world) { w.metadata = nil }, "404 Not Found"},
 		{"another issuer", func(w *world) { w.metadata["issuer"] = "https://other.example" }, "is that of https://other.example"},
-		{"a token endpoint without https", func(w *world) { w.metadata["token_endpoint"] = "http://auth.example/token" }, "no https URL"},
-		{"no token endpoint", func(w *world) { delete(w.metadata, "token_endpoint") }, "no https URL"},
+		{"a token endpoint without https", func(w *world) { w.metadata["token_endpoint"] = "http://auth.example/token" }, "not an https URL"},
+		{"no token endpoint", func(w *world) { delete(w.metadata, "token_endpoint") }, "not an https URL"},
 		{"a refusal", func(w *world) {
 			w.status, w.token = http.StatusUnauthorized, map[string]any{"error": "invalid_client", "error_description": "who?"}
 		}, "issues no token: invalid_client who?"},

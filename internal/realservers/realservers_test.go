@@ -30,7 +30,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-var update = flag.Bool("update", false, "write the goldens anew")
+var update = flag.Bool("update", false, "rewrite the goldens")
 
 // command returns the command that starts the server. It skips the test with
 // the reason if the server is not installed.

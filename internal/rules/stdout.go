@@ -135,7 +135,7 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 	d := verdict.Deviation{Requirement: newlineDelimited, At: got.positions()}
 	switch got.shape {
 	case joined:
-		d.Summary, d.Permitted, d.Seen = "The server writes several messages on one line.", "a newline behind each message", excerpt(e.Raw)
+		d.Summary, d.Permitted, d.Seen = "The server writes several messages on one line.", "a newline after each message", excerpt(e.Raw)
 		out.Deviates(d)
 	case spread:
 		d.Requirement = noEmbeddedNewlines

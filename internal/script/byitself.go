@@ -14,9 +14,9 @@ import (
 // of the script: a response to a request of the server, or a cancellation of a
 // pending request at the end. That message may be what breaks a server.
 type ByItself struct {
-	// Behind is the index of the operation that the message follows, or -1 if it
+	// After is the index of the operation that the message follows, or -1 if it
 	// comes before all operations.
-	Behind int
+	After int
 	// Text describes the message. Ids and methods in it may be the server's.
 	Text string
 }
@@ -38,18 +38,18 @@ func (p *Playback) ByItself() []ByItself {
 				if what == "" {
 					continue
 				}
-				behind := p.behind(t, e.Seq)
-				if n := len(out) - 1; n >= 0 && times > 0 && last == what && out[n].Behind == behind {
+				after := p.lastOperation(t, e.Seq)
+				if n := len(out) - 1; n >= 0 && times > 0 && last == what && out[n].After == after {
 					times++
 					out[n].Text = fmt.Sprintf("%s, %d times", what, times)
 					continue
 				}
 				last, times = what, 1
-				out = append(out, ByItself{behind, what + of})
+				out = append(out, ByItself{after, what + of})
 			}
 		}
 	}
-	slices.SortStableFunc(out, func(a, b ByItself) int { return a.Behind - b.Behind })
+	slices.SortStableFunc(out, func(a, b ByItself) int { return a.After - b.After })
 	return out
 }
 
@@ -82,10 +82,10 @@ func (p *Playback) said(t *Conversation, e *transcript.Event) bool {
 	})
 }
 
-// behind returns the last operation of the conversation before a position in
+// lastOperation returns the last operation of the conversation before a position in
 // the record, or -1. Operations that were written together have the same
 // position.
-func (p *Playback) behind(t *Conversation, at int) int {
+func (p *Playback) lastOperation(t *Conversation, at int) int {
 	first, next := -1, len(p.Script.Operations)
 	for _, s := range t.spans {
 		if s.from > at {

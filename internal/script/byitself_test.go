@@ -47,7 +47,7 @@ func TestByItself(t *testing.T) {
 			[]Operation{call, fence, fence}, []span{{0, 0, 1}, {1, 3, 4}, {2, 4, 5}}, []string{called, asks, gives, pinged, pinged},
 			[]ByItself{{0, answered}},
 		},
-		"behind what is written at once": {
+		"after what is written at once": {
 			[]Operation{together, fence, fence}, []span{{0, 0, 1}, {2, 3, 4}}, []string{called, asks, gives, pinged},
 			[]ByItself{{1, answered}},
 		},

@@ -18,7 +18,7 @@ func TestAttribute(t *testing.T) {
 		name, script string
 		want         []int // positions of the requests that count as unanswered
 	}{
-		{"all behind a prompt", `
+		{"all after a prompt", `
 > {"jsonrpc":"2.0","id":1,"method":"resources/list"}
 < {"jsonrpc":"2.0","id":1,"result":{"resources":[]}}
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
@@ -26,7 +26,7 @@ func TestAttribute(t *testing.T) {
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
 ! gave-up 3
 ! gave-up 4`, []int{2}},
-		{"a ping behind it is answered", `
+		{"a ping after it is answered", `
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":3,"method":"resources/list"}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
@@ -44,7 +44,7 @@ func TestAttribute(t *testing.T) {
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}
 ! gave-up 4`, nil},
-		{"a call is behind it", `
+		{"a call is after it", `
 > {"jsonrpc":"2.0","id":2,"method":"prompts/get","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":4,"method":"ping"}

@@ -30,7 +30,7 @@ func (c *Conversation) excuse() {
 	c.Events = slices.Clone(c.Events)
 	for i, e := range c.Events {
 		if held(e) {
-			c.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, behind a call that is not answered"}
+			c.Events[i] = &transcript.Event{Seq: e.Seq, At: e.At, Kind: transcript.Remark, Detail: "not waited for any longer, after a call that is not answered"}
 		}
 	}
 }

@@ -12,7 +12,7 @@ func TestExcuse(t *testing.T) {
 		name, script string
 		excused      bool
 	}{
-		{"a ping behind a call", `
+		{"a ping after a call", `
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}
 > {"jsonrpc":"2.0","id":2,"method":"ping"}
@@ -23,7 +23,7 @@ func TestExcuse(t *testing.T) {
 < {"jsonrpc":"2.0","id":1,"result":{}}
 > {"jsonrpc":"2.0","id":3,"method":"ping"}
 ! gave-up 3`, true},
-		{"what was asked behind the call was answered", `
+		{"what was asked after the call was answered", `
 > {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a"}}
 > {"jsonrpc":"2.0","id":2,"method":"ping"}
 < {"jsonrpc":"2.0","id":2,"result":{}}

@@ -156,7 +156,7 @@ func (c *Conversation) ended() string {
 			case len(open) > 0:
 				return how + " before it answered " + named(open[0].Message.Method, open[0].Message.ID)
 			case last != "":
-				return how + " behind " + last
+				return how + " after " + last
 			}
 			return how
 		}

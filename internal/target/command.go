@@ -17,7 +17,7 @@ func (r *resolver) fromArgs() (Target, error) {
 	args := r.Args
 	if r.Dash > 0 && r.Dash <= len(args) {
 		return Target{}, usage("", "there are arguments on both sides of --: "+quoteAll(r.secrets.Args(args[:r.Dash])),
-			"put the whole command of the server behind it:",
+			"put the whole command of the server after it:",
 			"  mcp-conform run -- "+quoteAll(r.secrets.Args(args)))
 	}
 	if len(args) == 0 || blank(args[0]) {

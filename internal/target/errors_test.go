@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 // hidden is a secret that no error may contain.
 const hidden = "ghp_0123456789abcdefABCDEF0123456789abcd"
@@ -172,7 +172,7 @@ func TestMistakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got.String()); diff != "" {
-		t.Errorf("the texts changed (-golden +now; -update writes them anew):\n%s", diff)
+		t.Errorf("the texts changed (-golden +now; -update rewrites them):\n%s", diff)
 	}
 }
 

@@ -137,8 +137,8 @@ func TestExchangesInScripts(t *testing.T) {
 func TestExchangeErrorsNameLine(t *testing.T) {
 	for _, c := range []struct{ name, script, want string }{
 		{"nothing to go on with", "# x\n  Host: x", "2: a line that begins with a space continues"},
-		{"behind a quoted text", "1>q \"GET / HTTP/1.1\"\n  Host: x", "2: a line that begins with a space"},
-		{"behind a blank line", "1> GET / HTTP/1.1\n\n  Host: x", "3: a line that begins with a space"},
+		{"after a quoted text", "1>q \"GET / HTTP/1.1\"\n  Host: x", "2: a line that begins with a space"},
+		{"after a blank line", "1> GET / HTTP/1.1\n\n  Host: x", "3: a line that begins with a space"},
 		{"an unknown end", "1! sadly", `1: an exchange cannot end "sadly"; use one of [complete`},
 		{"exchange 0", "0> GET / HTTP/1.1", `1: "0> GET / HTTP/1.1" is not a line of a script`},
 		{"not quoted well", `1<~q "a`, `1: "a is not a quoted string`},

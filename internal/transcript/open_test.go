@@ -151,7 +151,7 @@ func TestReadRecordingsErrors(t *testing.T) {
 		{"binary", "> {}\n\x7fELF\x00\x01", "f:2: not UTF-8 text"},
 		{"not UTF-8", "> {}\n\n< \xff", "f:3: not UTF-8 text"},
 		{"another version", `{"mcp-conform-transcript":2}`, "f:1: the transcript has format version 2, but this version of mcp-conform reads version 1"},
-		{"nothing behind the head", `{"mcp-conform-transcript":1}`, "f: the transcript has no events"},
+		{"nothing after the head", `{"mcp-conform-transcript":1}`, "f: the transcript has no events"},
 		{"a bad event", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\n\n" + `{"seq":2,"at":1,"kind":"sent","raw":""}`, "f:4: seq is 2, want 1"},
 		{"a bad event in the midst", `{"mcp-conform-transcript":1}` + "\n" + `{"seq":0,"at":1,"kind":"opened"}` + "\nx\n", "f:3: not an event"},
 		{"prose", "Dear all,\nit works.", `f:1: "Dear all," is not a recorded message; expected`},

@@ -43,7 +43,7 @@ func TestRedactFrame(t *testing.T) {
 		{"ids stay apart", `{"id":"token=abc","params":{"requestId":"token=d"}}`, ""},
 		{"a batch", `[{"token":"a"} , {"token":"b"}]`, `[{"token":"REDACTED"} , {"token":"REDACTED"}]`},
 		{"a member twice", `{"token":"a","token":"b"}`, `{"token":"REDACTED","token":"REDACTED"}`},
-		{"text behind it", `{"a":1} token=abc`, `{"a":1} token=REDACTED`},
+		{"text after it", `{"a":1} token=abc`, `{"a":1} token=REDACTED`},
 		{"a byte order mark", "\xef\xbb\xbf{\"token\":\"a\"}\r", "\xef\xbb\xbf{\"token\":\"REDACTED\"}\r"},
 		{"no JSON", `Starting with TOKEN=abc, {"password":"x`, `Starting with TOKEN=REDACTED, {"password":"REDACTED`},
 		{"half a message", `{"jsonrpc":"2.0","params":{"token":"abc","n":`, `{"jsonrpc":"2.0","params":{"token":"REDACTED","n":`},

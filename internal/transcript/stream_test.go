@@ -37,7 +37,7 @@ func TestSplitter(t *testing.T) {
 		{"CR", []string{"data: a\r\rdata: b\r\r"}, []string{"data: a\r\r", "data: b\r\r"}},
 		{"CR LF in parts", []string{"data: a\r", "\n\r", "\ndata: b"}, []string{"data: a\r\n\r\n", "data: b"}},
 		{"CR that waits for nothing", []string{"data: a\r", "\r", "data: b"}, []string{"data: a\r\r", "data: b"}},
-		{"LF behind a CR that did not wait", []string{"a\r\r", "\nb"}, []string{"a\r\r", "\n", "b"}},
+		{"LF after a CR that did not wait", []string{"a\r\r", "\nb"}, []string{"a\r\r", "\n", "b"}},
 		{"a byte order mark", []string{"\xef", "\xbb\xbfdata: a\n\n"}, []string{byteOrderMark, "data: a\n\n"}},
 		{"half of one", []string{"\xef", "\xbb"}, []string{"\xef\xbb"}},
 		{"blank lines", []string{"\n\n"}, []string{"\n", "\n"}},

@@ -146,16 +146,16 @@ func appendEmptyPages() *refserver.Seams {
 		if !isList(c) || c.Revision == "" {
 			return next(c)
 		}
-		behind := false
+		isPastEnd := false
 		if cursor, _ := wire.Text(wire.At(c.Params, "/cursor")); strings.HasPrefix(cursor, "empty-") {
-			behind, c.Params = true, nil
+			isPastEnd, c.Params = true, nil
 		}
 		result, err := next(c)
 		if err != nil {
 			return nil, err
 		}
 		r := decodeObject(result)
-		if !behind {
+		if !isPastEnd {
 			return more(r), nil
 		}
 		delete(r, "nextCursor")

@@ -18,7 +18,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-var update = flag.Bool("update", false, "write the golden file anew")
+var update = flag.Bool("update", false, "rewrite the golden file")
 
 // notOfShape contains the requirements and faults in the tables of shape faults that
 // validation against a schema does not find, each with the reason.

@@ -44,7 +44,7 @@
     relabel.set(button, setTimeout(() => { label.data = "Copy"; }, 2000));
   });
 
-  // The fragment of the address is the open finding, and behind a question mark
+  // The fragment of the address is the open finding, and after a question mark
   // the filters: #finding-3?area=ping&text=cursor.
   const form = byId("filters");
   const names = ["text", "outcome", "area", "level", "revision"];

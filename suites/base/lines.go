@@ -125,12 +125,12 @@ var lines = []line{
 	},
 	{
 		// Stream decoders read the object, and fail at the rest later.
-		what: "a request with a comma behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
+		what: "a request with a comma after it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"},`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
 		note: `The server serves a request with other text after it on its line.`,
 	},
 	{
-		what: "a request with a word behind it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"} garbage`,
+		what: "a request with a word after it", frame: `{"jsonrpc":"2.0","id":ID,"method":"METHOD"} garbage`,
 		requirement: parseError, survival: parseError, readable: true, silence: true,
 		note: `The server serves a request with other text after it on its line.`,
 	},

@@ -37,7 +37,7 @@ func quickRaces() []race {
 			},
 		},
 		{
-			Race:        suite.Race{Name: "right behind the request, which the server may not have read yet", Cancelled: suite.Any},
+			Race:        suite.Race{Name: "right after the request, which the server may not have read yet", Cancelled: suite.Any},
 			requirement: raceHandled,
 			steps: func(p *raceRun) {
 				for range p.rounds {

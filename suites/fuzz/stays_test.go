@@ -33,7 +33,7 @@ func TestWhoEndsTheServer(t *testing.T) {
 		"the line":                       {"base.parse-error/exits-1", []script.Operation{garbage, fence}, []string{"base.parse-error"}},
 		"the line, seen by no fence":     {"base.parse-error/exits-1", []script.Operation{fence, garbage}, []string{"base.parse-error"}},
 		"the line, and it hears no more": {"base.parse-error/deaf", []script.Operation{garbage, fence}, []string{"base.parse-error"}},
-		"a request behind it":            {"base.request-answered/deep-meta", []script.Operation{garbage, deep}, nil},
+		"a request after garbage":        {"base.request-answered/deep-meta", []script.Operation{garbage, deep}, nil},
 		"a request after it":             {"base.request-answered/deep-meta", []script.Operation{garbage, fence, deep}, nil},
 		"a request before it":            {"base.request-answered/deep-meta", []script.Operation{deep, garbage}, nil},
 	} {

@@ -329,7 +329,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 // maxAbandoned is how many requests are left without a retry.
 const maxAbandoned = 12
 
-// abandon leaves requests without a retry. The same request must begin anew.
+// abandon leaves requests without a retry. The same request must begin again.
 func abandon(ctx context.Context, t *suite.T) {
 	c := t.Start(ctx, willing(t))
 	a := findAsking(ctx, t, c, 1)[0]

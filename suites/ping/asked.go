@@ -127,7 +127,7 @@ func (a *askingConversation) noteLatePing(question *wire.Message, r *client.Repl
 	a.reportedLate = true
 	d := unansweredPing(responds, "The server answers a ping only after its own request was answered.", r)
 	d.Weight, d.Permitted = verdict.AtMostWarning, "a result at once"
-	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one behind the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
+	d.Seen = fmt.Sprintf("no answer in %v while %s was open, and one after the client's answer to that", thinkingTime, wire.Excerpt(question.Method, 80))
 	a.t.Deviates(a.c, d)
 }
 

@@ -23,7 +23,7 @@ func TestFaults(t *testing.T) {
 		notEmpty   = "ping.empty-result: The server's ping result is not empty. (broken)"
 		early      = "ping.before-initialized: The server answers a ping before initialize with an error. (warning)"
 		earlyMute  = "ping.before-initialized: The server does not answer a ping before initialize. (warning)"
-		behind     = "ping.responds: The server answers a ping only after its own request was answered. (warning)"
+		late       = "ping.responds: The server answers a ping only after its own request was answered. (warning)"
 		afterCalls = "ping.responds: The server answers a ping only after earlier tool calls are done. (warning)"
 		strong     = "ping.before-initialized: The server answers a ping with an error. (warning)"
 	)
@@ -86,11 +86,11 @@ func TestFaults(t *testing.T) {
 			case <-c.Context().Done():
 			}
 			return true
-		}), []string{behind}},
+		}), []string{late}},
 		{"unanswered while the user is asked", "ping.while-asked", whileOpen(false, askingConversation(spec.MethodElicit)), []string{partly}},
 		{"unanswered while the model is asked", "ping.while-asked", whileOpen(false, askingConversation(spec.MethodSampling)), []string{partly}},
-		{"answered when the user has answered", "ping.while-asked", whileOpen(true, askingConversation(spec.MethodElicit)), []string{behind}},
-		{"answered when the client has answered, whatever it is asked", "ping.while-asked", whileOpen(true, several(1)), []string{behind}},
+		{"answered when the user has answered", "ping.while-asked", whileOpen(true, askingConversation(spec.MethodElicit)), []string{late}},
+		{"answered when the client has answered, whatever it is asked", "ping.while-asked", whileOpen(true, several(1)), []string{late}},
 		{"unanswered while two things are asked at once", "ping.while-asked", whileOpen(false, several(2)), []string{partly}},
 		{"two things are asked at once", "ping.while-asked", whileOpen(false, several(3)), nil},
 		{"no time for any ping, in whatever words", "ping.shapes", suitetest.Handles(onPing(func(*refserver.Call) (any, *refserver.Error) {

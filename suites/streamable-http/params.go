@@ -69,7 +69,7 @@ func paramCase() suite.Case {
 
 // A headerArgument is an argument of a tool that a header repeats.
 type headerArgument struct {
-	header   string // behind Mcp-Param-
+	header   string // what follows Mcp-Param-
 	path     []string
 	schema   jsontext.Value
 	required bool

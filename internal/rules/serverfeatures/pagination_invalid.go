@@ -15,10 +15,10 @@ func isInvented(cursor string) bool { return strings.Contains(cursor, "mcp-confo
 
 // invalidCursors tracks the use of cursors that the server never returned.
 type invalidCursors struct {
-	served map[string]bool  // lists whose first page was served
-	paged  map[string]bool  // lists that returned a cursor
+	served      map[string]bool  // lists whose first page was served
+	paged       map[string]bool  // lists that returned a cursor
 	lastInvalid map[string]*page // the last page with an invalid cursor, if the first page was not requested since
-	passed []*page          // results for made-up cursors of lists that had not returned any cursor
+	passed      []*page          // results for made-up cursors of lists that had not returned any cursor
 }
 
 func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {

@@ -117,7 +117,7 @@ func (a annotation) judge(used map[string]bool, d verdict.Deviation, out *rules.
 	}
 	switch hasControl := strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f }); {
 	case !isText || name == "":
-		report(headerNonEmpty, "The server's x-mcp-header is empty, or not a string.", "the name of a header behind Mcp-Param-", verdict.Full)
+		report(headerNonEmpty, "The server's x-mcp-header is empty, or not a string.", "the name of a header after Mcp-Param-", verdict.Full)
 		return
 	case hasControl:
 		out.CameUp(headerNonEmpty)

@@ -47,7 +47,7 @@ func subscriptionRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.subscription-notifications",
-			Title:        "a subscription brings what was requested, behind the acknowledgement and with its id",
+			Title:        "a subscription brings what was requested, after the acknowledgement and with its id",
 			Requirements: []string{ackFirst, idPresent, idValue, onlyTypes, onlyResources, onlyOnListen, cancelledOnStdio, serverRespects},
 			Start: func() rules.Fold {
 				return rules.Fold{Shared: follows, OnMessage: rules.Handlers{rules.Notification(""): judgeDelivery}}
@@ -101,12 +101,12 @@ type subscription struct {
 
 // roundTrips counts consecutive requests, each sent after the response to the one before. See
 // package utilities.
-type roundTrips struct{ behind, n int }
+type roundTrips struct{ after, n int }
 
 func (t *roundTrips) note(obs *rules.Observation) {
-	if obs.Request.Event.Seq > t.behind {
+	if obs.Request.Event.Seq > t.after {
 		t.n++
-		t.behind = obs.Event.Seq
+		t.after = obs.Event.Seq
 	}
 }
 
@@ -134,7 +134,7 @@ func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ 
 	if s.Era() != spec.Stateless {
 		return
 	}
-	sub := &subscription{asked: obs.Request, sent: roundTrips{behind: obs.Event.Seq}}
+	sub := &subscription{asked: obs.Request, sent: roundTrips{after: obs.Event.Seq}}
 	if filter := obs.Message.ParamAt("/notifications"); filter.Kind() == '{' {
 		sub.filter = filter
 	}
@@ -145,7 +145,7 @@ func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, 
 	id := obs.Message.ParamIDAt("/requestId")
 	for _, sub := range f.all {
 		if sub.cancelled == nil && sub.asked.Message.ID.Same(id) {
-			sub.cancelled, sub.since = obs.Event, roundTrips{behind: obs.Event.Seq}
+			sub.cancelled, sub.since = obs.Event, roundTrips{after: obs.Event.Seq}
 		}
 	}
 }

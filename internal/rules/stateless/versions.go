@@ -157,7 +157,7 @@ func isSameSet(a, b []string) bool {
 }
 
 // judgeInitialize judges the response to initialize from a server that lists no handshake
-// revision. If it serves one, it supports such a revision all the same.
+// revision. If it serves one, it does support such a revision.
 func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	req := obs.Request
 	if !isFirst(s, obs) || !req.WellFormed || !s.ListsNoHandshake() {

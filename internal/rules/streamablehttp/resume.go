@@ -220,7 +220,7 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 				Requirement: replay,
 				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events after it",
-				Seen:        "behind " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
+				Seen:        "after " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
 				At:          positionsOf(x.Request, p.Event),
 			})
 		}

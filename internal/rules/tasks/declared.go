@@ -148,15 +148,15 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 // runsPlainly reports whether equal calls without a task succeed before and after it. The refusal
 // is then due to the task member.
 func (l *ledger) runsPlainly(c *call) bool {
-	var before, behind bool
+	var before, after bool
 	for _, o := range l.plainCalls(c) {
 		if !o.succeeded() {
 			return false
 		}
 		before = before || o.event.Seq < c.asked.Event.Seq
-		behind = behind || o.asked.Event.Seq > c.event.Seq
+		after = after || o.asked.Event.Seq > c.event.Seq
 	}
-	return before && behind
+	return before && after
 }
 
 // judgeExhaustive looks for tasks in responses to requests other than tool calls, which the

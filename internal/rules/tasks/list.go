@@ -195,10 +195,10 @@ func isCutOff(listed, missing []*task) bool {
 		return false
 	}
 	first, last := listed[0].call.event.Seq, listed[len(listed)-1].call.event.Seq
-	before, behind := true, true
+	before, after := true, true
 	for _, t := range missing {
 		before = before && t.call.event.Seq < first
-		behind = behind && t.call.event.Seq > last
+		after = after && t.call.event.Seq > last
 	}
-	return before || behind
+	return before || after
 }

@@ -153,11 +153,11 @@ func (l *ledger) isSurelyLater(from, to *transcript.Event) bool {
 	if x == nil || x.Response == nil || x.Response.Seq > from.Seq || x.RequestHead().Has("Last-Event-ID") {
 		return false
 	}
-	trips, behind := 0, from.Seq
+	trips, after := 0, from.Seq
 	for _, req := range l.sentAfter(from) {
-		if req.Event.Seq > behind && req.RespondedBefore(to.Seq) {
+		if req.Event.Seq > after && req.RespondedBefore(to.Seq) {
 			trips++
-			behind = req.Responses[0].Event.Seq
+			after = req.Responses[0].Event.Seq
 		}
 	}
 	return trips >= 2

@@ -140,7 +140,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 // steadyCall returns an equal call without a task that was answered in the same way before and
 // after the task; nil if there is none.
 func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
-	var before, behind *call
+	var before, after *call
 	for _, o := range l.plainCalls(c) {
 		if o.reply == nil {
 			continue
@@ -148,16 +148,16 @@ func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 		if o.event.Seq < c.asked.Event.Seq {
 			before = o
 		}
-		if o.asked.Event.Seq > q.event.Seq && behind == nil {
-			behind = o
+		if o.asked.Event.Seq > q.event.Seq && after == nil {
+			after = o
 		}
 	}
-	if before == nil || behind == nil || before.succeeded() != behind.succeeded() {
+	if before == nil || after == nil || before.succeeded() != after.succeeded() {
 		return nil
 	}
 	x, _ := before.reply.ErrorCode()
-	y, _ := behind.reply.ErrorCode()
-	if x != y || before.succeeded() && withoutMeta(before.reply.Result()) != withoutMeta(behind.reply.Result()) {
+	y, _ := after.reply.ErrorCode()
+	if x != y || before.succeeded() && withoutMeta(before.reply.Result()) != withoutMeta(after.reply.Result()) {
 		return nil
 	}
 	return before

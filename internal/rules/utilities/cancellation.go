@@ -197,7 +197,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 		}
 		if c.fed || !c.isHeeded(s) {
 			d.Summary = "The server answers a cancelled request as if it were not cancelled."
-			d.Permitted += "; a request that can't be cancelled may be answered all the same"
+			d.Permitted += "; a request that can't be cancelled may still be answered"
 			d.Weight = verdict.OnlyNote // only the server knows what can't be cancelled
 		}
 		out.Deviates(d)
@@ -324,7 +324,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 		return
 	case p != nil:
 		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, obs.Event)
-		d.Seen += ", though two requests sent behind the answer were answered"
+		d.Seen += ", though two requests sent after the answer were answered"
 	case differsInType(s.ServerRequests(), id):
 		d.Summary = "The server cancels its request by an id of another type."
 	case len(s.RequestsWithID(id)) > 0:

@@ -100,5 +100,5 @@ func (t *threshold) level() int {
 // was set and a round trip was complete. Over HTTP, messages on other streams may be older.
 func (t *threshold) before(s *rules.Session, obs *rules.Observation) bool {
 	x := s.Exchanges().Of(obs.Event)
-	return t.isSettled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.behind
+	return t.isSettled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.after
 }

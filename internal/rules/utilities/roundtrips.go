@@ -13,20 +13,20 @@ import (
 // that the server has read that message. A concurrent server may still have earlier messages in
 // transit; after a second round trip, those have arrived too.
 type roundTrips struct {
-	behind int // the position after which the next request has to be sent
+	after int // the position after which the next request has to be sent
 	n      int
 }
 
 // settled is how many round trips ensure that no earlier message is still in transit.
 const settled = 2
 
-func roundTripsSince(e *transcript.Event) *roundTrips { return &roundTrips{behind: e.Seq} }
+func roundTripsSince(e *transcript.Event) *roundTrips { return &roundTrips{after: e.Seq} }
 
 // note records a response.
 func (t *roundTrips) note(obs *rules.Observation) {
-	if obs.Request.Event.Seq > t.behind {
+	if obs.Request.Event.Seq > t.after {
 		t.n++
-		t.behind = obs.Event.Seq
+		t.after = obs.Event.Seq
 	}
 }
 

@@ -49,12 +49,12 @@ func TestCorners(t *testing.T) {
 		// Which notification is the cause.
 		{"two cancellations of the same sort", []string{cancel("7"), cancel("8"), at(ping, 2), exit}, []string{unknown}},
 		{"two of different sorts", []string{cancel("7"), cancel("null"), at(ping, 2), exit}, nil},
-		{"progress behind a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},
-		{"progress behind a cancellation that was borne", []string{cancel("7"), trip(2), stray, at(ping, 3), exit}, []string{"progress.unsolicited-from-client-tolerated warning"}},
-		{"another notification behind it", []string{cancel("7"), `> {"jsonrpc":"2.0","method":"notifications/x"}`, at(ping, 2), exit}, nil},
-		{"another request behind it", []string{cancel("7"), `> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, exit}, nil},
+		{"progress after a cancellation", []string{cancel("7"), stray, at(ping, 2), exit}, nil},
+		{"progress after a cancellation that was borne", []string{cancel("7"), trip(2), stray, at(ping, 3), exit}, []string{"progress.unsolicited-from-client-tolerated warning"}},
+		{"another notification after it", []string{cancel("7"), `> {"jsonrpc":"2.0","method":"notifications/x"}`, at(ping, 2), exit}, nil},
+		{"another request after it", []string{cancel("7"), `> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, exit}, nil},
 		{"another request that is open", []string{`> {"jsonrpc":"2.0","id":2,"method":"tools/list"}`, cancel("7"), exit}, nil},
-		{"an answer to the server behind it", []string{
+		{"an answer to the server after it", []string{
 			`< {"jsonrpc":"2.0","id":5,"method":"roots/list"}`, trip(2), cancel("2"), `> {"jsonrpc":"2.0","id":5,"result":{"roots":[]}}`, exit,
 		}, []string{race}},
 		{"an end by a signal", []string{cancel("7"), "! signal TERM", exit}, nil},
@@ -73,7 +73,7 @@ func TestCorners(t *testing.T) {
 
 		// Cancelled requests.
 		{"an answer in between, progress after it", []string{call, cancel("1"), trip(2), trip(3), at(progress, `"t"`, "1"), done}, []string{"cancellation.stop-processing note"}},
-		{"one report in between, one behind", []string{call, cancel("1"), trip(2), at(progress, `"t"`, "1"), trip(3), at(progress, `"t"`, "2")}, []string{"cancellation.stop-processing note"}},
+		{"one report in between, one after", []string{call, cancel("1"), trip(2), at(progress, `"t"`, "1"), trip(3), at(progress, `"t"`, "2")}, []string{"cancellation.stop-processing note"}},
 		{"the report of the step that was under way", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 100ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, nil},
 		{"a report that comes later", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 200ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, []string{"progress.stops-after-cancel note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
@@ -114,7 +114,7 @@ func TestCorners(t *testing.T) {
 		{"a call from before the level was set that has its answer", []string{
 			set(1, "error"), at(pong, 1), trip(2), call3, set(4, "alert"), at(pong, 4), trip(5), strings.Replace(done, `"id":1`, `"id":3`, 1), log("error"),
 		}, []string{"logging.set-level.threshold warning"}},
-		{"a call from behind the level", []string{
+		{"a call from after the level", []string{
 			set(1, "error"), at(pong, 1), trip(2), set(4, "alert"), at(pong, 4), trip(5), call3, log("error"),
 		}, []string{"logging.set-level.threshold warning"}},
 		{"a call from before the level was set that was cancelled", []string{

@@ -229,7 +229,7 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 		cause := errors.New("enough")
 		ctx, cancel := context.WithCancelCause(s.ctx)
 		sent := make(chan error)
-		for _, frame := range [][]byte{big, []byte("behind it")} {
+		for _, frame := range [][]byte{big, []byte("after it")} {
 			go func() { sent <- s.Send(ctx, frame) }()
 			s.await(transcript.Sent, "bbb")
 			cancel(cause)
@@ -251,7 +251,7 @@ func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
 		s.send("after")
 		s.await(transcript.Received, "after")
 		for _, line := range s.story() {
-			if strings.Contains(line, "behind it") {
+			if strings.Contains(line, "after it") {
 				s.t.Error("a frame that was never written is recorded")
 			}
 		}
