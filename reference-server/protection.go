@@ -25,8 +25,8 @@ type ProtectionSeams struct {
 	Verify func(v *Verification)
 	// AnyUserSession serves a session, AnyUserState a requestState to users other than its own.
 	AnyUserSession, AnyUserState bool
-	// AnyState goes on with the responses of a retry alone if the server did not give out its
-	// requestState for it.
+	// AnyState accepts a retry with a requestState that the server did not issue for it: the
+	// server then uses only the responses of the retry.
 	AnyState bool
 	// Upstream may change a request to the upstream; token is that of the client.
 	Upstream func(r *http.Request, token string)

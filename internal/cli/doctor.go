@@ -326,21 +326,21 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 	} else {
 		d.say(doubt, "it does not say its name")
 	}
-	stock := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
+	offered := inventory.Take(ctx, c, inventory.Config{Policy: inventory.CallSafe})
 	var offers []string
 	for _, of := range []struct {
 		capability, method, one, more string
 		n                             int
 	}{
-		{"tools", spec.MethodToolsList, "tool", "tools", len(stock.Tools)},
-		{"resources", spec.MethodResourcesList, "resource", "resources", len(stock.Resources)},
-		{"resources", spec.MethodResourcesTemplates, "resource template", "resource templates", len(stock.Templates)},
-		{"prompts", spec.MethodPromptsList, "prompt", "prompts", len(stock.Prompts)},
+		{"tools", spec.MethodToolsList, "tool", "tools", len(offered.Tools)},
+		{"resources", spec.MethodResourcesList, "resource", "resources", len(offered.Resources)},
+		{"resources", spec.MethodResourcesTemplates, "resource template", "resource templates", len(offered.Templates)},
+		{"prompts", spec.MethodPromptsList, "prompt", "prompts", len(offered.Prompts)},
 	} {
-		if !stock.Declares(of.capability) {
+		if !offered.Declares(of.capability) {
 			continue
 		}
-		if why := stock.Incomplete[of.method]; why != "" {
+		if why := offered.Incomplete[of.method]; why != "" {
 			d.say(doubt, "%s: %s", of.method, why)
 		}
 		offers = append(offers, amount(of.n, of.one, of.more))
@@ -349,8 +349,8 @@ func (d *diagnosis) offer(ctx context.Context, c *client.Conversation) {
 		d.say(doubt, "it declares neither tools nor resources nor prompts")
 		return
 	}
-	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(stock.Callable()))
-	if len(stock.Tools) > 0 && len(stock.Callable()) == 0 && !stock.CallsAll() {
+	d.say(fine, "it offers %s; a run may call %d of the tools", strings.Join(offers, ", "), len(offered.Callable()))
+	if len(offered.Tools) > 0 && len(offered.Callable()) == 0 && !offered.CallsAll() {
 		d.advise("none declares readOnlyHint: --call-tools all calls them all, tools.call in mcp-conform.yaml selects some")
 	}
 }

@@ -371,7 +371,7 @@ func (r *sessionRecorder) clientSummary(all []*recorded) {
 		fmt.Fprintln(out, "client: nothing outside the protocol was seen")
 		return
 	}
-	fmt.Fprintln(out, "client: it did this outside the protocol; what the server does after that may result from it:")
+	fmt.Fprintln(out, "client: it broke the protocol here; the server's later behaviour may result from that:")
 	for _, summary := range summaries {
 		fmt.Fprint(out, summary, strings.Join(messages[summary], ""))
 	}

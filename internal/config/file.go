@@ -77,7 +77,7 @@ func (r *reader) file(root *yaml.Node) (*File, error) {
 	if n := get(t, "url"); n != nil {
 		f.URL = n.Value
 		if f.Command != nil {
-			return nil, usage(r.at(n), "the target has a command and a URL", "remove one of them; what starts the server of a URL is start")
+			return nil, usage(r.at(n), "the target has a command and a URL", "remove one of them; to start the server of a URL, use start")
 		}
 	}
 	about := get(root, "implementation")

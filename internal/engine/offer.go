@@ -90,13 +90,13 @@ func (r *offer) closeShared() {
 // undeclared returns a server capability that the requirement needs and the
 // server does not declare, or "".
 func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
-	stock := r.inventories[rev]
-	if stock == nil {
+	offered := r.inventories[rev]
+	if offered == nil {
 		return ""
 	}
 	for _, need := range q.Needs {
 		capability, _, _ := strings.Cut(need, ".")
-		if slices.Contains(spec.ServerCapabilities(), capability) && !stock.Declares(need) {
+		if slices.Contains(spec.ServerCapabilities(), capability) && !offered.Declares(need) {
 			return need
 		}
 	}

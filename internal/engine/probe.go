@@ -304,16 +304,16 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		}
 		wg.Go(func() {
 			why := whyUnresponsive(ctx, p.conv)
-			stock := inventory.Empty()
+			offered := inventory.Empty()
 			if why == "" {
-				stock = inventory.Take(ctx, p.conv, r.o.Policy)
+				offered = inventory.Take(ctx, p.conv, r.o.Policy)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if why != "" {
 				r.unresponsive[p.revision] = why
 			}
-			r.inventories[p.revision] = stock
+			r.inventories[p.revision] = offered
 			r.shared[p.revision] = &sharedConversation{conv: p.conv}
 		})
 	}
@@ -362,14 +362,14 @@ func (r *prober) otherTransportReason(results []*probed) string {
 func (r *prober) takeInventoriesAlone(ctx context.Context) {
 	for _, rev := range r.revisions {
 		pass := r.gate.enter(true, 0)
-		stock := inventory.Empty()
+		offered := inventory.Empty()
 		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
 			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-				stock = inventory.Take(ctx, conv, r.o.Policy)
+				offered = inventory.Take(ctx, conv, r.o.Policy)
 			}
 			r.end(conv, probing, false)
 		}
-		r.inventories[rev] = stock
+		r.inventories[rev] = offered
 		r.shared[rev] = &sharedConversation{}
 		pass.finishWork()
 		pass.leave()

@@ -50,7 +50,7 @@ func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows fu
 func (k *shrinker) round() {
 	k.operations()
 	k.conversations()
-	k.manners()
+	k.removeSynchronisation()
 	k.values()
 }
 
@@ -256,8 +256,8 @@ func (k *shrinker) conversations() {
 	k.try(one)
 }
 
-// manners removes the synchronisation between operations.
-func (k *shrinker) manners() {
+// removeSynchronisation removes the synchronisation between operations.
+func (k *shrinker) removeSynchronisation() {
 	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
 		for _, change := range []func(o *script.Operation) bool{
 			func(o *script.Operation) bool { was := o.Together; o.Together = false; return was },

@@ -46,7 +46,7 @@ func probes() []probe {
 		{"size", "an argument and a result of 1 MiB", false, "", "", size},
 		{"headers", "headers of HTTP requests, as the server gets them", true, "basic/transports#protocol-version-header", "", headers},
 		{"sessions", "whether two clients have two sessions with the server", true, "", "", sessions},
-		{"clients", "whether two clients get what is their own", false, "", "tools", clients},
+		{"clients", "whether two clients get their own results and progress", false, "", "tools", clients},
 	}
 }
 

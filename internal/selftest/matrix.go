@@ -63,13 +63,13 @@ type Sum struct {
 	Excepted int `json:"excepted"`
 }
 
-// worst orders outcomes, the best first. Excepted outcomes come after them.
-var worst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
+// bestFirst orders outcomes. Excepted outcomes come after them.
+var bestFirst = []Outcome{Silent, Killed, NotYet, MisAttributed, Survived, FalseAlarm, Failed}
 
 func rank(r *Result) int {
-	n := slices.Index(worst, r.Outcome)
+	n := slices.Index(bestFirst, r.Outcome)
 	if !r.Good() {
-		n += len(worst)
+		n += len(bestFirst)
 	}
 	return n
 }

@@ -29,8 +29,8 @@ func TestWaited(t *testing.T) {
 		longest, slowest time.Duration
 	}{
 		"after an answer": {[]line{{0, transcript.Sent, ping}, {9 * ms, transcript.Received, pong}, {309 * ms, transcript.Sent, note}}, 300 * ms, 9 * ms},
-		"for an answer":    {[]line{{0, transcript.Sent, ping}, {900 * ms, transcript.Received, pong}, {901 * ms, transcript.Sent, note}}, ms, 900 * ms},
-		"before the end":   {[]line{{0, transcript.Sent, note}, {200 * ms, transcript.InputClosed, ""}, {900 * ms, transcript.Exited, ""}}, 200 * ms, 0},
+		"for an answer":   {[]line{{0, transcript.Sent, ping}, {900 * ms, transcript.Received, pong}, {901 * ms, transcript.Sent, note}}, ms, 900 * ms},
+		"before the end":  {[]line{{0, transcript.Sent, note}, {200 * ms, transcript.InputClosed, ""}, {900 * ms, transcript.Exited, ""}}, 200 * ms, 0},
 		"for an answer that never comes": {[]line{{0, transcript.Sent, ping}, {500 * ms, transcript.Sent, note}, {510 * ms, transcript.Sent, note}},
 			10 * ms, 0},
 		"between cases": {[]line{{0, transcript.Sent, note}, {ms, transcript.CaseBegan, ""}, {600 * ms, transcript.CaseBegan, ""}, {601 * ms, transcript.Sent, note}},

@@ -47,7 +47,7 @@ func originFaults() []*Fault {
 		newFault(validated+"get-served", "the server accepts any Origin for a GET", anyOrigin(func(v *exchange) bool { return v.r.Method == http.MethodGet })),
 		newFault(validated+"post-served", "the server accepts any Origin for a POST", anyOrigin(isPost)),
 		newFault(validated+"null", "the server accepts the Origin null", anyOrigin(isNull)),
-		newFault(validated+"prefix", "the server accepts an Origin that begins like its own", anyOrigin(begins("http://127.0.0.1."))),
+		newFault(validated+"prefix", "the server accepts an Origin that starts with its own", anyOrigin(begins("http://127.0.0.1."))),
 		newFault(validated+"prefix-localhost", "the server accepts an Origin that begins with http://localhost", anyOrigin(begins("http://localhost"))),
 		newFault(validated+"malformed", "the server accepts a malformed Origin", anyOrigin(noURL)),
 		newFault(validated+"rebound", "the server checks only that Origin equals Host", acceptAnyHost()),

@@ -42,7 +42,7 @@ func concurrentCases() []suite.Case {
 			Title:              "Requests the longest and the shortest known response alternately",
 			Provokes:           append(answers, "stdio.stdout-only-messages", "stdio.no-embedded-newlines", "ping.responds"),
 			SharesConversation: true,
-			Run:                sendLargeBesideSmall,
+			Run:                sendLargeWithSmall,
 		},
 		{
 			ID:                 "concurrency.calls",
@@ -83,9 +83,9 @@ const (
 	quick     = 500 * time.Millisecond
 )
 
-// timesMore is how often a slow request is repeated, to find out whether it is always slow or the
+// slowRepeats is how often a slow request is repeated, to find out whether it is always slow or the
 // machine was busy.
-const timesMore = 3
+const slowRepeats = 3
 
 // knownRequest is a request whose response is known from sending it alone.
 type knownRequest struct {

@@ -120,7 +120,7 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 		most = crowdOverHTTP
 	}
 	most = min(most, max(bigOnes, maxBytes/one[0].responseSize()))
-	for range timesMore {
+	for range slowRepeats {
 		if c.BurstSize(most, one[0].frame(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
 			break
 		}
@@ -133,9 +133,9 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 	c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime))
 }
 
-// sendLargeBesideSmall requests the longest and the shortest response concurrently: a response
+// sendLargeWithSmall requests the longest and the shortest response concurrently: a response
 // written in several chunks must not be interleaved with others.
-func sendLargeBesideSmall(ctx context.Context, t *suite.T) {
+func sendLargeWithSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asks := knownRequests(ctx, t, c)
 	if len(asks) == 0 {

@@ -190,7 +190,7 @@ func getPrompts(ctx context.Context, t *suite.T) {
 func getSimplePrompts(ctx context.Context, t *suite.T) {
 	prompts := t.Inventory.PromisedPrompts()
 	if len(prompts) == 0 {
-		t.GiveUp("of no prompt the author says with which values it is served")
+		t.GiveUp("the configuration names no prompt that is known to work with given values")
 	}
 	g := newGetter(t.Conversation(ctx))
 	for _, p := range prompts[:min(len(prompts), maxPrompts)] {

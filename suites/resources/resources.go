@@ -306,7 +306,7 @@ func promised(t *suite.T) []promise {
 		}
 	}
 	if len(out) == 0 {
-		t.GiveUp("of no resource the author says that it is served")
+		t.GiveUp("the configuration names no resource that is known to be readable")
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 func knownChanges(ctx context.Context, t *suite.T) {
 	all := promisedChanges(t)
 	if len(all) == 0 {
-		t.GiveUp("of no tool that may be called the author says what it changes")
+		t.GiveUp("the configuration names no permitted tool that is known to change something")
 	}
 	k := newCaller(t.Start(ctx, client.Options{}))
 	for _, p := range all {

@@ -121,7 +121,7 @@ func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *r
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: expansionReadable,
-		Summary:     "The server does not find its template's expansion with its own value.",
+		Summary:     "The server does not find its template's URI with a value that it completed.",
 		Permitted:   "its contents",
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.At(by.Request.Event, by.Event, obs.Request.Event, obs.Event),

@@ -14,7 +14,7 @@ import (
 // transit; after a second round trip, those have arrived too.
 type roundTrips struct {
 	after int // the position after which the next request has to be sent
-	n      int
+	n     int
 }
 
 // settled is how many round trips ensure that no earlier message is still in transit.
