@@ -40,7 +40,7 @@ func (f *runFlags) checkWatch() error {
 	case !f.watch.on && (f.watch.build != "" || len(f.watch.paths) > 0):
 		return usagef("add --watch, or leave them out", "--watch-build and --watch-path are for --watch, and there is none")
 	case f.watch.on && f.reference:
-		return usagef("name a server of your own", "the reference server is a part of this program: nothing of it changes")
+		return usagef("name a server of your own", "the reference server is a part of this program, so it does not change")
 	}
 	return nil
 }
