@@ -55,7 +55,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
 	r.end(first, probing, false)
-	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
+	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 
 // answered reports whether a request with this id got a response. A missing one
@@ -65,10 +65,4 @@ func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	defer cancel()
 	from := c.Record.Len()
 	return c.Send(ctx, c.Request(id, c.HarmlessMethod(), nil)) == nil && c.AwaitResponse(ctx, from, id).Answered()
-}
-
-func answers(e *transcript.Event, id wire.ID) bool {
-	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-		return m.Kind == wire.Response && m.ID.Same(id)
-	})
 }
