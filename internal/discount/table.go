@@ -66,6 +66,7 @@ func (r *Run) rows() []runRow {
 	return []runRow{
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
+		{Discount{"mixed-responses", "responses to one client also reach another, whose they may be; a notice says so"}, &r.mixing},
 		{Discount{"cut-off-method", "the connection broke at each request of a method, which a notice says"}, cutoffs{}},
 		{Discount{"same-error", "each plain request got the same error, so the findings have one cause"}, r.same},
 		{Discount{"refused-calls", "no call of a listed tool got a result, which a notice says"}, refusedCalls{}},

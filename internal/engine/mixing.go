@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -21,18 +19,10 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 		return
 	}
 	if r.overhearsResponses(ctx, results[i]) {
-		r.gate.one, r.mixesResponses = true, true
+		r.gate.one = true
+		r.discounts.NoteMixing()
 		r.notice("a response to one client also reached another, so one session runs at a time")
 	}
-}
-
-// isCausedByMixing reports whether a rule that is not about the transport found
-// a deviation in concurrent conversations: it may be about another client's
-// responses.
-func isCausedByMixing(result rules.Result, t spec.Transport) bool {
-	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-		return spec.AreaOf(d.Requirement) != string(t)
-	})
 }
 
 // overhearsResponses reports whether the conversation of p receives the
