@@ -66,7 +66,7 @@ func (c *Console) familyLines(f *family) []string {
 func (c *Console) linesBelow(f *family) []string {
 	var out []string
 	if text := replayCommand(&f.Finding); text != "" {
-		out = append(out, "  "+text)
+		out = append(out, "  fixed? "+text)
 	}
 	for i := range f.same {
 		e := &f.same[i]

@@ -202,7 +202,7 @@ func (c *Console) entryLines(e *entry) []string {
 		last = append(last, "  "+c.paint(dim, clip(e.Page, 5*c.o.Width)))
 	}
 	if text := again(&e.Finding); text != "" {
-		last = append(last, "  "+text)
+		last = append(last, "  again: "+text)
 	}
 	out = append(out, c.excerptLines(e.Evidence, min(excerptMax, room-len(out)-len(last)))...)
 	return slices.Concat(out, c.scriptLines(e.Script), last)
@@ -307,7 +307,7 @@ func mark(e *verdict.Evidence) string {
 	return " "
 }
 
-// again returns the command that reproduces a finding.
+// again returns the command that reproduces a finding, or "" if there is none.
 func again(f *verdict.Finding) string {
 	if len(f.Replay) == 0 {
 		return ""
@@ -318,9 +318,9 @@ func again(f *verdict.Finding) string {
 	}
 	line := ShellQuote(argv)
 	if len(line) > replayMax {
-		return "again: the command is too long to be shown; the JSON report has it"
+		return "the command is too long to be shown; the JSON report has it"
 	}
-	return "again: " + Visible(line)
+	return Visible(line)
 }
 
 // replayCommand returns the command that replays the conversation of a finding,
@@ -330,7 +330,7 @@ func replayCommand(f *verdict.Finding) string {
 	if len(f.Play) == 0 || len(line) > replayMax {
 		return ""
 	}
-	return "fixed? " + Visible(line)
+	return Visible(line)
 }
 
 // tries returns how often a finding was retried, and the result.

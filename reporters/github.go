@@ -82,7 +82,7 @@ func annotation(e *entry) []string {
 	add("seen: ", e.Seen)
 	add("fix: ", fix(&e.Finding))
 	add("page: ", e.Page)
-	add("", again(&e.Finding))
+	add("again: ", again(&e.Finding))
 	return lines
 }
 

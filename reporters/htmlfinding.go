@@ -159,6 +159,7 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 		Consequence: e.consequence(), Permitted: clip(e.Permitted, pageTextMany), Seen: clip(e.Seen, pageTextMany),
 		Page: pageAddress(e.Page), Basis: level(&e.Finding), Transport: Visible(string(e.Transport)), Judge: clip(e.Judge, pageText1),
 		Tries: tries(&e.Finding), Script: clipped(e.Script), ids: e.ids,
+		Replay: again(&e.Finding), Play: replayCommand(&e.Finding),
 	}
 	if e.CWE > 0 {
 		f.CWE = fmt.Sprintf("CWE-%d", e.CWE)
@@ -166,10 +167,6 @@ func newPageFinding(r *verdict.Report, e *entry, areas map[string]string, number
 	if n := len(e.others); n > 0 {
 		f.Consequence = "The same on " + count(n, "other requirement")
 	}
-	if len(e.Replay) > 0 {
-		f.Replay = strings.TrimPrefix(again(&e.Finding), "again: ")
-	}
-	f.Play = strings.TrimPrefix(replayCommand(&e.Finding), "fixed? ")
 	if f.Judge == "" {
 		f.Judge = "the harness"
 	}

@@ -252,7 +252,7 @@ func junitBody(v *verdict.Verdict, fs []*verdict.Finding) string {
 			line([]string{"script: ", "  "}[min(i, 1)], text)
 		}
 		line("page: ", f.Page)
-		line("", again(f))
+		line("again: ", again(f))
 		line("", "judged by "+f.Judge+", "+tries(f))
 	}
 	return b.String()

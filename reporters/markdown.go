@@ -185,10 +185,10 @@ func markdownEntry(f *family) string {
 		}
 	}
 	if text := again(&e.Finding); text != "" {
-		block = append(block, "", text)
+		block = append(block, "", "again: "+text)
 	}
 	if text := replayCommand(&e.Finding); text != "" {
-		block = append(block, text)
+		block = append(block, "fixed? "+text)
 	}
 	if len(block) > 0 {
 		fmt.Fprintf(&b, "<pre>%s</pre>\n\n", html.EscapeString(preformatted(block)))

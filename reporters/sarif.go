@@ -262,7 +262,7 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 		add("Unconfirmed: ", tries(&e.Finding))
 	default:
 	}
-	add("", again(&e.Finding))
+	add("again: ", again(&e.Finding))
 	server := cmp.Or(judged(r), "server")
 	out := sarifResult{
 		RuleID: Visible(e.Requirement), RuleIndex: rule, Level: sarifLevels[e.Outcome], Message: sarifText{Text: strings.Join(lines, "\n")},

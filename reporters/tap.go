@@ -134,13 +134,10 @@ func tapFields(v *verdict.Verdict, fs []*verdict.Finding) []tapField {
 			out = append(out, tapField{"unconfirmed", tries(f)})
 		}
 		out = append(out, tapField{"permitted", f.Permitted}, tapField{"seen", f.Seen}, tapField{"page", f.Page})
-		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}} {
+		for _, field := range []tapField{{"sdk", knownInSDK(f)}, {"fix", fix(f)}, {"again", again(f)}} {
 			if field.value != "" {
 				out = append(out, field)
 			}
-		}
-		if line := again(f); line != "" {
-			out = append(out, tapField{"again", strings.TrimPrefix(line, "again: ")})
 		}
 		if n := len(fs) - 1; n > 0 {
 			out = append(out, tapField{"more", count(n, "more finding")})

@@ -141,22 +141,9 @@ func checkProperties(fs *pflag.FlagSet, names []string) error {
 	return nil
 }
 
-func (a *app) fuzz(f *fuzzFlags) error {
-	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
-		return err
-	}
-	revisions, err := parseRevisions(f.revisions)
-	if err != nil {
-		return err
-	}
-	laws, err := lawsBy(f.properties)
-	if err != nil {
-		return err
-	}
-	part, err := f.part()
-	if err != nil {
-		return err
-	}
+// check returns a usage error for a flag with a value that can't be used. It makes
+// the folder of --corpus.
+func (f *fuzzFlags) check() error {
 	switch {
 	case f.cases < 0:
 		return usagef("give a positive value", "--cases is %d", f.cases)
@@ -177,6 +164,28 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		if err := errors.Join(os.MkdirAll(f.corpus, 0o755), roomIn(f.corpus)); err != nil { // it stays: other processes may begin to use it
 			return usagef("name a folder that can be written", "--corpus %q: %v", f.corpus, err)
 		}
+	}
+	return nil
+}
+
+func (a *app) fuzz(f *fuzzFlags) error {
+	if err := checkJobs(f.jobs, f.jobsGiven); err != nil {
+		return err
+	}
+	revisions, err := parseRevisions(f.revisions)
+	if err != nil {
+		return err
+	}
+	laws, err := lawsBy(f.properties)
+	if err != nil {
+		return err
+	}
+	part, err := f.part()
+	if err != nil {
+		return err
+	}
+	if err := f.check(); err != nil {
+		return err
 	}
 	defer a.watch(endingServers)()
 	o, notices, err := a.reach(&f.serverFlags)

@@ -157,8 +157,7 @@ func (l *listing) rules() {
 
 func (l *listing) faults() {
 	for _, f := range faults.All() {
-		area, _, _ := strings.Cut(f.ID, ".")
-		kind := "breaks " + f.Requirement
+		area, kind := spec.AreaOf(f.ID), "breaks "+f.Requirement
 		if f.Legal {
 			area, kind = "legal", "legal variation"
 		}

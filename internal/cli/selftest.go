@@ -115,7 +115,8 @@ func chooseFaults(ids []string, area string) ([]faults.Fault, error) {
 }
 
 // unknownFault returns a usage error for an unknown fault. If the id is a
-// requirement's, it suggests the faults of that requirement.
+// requirement's, it suggests the faults of that requirement; if it is the name of a
+// legal variation, its id.
 func unknownFault(id string) error {
 	var of []string
 	for _, f := range faults.All() {
@@ -126,11 +127,18 @@ func unknownFault(id string) error {
 	switch {
 	case len(of) > 0:
 		return usagef(strings.Join(of, " "), "%s is a requirement; these are its faults", id)
+	case isVariation(id):
+		return usagef("--fault legal/"+id, "%s is a legal variation; this is its id", id)
 	case spec.Requirements().Lookup(id) != nil:
 		return usagef("mcp-conform list --coverage explains why", "%s is a requirement without faults", id)
 	default:
 		return usagef("mcp-conform list faults shows all", "there is no fault %q", id)
 	}
+}
+
+func isVariation(name string) bool {
+	_, ok := faults.Lookup("legal/" + name)
+	return ok
 }
 
 // workers is the number of rows that run concurrently per core. A row mostly

@@ -302,15 +302,10 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 // responseIn returns the response with the given id in the event, or nil. It ignores the
 // body of an HTTP response that broke off, which no client would see.
 func responseIn(e *transcript.Event, id wire.ID) *wire.Message {
-	if e.Kind != transcript.Received || e.Exchange > 0 && e.Stream == nil && e.Unterminated {
+	if e.Exchange > 0 && e.Stream == nil && e.Unterminated {
 		return nil
 	}
-	for i := range e.Messages() {
-		if m := &e.Frame.Messages[i]; m.Kind == wire.Response && m.ID.Same(id) {
-			return m
-		}
-	}
-	return nil
+	return e.ResponseTo(id)
 }
 
 // sendError returns ErrEnded if the server has ended, and err otherwise.

@@ -76,33 +76,6 @@ func (s *Subscription) AwaitAcknowledgement(ctx context.Context) (*transcript.Me
 	return found, err
 }
 
-// AwaitNotification waits for the next notification of the subscription at position
-// from of the record or later, no longer than for a fence and the grace after it.
-func (s *Subscription) AwaitNotification(ctx context.Context, from int, method string) (*transcript.Message, error) {
-	var found *transcript.Message
-	_, err := s.c.Await(ctx, max(from, s.from), func(e *transcript.Event) bool {
-		for _, m := range s.messagesIn(e) {
-			if m.Method == method {
-				found = &transcript.Message{Message: m, Event: e}
-			}
-		}
-		return found != nil
-	}, MayIgnore)
-	return found, err
-}
-
-// Messages returns the notifications and responses with the subscription's id that
-// came so far.
-func (s *Subscription) Messages() []*transcript.Message {
-	var all []*transcript.Message
-	for _, e := range s.c.Record.From(s.from) {
-		for _, m := range s.messagesIn(e) {
-			all = append(all, &transcript.Message{Message: m, Event: e})
-		}
-	}
-	return all
-}
-
 // messagesIn returns the messages of a received event that carry the subscription's
 // id, its type included.
 func (s *Subscription) messagesIn(e *transcript.Event) []*wire.Message {

@@ -50,6 +50,32 @@ func TestDiscountsOfClaims(t *testing.T) {
 	}
 }
 
+// TestMixedResponses checks that rules do not judge another client's responses,
+// unless they are about the transport that mixes them.
+func TestMixedResponses(t *testing.T) {
+	for _, x := range []struct {
+		name  string
+		mixed bool
+		claim Claim
+		want  Effect
+	}{
+		{"one of several conversations", true, Claim{Requirement: "ping.responds", Concurrent: true}, Void},
+		{"the only conversation", true, Claim{Requirement: "ping.responds"}, Counts},
+		{"a requirement of the transport", true, Claim{Requirement: "sse.two-endpoints", Concurrent: true}, Counts},
+		{"responses that are not mixed", false, Claim{Requirement: "ping.responds", Concurrent: true}, Counts},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			r := NewRun()
+			if x.mixed {
+				r.NoteMixing()
+			}
+			if got, _ := r.Discount(&x.claim); got != x.want || r.MixesResponses() != x.mixed {
+				t.Errorf("the effect is %d, want %d", got, x.want)
+			}
+		})
+	}
+}
+
 // TestNotices checks that what a run observed repeatedly is reported once, in
 // the order of the table.
 func TestNotices(t *testing.T) {

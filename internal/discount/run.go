@@ -25,6 +25,9 @@ type Claim struct {
 	// cannot know.
 	ByCase bool
 	From   int // position from which on the case ran
+	// Concurrent reports whether a rule makes the claim about one of several
+	// conversations that were open together.
+	Concurrent bool
 	// Conversations are all conversations of the case, or of the cases that it
 	// shared one with.
 	Conversations [][]*transcript.Event
@@ -66,6 +69,7 @@ type Run struct {
 	flood     *flood
 	same      sameError
 	overdue   overdues
+	mixing    mixing
 }
 
 // NewRun returns the discounts of a run that has seen nothing yet.

@@ -66,9 +66,10 @@ func (r *Run) rows() []runRow {
 	return []runRow{
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
-		{Discount{"cut-off-method", "the connection broke at each request of a method; a notice reports that"}, cutoffs{}},
+		{Discount{"mixed-responses", "responses to one client also reach another client, to which they may belong; a notice says so"}, &r.mixing},
+		{Discount{"cut-off-method", "the connection broke at each request of a method; a notice says so"}, cutoffs{}},
 		{Discount{"same-error", "each plain request got the same error, so the findings have one cause"}, r.same},
-		{Discount{"refused-calls", "no call of a listed tool got a result; a notice reports that"}, refusedCalls{}},
+		{Discount{"refused-calls", "no call of a listed tool got a result; a notice says so"}, refusedCalls{}},
 		{Discount{"overdue", "the client cancelled a request that got no response in time"}, r.overdue},
 		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},

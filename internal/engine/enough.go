@@ -15,7 +15,7 @@ import (
 // about something missing reports only at the end, so its waits stay complete.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
-	if len(judges) == 0 || o.r.mixesResponses || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
+	if len(judges) == 0 || o.r.discounts.MixesResponses() || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
 		return nil
 	}
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
@@ -24,7 +24,7 @@ func (o *opener) whenReproduced() func() bool {
 // needsEnd reports whether the end of the conversations of a retry may still show a candidate;
 // said is what its cases observed.
 func (o *opener) needsEnd(said []caseObservation) bool {
-	return len(o.retrying) > 0 && (o.r.mixesResponses || !o.isReproduced(rules.Judge, o.retriedRules(), said))
+	return len(o.retrying) > 0 && (o.r.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
 }
 
 // retriedRules returns the rules that judge the candidates of the retry.

@@ -25,7 +25,7 @@ const (
 // mostLanes returns how many conversations the cases of a revision may share.
 func (r *offer) mostLanes() int {
 	switch {
-	case r.gate.one || r.mixesResponses:
+	case r.gate.one || r.discounts.MixesResponses():
 		return 1
 	case r.transport() != spec.Stdio && r.isSlow:
 		return maxLanes * whenSlow

@@ -5,10 +5,8 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -21,18 +19,10 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 		return
 	}
 	if r.overhearsResponses(ctx, results[i]) {
-		r.gate.one, r.mixesResponses = true, true
+		r.gate.one = true
+		r.discounts.NoteMixing()
 		r.notice("a response to one client also reached another, so one session runs at a time")
 	}
-}
-
-// isCausedByMixing reports whether a rule that is not about the transport found
-// a deviation in concurrent conversations: it may be about another client's
-// responses.
-func isCausedByMixing(result rules.Result, t spec.Transport) bool {
-	return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-		return spec.AreaOf(d.Requirement) != string(t)
-	})
 }
 
 // overhearsResponses reports whether the conversation of p receives the
@@ -55,7 +45,7 @@ func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
 	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
 	r.end(first, probing, false)
-	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return answers(e, id) })
+	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 
 // answered reports whether a request with this id got a response. A missing one
@@ -65,10 +55,4 @@ func answered(ctx context.Context, c *client.Conversation, id wire.ID) bool {
 	defer cancel()
 	from := c.Record.Len()
 	return c.Send(ctx, c.Request(id, c.HarmlessMethod(), nil)) == nil && c.AwaitResponse(ctx, from, id).Answered()
-}
-
-func answers(e *transcript.Event, id wire.ID) bool {
-	return e.Kind == transcript.Received && slices.ContainsFunc(e.Messages(), func(m wire.Message) bool {
-		return m.Kind == wire.Response && m.ID.Same(id)
-	})
 }

@@ -31,9 +31,6 @@ type offer struct {
 	// unresponsive is, by revision, why no request is served after the
 	// handshake. The rules then judge the attempt, and every case is blocked.
 	unresponsive map[spec.Revision]string
-	// mixesResponses reports whether responses to one client reach another; see
-	// detectMixing.
-	mixesResponses bool
 	// isSlow reports whether the run mostly waits for the server, as the probe has shown.
 	isSlow bool
 	// paces holds the pace of each revision; a retry has its own.

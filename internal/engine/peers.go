@@ -39,7 +39,7 @@ const (
 // to another session. A candidate that recurs only here is a warning at most,
 // because isolation between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
-	if r.transport() == spec.Stdio || r.gate.one || r.mixesResponses {
+	if r.transport() == spec.Stdio || r.gate.one || r.discounts.MixesResponses() {
 		return
 	}
 	var open []*candidate

@@ -40,7 +40,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	p := &verdict.Report{
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
 		Target: r.o.Target, Transport: r.transport(), Seed: r.o.Seed,
-		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Notices: r.notices, Incomplete: reason,
+		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Incomplete: reason,
 		Narrowed: r.o.Selection.narrows(),
 		Stats: verdict.Stats{
 			Started: r.started, Took: time.Since(r.started),
@@ -57,21 +57,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if r.handshakeFails != "" && reason == "" {
 		p.Incomplete = r.handshakeFails
 	}
-	if r.o.RateLimit != nil {
-		if n := r.o.RateLimit(); n != "" {
-			p.Notices = append(p.Notices, n)
-		}
-	}
-	p.Notices = append(p.Notices, r.discounts.Notices()...)
-	if n := r.unjudgedNotice(); n != "" {
-		p.Notices = append(p.Notices, n)
-	}
-	p.Notices = append(p.Notices, r.fixtures.Notices()...)
-	for _, n := range []string{r.endsNotice(), r.crashes.notice(r.o.Redactor.Known)} {
-		if n != "" {
-			p.Notices = append(p.Notices, n)
-		}
-	}
+	p.Notices = r.runNotices()
 	if p.Incomplete == "" && r.transport() != spec.Stdio {
 		p.Incomplete = r.unresponsiveReason()
 	}
@@ -114,6 +100,27 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	}
 	close(r.settled)
 	return p
+}
+
+// runNotices returns what the user should know about the run, in the order in
+// which it is printed.
+func (r *reporting) runNotices() []string {
+	out := r.notices
+	add := func(all ...string) {
+		for _, n := range all {
+			if n != "" {
+				out = append(out, n)
+			}
+		}
+	}
+	if r.o.RateLimit != nil {
+		add(r.o.RateLimit())
+	}
+	add(r.discounts.Notices()...)
+	add(r.unjudgedNotice())
+	add(r.fixtures.Notices()...)
+	add(r.endsNotice(), r.crashes.notice(r.o.Redactor.Known))
+	return out
 }
 
 // selected returns the candidates on selected requirements.

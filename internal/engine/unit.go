@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -154,7 +155,10 @@ func (u *unit) judge(r *execution, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
 		for _, result := range r.judgedBy(conv) {
-			if r.mixesResponses && len(convs) > 1 && isCausedByMixing(result, r.transport()) {
+			if slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
+				effect, _ := r.discounts.Discount(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
+				return effect == discount.Void
+			}) {
 				continue
 			}
 			rd := ruleResult{Result: result, record: conv.Record}

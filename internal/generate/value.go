@@ -45,11 +45,6 @@ func (v Values) Value() *rapid.Generator[jsontext.Value] {
 	return rapid.Custom(func(t *rapid.T) jsontext.Value { return jsontext.Value(v.write(t, nil, v.Depth)) })
 }
 
-// Object draws the text of a JSON object.
-func (v Values) Object() *rapid.Generator[jsontext.Value] {
-	return rapid.Custom(func(t *rapid.T) jsontext.Value { return jsontext.Value(v.object(t, nil, v.Depth)) })
-}
-
 func (v Values) write(t *rapid.T, out []byte, depth int) []byte {
 	n := percent.Draw(t, "kind of value")
 	if depth <= 0 {

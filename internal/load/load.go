@@ -54,10 +54,6 @@ type Report struct {
 	Wrong map[string]int
 }
 
-// Rate returns the number of requests per second that were answered. See
-// InTime.
-func (r *Report) Rate() float64 { return float64(r.InTime) / r.Time.Seconds() }
-
 // run is the execution of a plan.
 type run struct {
 	Plan

@@ -54,7 +54,7 @@ func TestSideBySide(t *testing.T) {
 				Dialer: dialer, Revision: revision, Sessions: sessions, Requests: 42, Rate: float64(rate), Time: time.Duration(seconds) * time.Second,
 			})
 			t.Logf("%d sessions, %d at once: %d requests in %v, %.0f a second while sessions were begun, the slowest took %v",
-				report.Sessions, sessions, report.Requests, report.Took.Round(time.Millisecond), report.Rate(), report.Slowest.Round(time.Millisecond))
+				report.Sessions, sessions, report.Requests, report.Took.Round(time.Millisecond), float64(report.InTime)/report.Time.Seconds(), report.Slowest.Round(time.Millisecond))
 			for _, complaint := range report.Complaints() {
 				t.Error(complaint)
 			}

@@ -31,28 +31,3 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 	f.Unsupported = isPing(req) && lacksPing(s)
 	return f
 }
-
-// An Account is the outcome of one JSON-RPC request of the client.
-type Account struct {
-	Request  *Request
-	Discount *discount.Discount // why a missing response does not count; nil if a response came, or if its absence counts
-}
-
-// Open reports whether the request has neither a response nor a discount. It is then a deviation
-// from base.request-answered.
-func (a Account) Open() bool { return len(a.Request.Responses) == 0 && a.Discount == nil }
-
-// Accounts returns the outcome of each request, in the order in which they were sent. It is
-// complete once the conversation is over.
-func (s *Session) Accounts() []Account {
-	s.attributedStrays()
-	out := make([]Account, 0, len(s.requests))
-	for _, req := range s.requests {
-		account := Account{Request: req}
-		if len(req.Responses) == 0 {
-			account.Discount = discount.ForRequest(s.factsOf(req))
-		}
-		out = append(out, account)
-	}
-	return out
-}

@@ -3,6 +3,7 @@ package rules
 import (
 	"testing"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -31,9 +32,8 @@ transport: stdio
 	for _, e := range rec.Events {
 		s.noteEvent(e)
 	}
-	accounts := s.Accounts()
-	last := accounts[len(accounts)-1]
-	if last.Open() || last.Discount == nil || last.Discount.ID != "server-gone" {
-		t.Errorf("the ping is explained by %+v; want server-gone", last.Discount)
+	s.attributedStrays()
+	if d := discount.ForRequest(s.factsOf(s.requests[len(s.requests)-1])); d == nil || d.ID != "server-gone" {
+		t.Errorf("the ping is explained by %+v; want server-gone", d)
 	}
 }

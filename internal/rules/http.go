@@ -93,7 +93,7 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 		return true
 	}
 	posted := s.Posted(x)
-	if slices.ContainsFunc(posted, func(req *Request) bool { return m.ID.Present() && req.Message.ID.Key() == m.ID.Key() }) {
+	if slices.ContainsFunc(posted, func(req *Request) bool { return m.ID.Present() && m.ID.Same(req.Message.ID) }) {
 		return false
 	}
 	return x.Refused() || len(posted) == 0
@@ -176,5 +176,5 @@ func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
 	if m.Kind != wire.Response || x.Sent == nil {
 		return false
 	}
-	return slices.ContainsFunc(x.Sent.Messages(), func(sent wire.Message) bool { return sent.ID.Key() == m.ID.Key() })
+	return slices.ContainsFunc(x.Sent.Messages(), func(sent wire.Message) bool { return m.ID.Same(sent.ID) })
 }

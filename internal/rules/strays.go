@@ -102,7 +102,7 @@ func (s *Session) comesAlone(r *stray, req *Request) bool {
 		}
 	}
 	return !slices.ContainsFunc(s.strays[:min(len(s.strays), maxStrays)], func(other *stray) bool {
-		return other.message.ID.Key() != r.message.ID.Key() && req.Event.Seq < other.event.Seq && other.event.Seq < end
+		return !other.message.ID.Same(r.message.ID) && req.Event.Seq < other.event.Seq && other.event.Seq < end
 	})
 }
 

@@ -143,18 +143,6 @@ func (v *Validator) Error(e jsontext.Value) []Violation {
 	return violations(v.judge("", e, v.errorType(e)))
 }
 
-// Notification judges the params of a notification from the server, even if they are
-// absent; pointers begin at the message. If the revision does not have the method, only the
-// common members of notifications are judged.
-func (v *Validator) Notification(m *wire.Message) []Violation {
-	return violations(v.params(m, v.notifications, v.plain.notification))
-}
-
-// Request judges the params of a request from the server, as Notification does.
-func (v *Validator) Request(m *wire.Message) []Violation {
-	return violations(v.params(m, v.requests, v.plain.request))
-}
-
 // Message judges the params, the result or the error of a message from the server,
 // according to its kind. asked is the method of the request to which a result belongs.
 // Pointers begin at the message. The envelope (jsonrpc, id, which members may occur

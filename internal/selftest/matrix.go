@@ -31,11 +31,6 @@ func (m *Matrix) Unsteady() []Result {
 	return m.where(func(r *Result) bool { return r.First != nil })
 }
 
-// Excepted returns the rows whose unexpected outcomes are excepted.
-func (m *Matrix) Excepted() []Result {
-	return m.where(func(r *Result) bool { return r.Excepted != "" })
-}
-
 func (m *Matrix) where(f func(*Result) bool) []Result {
 	var out []Result
 	for i := range m.Rows {

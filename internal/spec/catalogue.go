@@ -95,6 +95,9 @@ const (
 	// Survival: its checks send what careless servers end of. A server that does has
 	// the weakness CrashCWE, whatever else the requirement is about.
 	Survival Trait = "survival"
+	// ProcessEnd: the requirement is about how a process ends, which a server in the
+	// client's own process does not show.
+	ProcessEnd Trait = "process-end"
 )
 
 // A Language is the language of a snippet, and of the official SDK that it uses.
@@ -380,7 +383,7 @@ func (q *Requirement) check() error {
 		}
 	}
 	for _, t := range q.Traits {
-		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival}, t) {
+		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival, ProcessEnd}, t) {
 			bad("trait %q is not known", t)
 		}
 	}

@@ -140,13 +140,13 @@ func (c *Crowd) judgeCrossed(pairs []pair) bool {
 	if !areDistinguishable(pairs) {
 		return false
 	}
-	id := wire.StringID(crossingID).Key()
+	id := wire.StringID(crossingID)
 	for i, conv := range c.convs {
 		isOthers := func(m *wire.Message) bool {
 			return slices.ContainsFunc(pairs, func(p pair) bool { return p.own != pairs[i].own && bytes.Equal(m.Result(), p.own.Message.Result()) })
 		}
 		for e, m := range transcript.Messages(conv.Record.From(pairs[i].from), transcript.Received) {
-			if m.Kind != wire.Response || m.ID.Key() != id || !isOthers(m) {
+			if !m.IsResponseTo(id) || !isOthers(m) {
 				continue
 			}
 			c.t.Deviates(conv, verdict.Deviation{

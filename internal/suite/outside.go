@@ -47,6 +47,7 @@ const (
 // An OutsideAnswer is the response to a request outside of a conversation.
 type OutsideAnswer struct {
 	About  string // the request, for humans
+	URL    string // of the request, without its password
 	Status int    // 0 if there is no response
 	Header http.Header
 	Body   []byte // of an event stream that a GET opens: nothing
@@ -60,7 +61,7 @@ type OutsideAnswer struct {
 func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h http.Header, body []byte) *OutsideAnswer {
 	limited, cancel := o.C.Record.WithTimeout(transcript.WithClock(ctx, &o.C.Record.Clock), outsideTime, context.DeadlineExceeded)
 	defer cancel()
-	a := &OutsideAnswer{About: about}
+	a := &OutsideAnswer{About: about, URL: u.Redacted()}
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{GotConn: func(c httptrace.GotConnInfo) {
 		if at, err := netip.ParseAddrPort(c.Conn.RemoteAddr().String()); err == nil {
 			a.Peer = at.Addr().Unmap()

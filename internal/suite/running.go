@@ -16,11 +16,10 @@ import (
 func IsRunning(ctx context.Context, c *client.Conversation, from int, id wire.ID) bool {
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
-	answered := MatchResponse(id)
 	first, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (HasMessage(e, isProgress) || HasMessage(e, answered))
+		return e.Kind == transcript.Received && HasMessage(e, isProgress) || e.ResponseTo(id) != nil
 	})
-	return err == nil && !HasMessage(first, answered)
+	return err == nil && first.ResponseTo(id) == nil
 }
 
 // HasMessage reports whether a message of the event matches.
@@ -31,11 +30,6 @@ func HasMessage(e *transcript.Event, match func(*wire.Message) bool) bool {
 		}
 	}
 	return false
-}
-
-// MatchResponse returns a function that matches the response with the id.
-func MatchResponse(id wire.ID) func(*wire.Message) bool {
-	return func(m *wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) }
 }
 
 func isProgress(m *wire.Message) bool { return m.Method == spec.MethodProgress }

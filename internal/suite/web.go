@@ -153,10 +153,7 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 
 // answersAll reports whether the exchange has the responses to all requests.
 func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
-	messages := x.Messages()
-	return !slices.ContainsFunc(asks, func(id wire.ID) bool {
-		return !slices.ContainsFunc(messages, func(m wire.Message) bool { return m.Kind == wire.Response && m.ID.Same(id) })
-	})
+	return !slices.ContainsFunc(asks, func(id wire.ID) bool { return x.ResponseTo(id) == nil })
 }
 
 // SendHarmless sends a request that every server serves, and returns the

@@ -6,6 +6,7 @@ package suitetest
 
 import (
 	"context"
+	"errors"
 	"net/url"
 	"os"
 	"strings"
@@ -26,6 +27,8 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
+const targetVariable = "MCP_CONFORM_TARGET"
+
 // Declare declares the cases as the specs of a run, each for every transport,
 // by default stdio. A spec starts its case when Ginkgo reaches it, so that
 // ginkgo -p runs each case in one process only. t is the test that runs the specs.
@@ -39,13 +42,8 @@ func Declare(t *testing.T, cases []suite.Case, over ...spec.Transport) {
 	}
 	var specs []engine.Spec
 	for _, transport := range over {
-		for _, rev := range spec.HandshakeRevisions() {
+		for _, rev := range spec.Revisions() {
 			specs = append(specs, engine.SpecsOf(cases, rev, transport)...)
-		}
-	}
-	if len(specs) == 0 { // the cases of an area that exists only in the stateless era
-		for _, transport := range over {
-			specs = append(specs, engine.SpecsOf(cases, spec.V20260728, transport)...)
 		}
 	}
 	engine.Declare(specs, func(ctx ginkgo.SpecContext, s engine.Spec) { judge(ctx, t, byID[s.Judge], s.Revision, s.Transport) })
@@ -66,6 +64,9 @@ func judge(ctx context.Context, t *testing.T, c suite.Case, rev spec.Revision, o
 	} else {
 		run(ctx)
 	}
+	if none := (*engine.NothingJudgedError)(nil); os.Getenv(targetVariable) != "" && errors.As(err, &none) {
+		ginkgo.Skip(none.Reason) // the server does not speak the revision
+	}
 	expect(err).NotTo(gomega.HaveOccurred())
 	for _, f := range report.Findings {
 		expect(f.Outcome).To(gomega.BeNumerically("<=", verdict.Note), "%s: %s\npermitted: %s\nseen: %s", f.Requirement, f.Summary, f.Permitted, f.Seen)
@@ -77,7 +78,7 @@ func judge(ctx context.Context, t *testing.T, c suite.Case, rev spec.Revision, o
 
 // dialer returns a dialer for the server to run against.
 func dialer(over spec.Transport) transport.Dialer {
-	if words := strings.Fields(os.Getenv("MCP_CONFORM_TARGET")); len(words) > 0 {
+	if words := strings.Fields(os.Getenv(targetVariable)); len(words) > 0 {
 		if u, err := url.Parse(words[0]); err == nil && u.Host != "" && len(words) == 1 {
 			return dialerFor(u, over)
 		}

@@ -34,10 +34,6 @@ func (t Target) Args() []string {
 	return slices.Concat(t.flags, []string{"--"}, t.secrets.Args(t.Argv))
 }
 
-// Secrets returns the target's secret values, longest first, for callers that must
-// keep them out of a record.
-func (t Target) Secrets() []string { return t.secrets.List() }
-
 var plainArg = lazyregexp.New(`^[A-Za-z0-9_@%+=:,./\-]+$`)
 
 // quoteAll quotes arguments for a POSIX shell, on one line and without control

@@ -127,8 +127,8 @@ func TestSecretsStayHidden(t *testing.T) {
 		if !strings.Contains(shown, "--port 80") || !strings.Contains(shown, "server --verbose") {
 			t.Fatalf("more than the secret is hidden: %s", shown)
 		}
-		if !slices.ContainsFunc(target.Secrets(), func(s string) bool { return strings.Contains(s, secret) }) {
-			t.Fatalf("the secret %s is none of %q", secret, target.Secrets())
+		if !slices.ContainsFunc(target.secrets.List(), func(s string) bool { return strings.Contains(s, secret) }) {
+			t.Fatalf("the secret %s is none of %q", secret, target.secrets.List())
 		}
 	})
 }

@@ -28,7 +28,7 @@ func look(t Target, here string) seen {
 		return out
 	}
 	return seen{
-		Argv: all(t.Argv), Env: all(t.Env), Args: all(t.Args()), Notices: all(t.Notices), Secrets: all(t.Secrets()),
+		Argv: all(t.Argv), Env: all(t.Env), Args: all(t.Args()), Notices: all(t.Notices), Secrets: all(t.secrets.List()),
 		Dir: without(t.Dir), URL: t.URL, Name: without(t.Name), Source: without(t.Source), Display: without(t.Display()),
 		Headers: t.Headers, Transport: t.Transport,
 	}

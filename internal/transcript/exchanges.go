@@ -194,3 +194,13 @@ func (x *Exchange) Messages() []wire.Message {
 	}
 	return out
 }
+
+// ResponseTo returns the response with the id in the body, or nil.
+func (x *Exchange) ResponseTo(id wire.ID) *wire.Message {
+	for _, e := range x.Body {
+		if m := e.ResponseTo(id); m != nil {
+			return m
+		}
+	}
+	return nil
+}

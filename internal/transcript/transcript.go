@@ -92,6 +92,20 @@ func (e *Event) Messages() []wire.Message {
 	return e.Frame.Messages
 }
 
+// ResponseTo returns the response with the id in a Received event, or nil.
+func (e *Event) ResponseTo(id wire.ID) *wire.Message {
+	if e.Kind != Received {
+		return nil
+	}
+	messages := e.Messages()
+	for i := range messages {
+		if messages[i].IsResponseTo(id) {
+			return &messages[i]
+		}
+	}
+	return nil
+}
+
 // Transcript records one conversation. All methods are safe for concurrent use.
 type Transcript struct {
 	// Clock stands still while requests of the conversation are held back.

@@ -126,6 +126,9 @@ func (m *Message) Has(name string) bool { _, ok := m.Members[name]; return ok }
 // IsError reports whether the message has an error member, even if it is null.
 func (m *Message) IsError() bool { return m.Has("error") }
 
+// IsResponseTo reports whether the message is a response with the id.
+func (m *Message) IsResponseTo(id ID) bool { return m.Kind == Response && m.ID.Same(id) }
+
 // Params returns the raw params member, or nil.
 func (m *Message) Params() jsontext.Value { return m.Members["params"] }
 

@@ -134,7 +134,7 @@ func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
 		at = to
 		a = p.Send(ctx, about+", redirected to "+at.Redacted(), http.MethodGet, at, h, nil)
 	}
-	a.About = about
+	a.About, a.URL = about, u.Redacted()
 	p.documents[u.String()] = a
 	return a
 }

@@ -83,7 +83,7 @@ func (a *batchResponses) collect(c *client.Conversation) {
 	clear(a.events)
 	for e, m := range transcript.Messages(c.Record.From(a.from), transcript.Received) {
 		for _, id := range a.ids {
-			if m.Kind == wire.Response && m.ID.Same(id) {
+			if m.IsResponseTo(id) {
 				a.events[id] = append(a.events[id], e)
 			}
 		}

@@ -71,7 +71,7 @@ func awaitDue(ctx context.Context, c *client.Conversation, from int, id wire.ID)
 // the response to the following ping it waits only for the grace.
 func awaitInitialize(ctx context.Context, c *client.Conversation, from int, id, ping wire.ID) *client.Reply {
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(id)) || suite.HasMessage(e, suite.MatchResponse(ping)))
+		return e.ResponseTo(id) != nil || e.ResponseTo(ping) != nil
 	}, client.WithinStart)
 	if err != nil {
 		return &client.Reply{Err: err}

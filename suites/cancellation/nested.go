@@ -156,9 +156,9 @@ func awaitOneOf(ctx context.Context, c *client.Conversation, from int, calls []w
 	ctx, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	ended, err := c.Await(ctx, from, func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && (suite.HasMessage(e, suite.MatchResponse(calls[0])) || suite.HasMessage(e, suite.MatchResponse(calls[1])))
+		return e.ResponseTo(calls[0]) != nil || e.ResponseTo(calls[1]) != nil
 	})
-	if err == nil && suite.HasMessage(ended, suite.MatchResponse(calls[0])) {
+	if err == nil && ended.ResponseTo(calls[0]) != nil {
 		return calls[1]
 	}
 	return calls[0]

@@ -134,11 +134,10 @@ func (p *raceRun) awaitWithin(id wire.ID, limit time.Duration) bool {
 
 // outcomeIn returns the outcome of the request with the id that an event shows.
 func outcomeIn(e *transcript.Event, id wire.ID) suite.Endings {
-	answers := suite.MatchResponse(id)
-	switch {
-	case !suite.HasMessage(e, answers):
+	switch m := e.ResponseTo(id); {
+	case m == nil:
 		return suite.Silence
-	case suite.HasMessage(e, func(m *wire.Message) bool { return answers(m) && m.IsError() }):
+	case m.IsError():
 		return suite.Refusal
 	default:
 		return suite.Result

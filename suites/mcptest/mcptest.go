@@ -273,5 +273,5 @@ func (s Server) cases() []suite.Case {
 
 // leavesOut reports whether the requirement is about a process, which the server is not.
 func (s Server) leavesOut(requirement string) bool {
-	return s.inMemory && (strings.HasPrefix(requirement, "stdio.exit-") || requirement == "stdio.responses-before-exit")
+	return s.inMemory && spec.Requirements().Has(requirement, spec.ProcessEnd)
 }

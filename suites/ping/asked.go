@@ -182,7 +182,7 @@ func awaitServerRequest(ctx context.Context, c *client.Conversation, from int, c
 			case m.Kind == wire.Request && m.Method != spec.MethodPing:
 				question = m
 				return true
-			case m.Kind == wire.Response && m.ID.Same(call):
+			case m.IsResponseTo(call):
 				ended = true
 				return true
 			}

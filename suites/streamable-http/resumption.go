@@ -82,9 +82,9 @@ func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
 // cut waits for the first event with an id, or with a message, and closes the connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
-		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || responseTo(x, k.id) != nil
+		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
 	})
-	k.early = x != nil && responseTo(x, k.id) != nil
+	k.early = x != nil && x.ResponseTo(k.id) != nil
 	k.stream.Drop()
 	k.lastID = k.stream.LastID()
 }
@@ -95,14 +95,14 @@ func (k *cutCall) resume(ctx context.Context, w *suite.Web) {
 		return
 	}
 	k.again = w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader("Last-Event-ID", k.lastID)}})
-	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return responseTo(x, k.id) != nil })
+	k.again.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
 	k.again.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false }) // for further messages
 	k.again.Drop()
 }
 
 // isResumed reports whether the response came on the resumed stream.
 func (k *cutCall) isResumed() bool {
-	return k.again != nil && k.again.Exchange() != nil && responseTo(k.again.Exchange(), k.id) != nil
+	return k.again != nil && k.again.Exchange() != nil && k.again.Exchange().ResponseTo(k.id) != nil
 }
 
 // resumeElsewhere requests the stream in another session, to which it does not belong. The call
@@ -119,7 +119,7 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
 	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.WithHeader("Last-Event-ID", k.lastID)}})
 	if again.Opened(ctx) {
-		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return responseTo(x, k.id) != nil })
+		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
 	}
 	again.Drop()
 	endSession(ctx, w, id)
@@ -138,17 +138,6 @@ func (k *cutCall) sharesLastID(w *suite.Web) bool {
 	return false
 }
 
-// responseTo returns the response to a request in an exchange, or nil.
-func responseTo(x *transcript.Exchange, id wire.ID) *wire.Message {
-	messages := x.Messages()
-	for i := range messages {
-		if m := &messages[i]; m.Kind == wire.Response && m.ID.Same(id) {
-			return m
-		}
-	}
-	return nil
-}
-
 // judgeResumption judges whether the calls continued without their connections, and whether
 // missed messages were sent again. A server need not support resumption at all.
 func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool inventory.Known, calls []*cutCall) {
@@ -157,7 +146,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 			continue
 		}
 		x := k.again.Exchange()
-		m := responseTo(x, k.id)
+		m := x.ResponseTo(k.id)
 		switch {
 		case m == nil && k.behind: // the other calls show the outcome of a request
 		case m == nil:

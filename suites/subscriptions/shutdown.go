@@ -72,7 +72,7 @@ func lookAtEnd(c *client.Conversation, s *client.Subscription) end {
 		case transcript.Exited:
 			out.exit = e
 		case transcript.Received:
-			out.responded = out.responded || suite.HasMessage(e, suite.MatchResponse(s.ID))
+			out.responded = out.responded || e.ResponseTo(s.ID) != nil
 			out.announced = out.announced || suite.HasMessage(e, func(m *wire.Message) bool {
 				return m.Method == spec.MethodCancelled && wire.IDAt(m.Params(), "/requestId").Same(s.ID)
 			})

@@ -77,7 +77,7 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 // isAnswered reports whether the response to a request has come.
 func (r *runner) isAnswered(from int, id wire.ID) bool {
 	return slices.ContainsFunc(r.c.Record.From(from), func(e *transcript.Event) bool {
-		return e.Kind == transcript.Received && suite.HasMessage(e, suite.MatchResponse(id))
+		return e.ResponseTo(id) != nil
 	})
 }
 

@@ -116,9 +116,10 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 	if s.Era() == spec.Stateless {
 		requirement = notFoundCode26
 	}
+	permitted := strconv.FormatInt(int64(want), 10)
 	d := verdict.Deviation{
 		Requirement: requirement,
-		Permitted:   "error " + strconv.FormatInt(int64(want), 10),
+		Permitted:   "error " + permitted,
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.At(obs.Request.Event, obs.Event),
 	}
@@ -137,7 +138,7 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // the server does not support reading
 	case obs.Message.IsError() && (nowhere || isNotFound(obs)):
-		d.Summary = "The server refuses an unknown resource, but not with " + strings.TrimPrefix(d.Permitted, "error ") + "."
+		d.Summary = "The server refuses an unknown resource, but not with " + permitted + "."
 		out.CameUp(noEmptyContents)
 	case obs.Message.IsError() || !nowhere:
 		return

@@ -343,7 +343,7 @@ func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript
 	for _, c := range v.channels() {
 		for _, p := range c.pieces {
 			if c != own && p.Kind == transcript.Received && p.Seq > req.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
-				return m.Kind == wire.Response && m.ID.Same(req.Message.ID)
+				return m.IsResponseTo(req.Message.ID)
 			}) {
 				return p.Event
 			}

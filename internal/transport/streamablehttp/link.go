@@ -151,7 +151,7 @@ func (l *Link) negotiated() string {
 			continue
 		}
 		for i := range e.Messages() {
-			if m := &e.Frame.Messages[i]; m.Kind == wire.Response && m.ID.Same(l.asked) {
+			if m := &e.Frame.Messages[i]; m.IsResponseTo(l.asked) {
 				l.version, _ = wire.Text(wire.At(m.Result(), "/protocolVersion"))
 			}
 		}

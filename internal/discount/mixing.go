@@ -1,0 +1,26 @@
+package discount
+
+import (
+	"sync/atomic"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+)
+
+// mixing voids what rules find in a conversation that was open together with
+// others, if the server sends one client's responses to another: they may have
+// judged another client's. HTTP+SSE servers with one stream for all clients do
+// this, so rules about that transport judge it.
+type mixing struct{ found atomic.Bool }
+
+func (m *mixing) discount(c *Claim) (Effect, string) {
+	if m.found.Load() && c.Concurrent && spec.AreaOf(c.Requirement) != string(spec.SSE) {
+		return Void, "it may be about a response to another client"
+	}
+	return Counts, ""
+}
+
+// NoteMixing notes that a response to one client also reached another.
+func (r *Run) NoteMixing() { r.mixing.found.Store(true) }
+
+// MixesResponses reports whether a response to one client also reached another.
+func (r *Run) MixesResponses() bool { return r.mixing.found.Load() }
