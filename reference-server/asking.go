@@ -53,7 +53,7 @@ func clientTools() []*tool {
 			since: spec.V20250618, tasks: taskOptional, run: askForm,
 		},
 		{
-			name: "ask-elicitation-fields", title: "Ask the user for much", description: "Asks the user to fill in a form with a field of every kind.", openWorld: true,
+			name: "ask-elicitation-fields", title: "Ask the user for many details", description: "Asks the user to fill in a form with a field of every kind.", openWorld: true,
 			since: spec.V20250618, run: askFields,
 		},
 		{
@@ -61,7 +61,7 @@ func clientTools() []*tool {
 			since: spec.V20251125, run: askURL,
 		},
 		{
-			name: "ask-elicitation-required", title: "Require a visit", description: "Demands that the user visits a page before it is called again.", openWorld: true,
+			name: "ask-elicitation-required", title: "Require a visit", description: "Requires the user to visit a page before the next call.", openWorld: true,
 			since: spec.V20251125, run: requireURL,
 		},
 		{

@@ -249,8 +249,8 @@ func (h *HTTPHandler) openSession(w http.ResponseWriter, r *http.Request) *httpS
 	return s
 }
 
-// isForeign reports whether what belongs to a user must not be used by a request. A request of
-// nobody gets here only on a faulty server, and is served.
+// isForeign reports whether what belongs to a user must not be used by a request. A request
+// without a user gets here only on a faulty server, and is served.
 func (h *HTTPHandler) isForeign(user string, r *http.Request) bool {
 	return userOf(r) != "" && userOf(r) != user && !h.options.Seams.Protection.AnyUserSession
 }

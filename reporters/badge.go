@@ -49,15 +49,15 @@ func badgeOf(r *verdict.Report) badge {
 }
 
 // profileBadge returns the badge of a profile: its result, and how many of the
-// requirements that apply came up.
+// requirements that apply were observed.
 func profileBadge(p *verdict.ProfileResult) badge {
 	all := p.All()
-	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.CameUp(), all.Apply()), name: "yellow", color: "#8a6100"}
+	b := badge{label: "MCP " + clip(p.Name, 80), text: p.Result + fmt.Sprintf(", %d of %d", all.Observed(), all.Apply()), name: "yellow", color: "#8a6100"}
 	switch p.Result {
 	case verdict.ProfilePassed:
 		b.name, b.color = "brightgreen", "#2b7a2b"
 	case verdict.ProfileFailed:
-		b.text, b.name, b.color = fmt.Sprintf("%d of %d broken", all.Broken, all.CameUp()), "red", "#b3261e"
+		b.text, b.name, b.color = fmt.Sprintf("%d of %d broken", all.Broken, all.Observed()), "red", "#b3261e"
 	case verdict.ProfileNotObserved:
 		b.name, b.color = "lightgrey", "#6a6a6a"
 	case verdict.ProfileNotApplicable:

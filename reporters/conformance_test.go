@@ -129,7 +129,7 @@ func TestProfileBadges(t *testing.T) {
 }
 
 // TestReportsShowProfiles checks that each report for people or CI systems has the result of
-// a profile and how many of its requirements came up, and nothing about profiles without one.
+// a profile and how many of its requirements were observed, and nothing about profiles without one.
 func TestReportsShowProfiles(t *testing.T) {
 	console := func(w io.Writer, r *verdict.Report) error {
 		NewConsole(w, ConsoleOptions{Quiet: true}).End(r)
@@ -138,7 +138,7 @@ func TestReportsShowProfiles(t *testing.T) {
 	plain, r := every(), every()
 	core := r.ProfileOf(spec.LookupProfile("core@1"))
 	all := core.All()
-	if all.Broken != 1 || all.Flaky != 1 || all.CameUp() != 2 {
+	if all.Broken != 1 || all.Flaky != 1 || all.Observed() != 2 {
 		t.Fatalf("the sample has other counts: %+v", all)
 	}
 	r.Profiles = []verdict.ProfileResult{core, r.ProfileOf(spec.LookupProfile("sse@1"))}
@@ -148,18 +148,18 @@ func TestReportsShowProfiles(t *testing.T) {
 		write  Writer
 		wanted []string
 	}{
-		{"console", console, []string{"\nprofile core@1 failed · " + came + " that apply came up · 1 broken · 1 flaky · "}},
+		{"console", console, []string{"\nprofile core@1 failed · " + came + " applicable requirements observed · 1 broken · 1 flaky · "}},
 		{"Markdown", Markdown, []string{
-			fmt.Sprintf("| core&#64;<!-- -->1 | ❌ failed | %d of %d | %d of %d | 1 | 0 | ", core.Core.CameUp(), core.Core.Apply(), core.Extended.CameUp(), core.Extended.Apply()),
+			fmt.Sprintf("| core&#64;<!-- -->1 | ❌ failed | %d of %d | %d of %d | 1 | 0 | ", core.Core.Observed(), core.Core.Apply(), core.Extended.Observed(), core.Extended.Apply()),
 		}},
 		{"HTML", HTML, []string{
-			`<h2 id="profiles">`, `core@1</th><td role="cell" class="left"><span class="badge broken">failed</span></td><td role="cell" data-label="came up">` + came + `</td>`,
+			`<h2 id="profiles">`, `core@1</th><td role="cell" class="left"><span class="badge broken">failed</span></td><td role="cell" data-label="observed">` + came + `</td>`,
 			`sse@1</th><td role="cell" class="left"><span class="badge nothing">not applicable</span></td>`,
 			`data-label="flaky">1</td>`, `data-label="broken" class="zero">0</td>`,
 		}},
-		{"JUnit", JUnit, []string{`<property name="profile.core@1" value="failed: ` + came + ` that apply came up, 1 broken, 1 flaky, `}},
-		{"TAP", TAP, []string{"\n# profile core@1 failed · " + came + " that apply came up · 1 broken"}},
-		{"GitHub", GitHub, []string{"%0Aprofile core@1 failed · " + came + " that apply came up · 1 broken"}},
+		{"JUnit", JUnit, []string{`<property name="profile.core@1" value="failed: ` + came + ` applicable requirements observed, 1 broken, 1 flaky, `}},
+		{"TAP", TAP, []string{"\n# profile core@1 failed · " + came + " applicable requirements observed · 1 broken"}},
+		{"GitHub", GitHub, []string{"%0Aprofile core@1 failed · " + came + " applicable requirements observed · 1 broken"}},
 		{"outputs", Outputs, []string{fmt.Sprintf("\nprofiles=core@1:failed:2/%d,sse@1:not-applicable:0/0\n", all.Apply())}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -337,7 +337,7 @@ func replayCommand(f *verdict.Finding) string {
 func tries(f *verdict.Finding) string {
 	void := ""
 	if f.Void > 0 {
-		void = "no fresh server came up in " + count(f.Void, "attempt")
+		void = "no fresh server started in " + count(f.Void, "attempt")
 	}
 	switch {
 	case f.Tries > 0 && void != "":

@@ -116,7 +116,7 @@ func reasons(all []verdict.NotCompared) []string {
 	return out
 }
 
-// lostText names the requirements that do not come up through the gateway, each once.
+// lostText names the requirements that are not observed through the gateway, each once.
 func lostText(lost []verdict.LostRequirement) string {
 	var ids []string
 	seen := map[string]bool{}

@@ -80,7 +80,7 @@ func cellOf(p *conformance.Profile) matrixCell {
 	}
 	counted := p.Counted()
 	all := counted.All()
-	cell := matrixCell{Mark: profileMarks[p.Result], Result: p.Result, Text: fmt.Sprintf("%d of %d", all.CameUp(), all.Apply())}
+	cell := matrixCell{Mark: profileMarks[p.Result], Result: p.Result, Text: fmt.Sprintf("%d of %d", all.Observed(), all.Apply())}
 	switch {
 	case p.Result == verdict.ProfileNotApplicable:
 		cell.Text = ""
@@ -95,7 +95,7 @@ func isWebPage(url string) bool {
 	return (strings.HasPrefix(url, "https://") || strings.HasPrefix(url, "http://")) && !strings.ContainsAny(url, " \t\r\n<>()[]|\"'`\\")
 }
 
-const matrixLegend = "Each cell says how many of the requirements that apply came up: what was not observed is not counted as kept. An empty cell: the report does not have that profile."
+const matrixLegend = "Each cell says how many of the requirements that apply were observed: what was not observed is not counted as kept. An empty cell: the report does not have that profile."
 
 // MatrixMarkdown writes a table of conformance reports as Markdown.
 func MatrixMarkdown(w io.Writer, reports []*conformance.Report) error {

@@ -19,14 +19,14 @@ var profileColors = map[string]color{
 	verdict.ProfilePassed: green, verdict.ProfileFailed: red, verdict.ProfileIncomplete: yellow, verdict.ProfileNotObserved: yellow, verdict.ProfileNotApplicable: dim,
 }
 
-// cameUp says how many of the requirements that apply were judged.
-func cameUp(c *verdict.ProfileCount) string {
-	return outOf(c) + " that apply came up"
+// observed says how many of the requirements that apply were judged.
+func observed(c *verdict.ProfileCount) string {
+	return outOf(c) + " applicable requirements observed"
 }
 
 // profileFigures returns the counts of a profile that are not obvious from its result.
 func profileFigures(c *verdict.ProfileCount) []string {
-	out := []string{cameUp(c)}
+	out := []string{observed(c)}
 	for _, of := range []struct {
 		n    int
 		what string
@@ -41,7 +41,7 @@ func profileFigures(c *verdict.ProfileCount) []string {
 	return out
 }
 
-// ProfileText returns the result of a profile, and how many of its requirements came up, as
+// ProfileText returns the result of a profile, and how many of its requirements were observed, as
 // one line.
 func ProfileText(p *verdict.ProfileResult) string {
 	result, figures := profileText(p)
@@ -91,7 +91,7 @@ var profileColumns = []profileColumn{
 // A pageProfile is the result of a profile that the run was limited to.
 type pageProfile struct {
 	Name, About, Class, Result string
-	CameUp, Core, Extended     string
+	Observed, Core, Extended   string
 	Counts                     []pageCount
 }
 
@@ -109,7 +109,7 @@ func pageProfiles(r *verdict.Report) []pageProfile {
 		all := p.All()
 		row := pageProfile{
 			Name: clip(p.Name, pageText1), Class: profileClasses[p.Result], Result: Visible(p.Result),
-			CameUp: outOf(&all), Core: outOf(&p.Core), Extended: outOf(&p.Extended),
+			Observed: outOf(&all), Core: outOf(&p.Core), Extended: outOf(&p.Extended),
 		}
 		for _, col := range columns {
 			row.Counts = append(row.Counts, pageCount{col.label, col.count(&all)})
@@ -122,8 +122,8 @@ func pageProfiles(r *verdict.Report) []pageProfile {
 	return out
 }
 
-// outOf returns how many of the requirements that apply came up.
-func outOf(c *verdict.ProfileCount) string { return fmt.Sprintf("%d of %d", c.CameUp(), c.Apply()) }
+// outOf returns how many of the requirements that apply were observed.
+func outOf(c *verdict.ProfileCount) string { return fmt.Sprintf("%d of %d", c.Observed(), c.Apply()) }
 
 // profileOutput returns the results of the profiles as one word, such as
 // core@1:passed:157/171,tools@1:not-observed:9/40.
@@ -132,7 +132,7 @@ func profileOutput(r *verdict.Report) string {
 	for i := range r.Profiles {
 		p := &r.Profiles[i]
 		all := p.All()
-		out = append(out, fmt.Sprintf("%s:%s:%d/%d", p.Name, strings.ReplaceAll(p.Result, " ", "-"), all.CameUp(), all.Apply()))
+		out = append(out, fmt.Sprintf("%s:%s:%d/%d", p.Name, strings.ReplaceAll(p.Result, " ", "-"), all.Observed(), all.Apply()))
 	}
 	return strings.Join(out, ",")
 }
@@ -143,7 +143,7 @@ func markdownProfiles(r *verdict.Report) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("| profile | result | came up, core | came up, extended | broken | warnings | not observed | skipped | not applicable |\n")
+	b.WriteString("| profile | result | observed, core | observed, extended | broken | warnings | not observed | skipped | not applicable |\n")
 	b.WriteString("| :-- | :-- | --: | --: | --: | --: | --: | --: | --: |\n")
 	for i := range r.Profiles {
 		p := &r.Profiles[i]

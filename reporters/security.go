@@ -19,7 +19,7 @@ type securityView struct {
 
 // A weakness is a CWE, with the requirements whose findings are about it.
 type weakness struct {
-	cwe          int // 0 for findings about security that are no weakness of their own
+	cwe          int // 0 for findings about security that are not a weakness of their own
 	outcome      verdict.Outcome
 	requirements []weakRequirement
 }

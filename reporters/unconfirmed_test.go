@@ -21,7 +21,7 @@ func TestUnconfirmedFindings(t *testing.T) {
 	}}
 	r.Revisions = r.Revisions[:0:0]
 	r.Revisions = append(r.Revisions, f.Revision)
-	const word, why = "unconfirmed", "no fresh server came up in 3 attempts"
+	const word, why = "unconfirmed", "no fresh server started in 3 attempts"
 	for name, text := range map[string]string{
 		"console": play(r, ConsoleOptions{Width: 200}), "JUnit": string(write(t, JUnit, r)), "SARIF": string(write(t, SARIF, r)),
 		"HTML": string(write(t, HTML, r)), "Markdown": string(write(t, Markdown, r)), "GitHub": string(write(t, GitHub, r)), "TAP": string(write(t, TAP, r)),

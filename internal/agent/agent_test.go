@@ -169,7 +169,7 @@ func TestAFindingIsFixed(t *testing.T) {
 	}
 	r, wrong := call(t.Context(), t, s, "replay", again)
 	if wrong != "" || r.Fixed == nil || !*r.Fixed || r.Verdict != "kept" {
-		t.Errorf("replay of the right server: %q, %+v", wrong, r)
+		t.Errorf("replay of the correct server: %q, %+v", wrong, r)
 	}
 	d, wrong := call(t.Context(), t, s, "diff", map[string]any{"old": before.Report, "new": r.Report})
 	if wrong != "" || d.Worse == nil || *d.Worse || !strings.HasPrefix(d.Summary, "0 new, 1 fixed") {

@@ -208,7 +208,7 @@ func TestDiff(t *testing.T) {
 		got[d.Requirement] = d.Kind
 		order = append(order, d.Kind)
 		if d.Summary != "It was seen." {
-			t.Errorf("%s is told by %q", d.Requirement, d.Summary)
+			t.Errorf("%s is reported by %q", d.Requirement, d.Summary)
 		}
 	}
 	want := map[string]baseline.Kind{once: baseline.Fixed, echo: baseline.New, ping: baseline.New, cursor: baseline.Unchanged, batch: baseline.Lost, seldom: baseline.Unseen, noted: baseline.Unseen}

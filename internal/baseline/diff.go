@@ -34,7 +34,7 @@ type Difference struct {
 // Diff compares two reports on the same server. It returns the requirements that
 // deviate in either report, and those that were kept and are no longer observed,
 // in the order new, lost, fixed, unchanged, unseen, and within a kind in the
-// order of the reports. What the newer report leaves out is no difference.
+// order of the reports. What the newer report leaves out is not a difference.
 func Diff(older, newer *verdict.Report) []Difference {
 	before, after := map[verdict.Place]*verdict.Verdict{}, map[verdict.Place]*verdict.Verdict{}
 	var order []verdict.Place

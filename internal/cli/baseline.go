@@ -39,7 +39,7 @@ const lastReport = "-"
 
 func (f *knownFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.path, "baseline", "", "file of known findings, which do not fail the run; stale entries do")
-	fs.BoolVar(&f.sdk, "accept-sdk-findings", false, "findings that are known of the server's SDK do not fail the run; the last line counts them")
+	fs.BoolVar(&f.sdk, "accept-sdk-findings", false, "known findings of the server's SDK do not fail the run; the last line counts them")
 	fs.StringVar(&f.rerun, "rerun-failed", "", "judge only what a JSON report found: --rerun-failed=FILE, or the one in the folder --out")
 	fs.Lookup("rerun-failed").NoOptDefVal = lastReport
 }

@@ -27,7 +27,7 @@ type configured struct {
 }
 
 func (f *serverFlags) registerConfig(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.configured.off, "no-config", false, "read no "+config.Name+", even if this folder has one")
+	fs.BoolVar(&f.configured.off, "no-config", false, "ignore "+config.Name+" in this folder")
 }
 
 // configure reads the configuration file, if there is one. Flags that are not
@@ -109,7 +109,7 @@ func targetFlags() []string {
 
 // fromEnvironment sets flags from their environment variables.
 func (a *app) fromEnvironment(fs *pflag.FlagSet, k *configured) error {
-	for _, key := range config.WithVariables() {
+	for _, key := range config.KeysWithVariables() {
 		value := variable(a.Environ, key.Variable)
 		if value == "" || fs.Lookup(key.Flag) == nil || fs.Changed(key.Flag) {
 			continue

@@ -19,7 +19,7 @@ requirement. This page lists for every entry what judges it and which faults of 
 reference server prove that, or why none does. ` + "[selftest.md](selftest.md)" + ` says what
 became of the faults.
 
-* **judged**: a case or a rule judges it, wherever it comes up.
+* **judged**: a case or a rule judges it, wherever it is observed.
 * **permission**: a MAY that no check needs to watch, because it can't be broken. Legal
   variations of the reference server make use of it, and no check may object.
 * **not yet**: it could be judged, and is not so far.
@@ -119,7 +119,7 @@ func (p *coveragePage) notYet() {
 
 // contradictions lists the places where the specification contradicts itself.
 func (p *coveragePage) contradictions() {
-	p.line("## Contradictions\n\nWhere the handshake revisions disagree with themselves a check may note what a server does, and no more:\n")
+	p.line("## Contradictions\n\nWhere the handshake revisions disagree with themselves a check may report a note, but nothing more severe:\n")
 	p.line("| contradiction | variations that no check may object to |\n|---|---|")
 	for _, c := range faults.Contradictions() {
 		var names []string

@@ -24,7 +24,7 @@ func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 			for _, rev := range []spec.Revision{spec.V20250618, spec.V20251125} {
 				v := verdict.Verdict{Requirement: id, Revision: rev, Transport: spec.Stdio, Outcome: outcomes[id]}
 				if v.Outcome == verdict.NotObserved {
-					v.Reason = "it did not come up\x1b"
+					v.Reason = "it was not observed\x1b"
 				}
 				r.Verdicts = append(r.Verdicts, v)
 			}
@@ -55,7 +55,7 @@ func TestWhatIsNoLongerObservedStandsApart(t *testing.T) {
 	}()
 	want := `FIXED      base.response-once  kept, was broken · 2025-11-25, 2025-06-18: 
 no longer observed, kept before:
-  ping.empty-result  2025-11-25, 2025-06-18: it did not come up\u001b
+  ping.empty-result  2025-11-25, 2025-06-18: it was not observed\u001b
 0 new, 1 fixed, 0 unchanged, 1 no longer observed
 `
 	if diff := cmp.Diff(want, out.String()); diff != "" {

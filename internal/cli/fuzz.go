@@ -57,7 +57,7 @@ func lawsBy(names []string) ([]fuzz.Law, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(known, name) {
-			return nil, usagef("known are "+strings.Join(known, ", "), "there is no property %q", name)
+			return nil, usagef("known: "+strings.Join(known, ", "), "there is no property %q", name)
 		}
 	}
 	return out, nil
@@ -107,7 +107,7 @@ incomplete.`,
 	fs.BoolVar(&f.reference, "reference", false, "search the bundled reference server")
 	f.registerTarget(fs)
 	f.registerConfig(fs)
-	fs.DurationVar(&f.time, "time", time.Minute, "how long new sequences are begun; the search prints how much longer shrinking and confirming may take")
+	fs.DurationVar(&f.time, "time", time.Minute, "how long to start new sequences; the search prints how much longer shrinking and confirming may take")
 	fs.IntVar(&f.cases, "cases", 0, "most sequences to run (default: as many as the time allows)")
 	fs.Uint64Var(&f.seed, "seed", 1, "seed of random choices")
 	fs.StringSliceVar(&f.properties, "property", nil, propertyUsage())
@@ -136,7 +136,7 @@ func lawNames() []string {
 // checkProperties returns a usage error for --property with an empty value.
 func checkProperties(fs *pflag.FlagSet, names []string) error {
 	if fs.Changed("property") && len(names) == 0 {
-		return usagef("known are "+strings.Join(lawNames(), ", "), "--property names no property")
+		return usagef("known: "+strings.Join(lawNames(), ", "), "--property names no property")
 	}
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// gate is a gateway over stdio: it starts the server that the other arguments name, passes lines on
-// in both directions, and misbehaves as the first one says.
+// gate is a gateway over stdio. The first argument is how it misbehaves; the others are the command
+// of the server, with which it exchanges lines.
 func gate(args []string) int {
 	server := exec.Command(args[1], args[2:]...) //nolint:gosec // from a script
 	in, errIn := server.StdinPipe()

@@ -53,7 +53,7 @@ func (f *remoteFlags) checkCredentials(t target.Target, given bool) error {
 	case f.authServer:
 		return usagef(f.withoutOther(), "%s is given, and the authorization server of %s knows a second user anyway", f.named("other-user"), f.named("auth-server"))
 	case f.otherUser == noIdentity, f.as == noIdentity:
-		return usagef(f.withoutOther(), "%s is %q, and %s is %q: a second user needs a first one, and %s stands for no token", f.named("as"), f.as, f.named("other-user"), f.otherUser, noIdentity)
+		return usagef(f.withoutOther(), "%s is %q, and %s is %q: a second user needs a first one, and %s means no token", f.named("as"), f.as, f.named("other-user"), f.otherUser, noIdentity)
 	case f.otherUser == f.as:
 		return usagef(f.withoutOther(), "%s and %s are both %q", f.named("as"), f.named("other-user"), f.as)
 	}
@@ -159,7 +159,7 @@ func (a *app) next(f *serverFlags) string {
 }
 
 // otherTokens returns the current token of the second user for the server at a URL, or nil if there
-// is no second user. A server that the run starts anew may have another URL, and a token is for one.
+// is not a second user. A server that the run restarts may have another URL, and a token is for one.
 func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) string, error) {
 	switch {
 	case f.otherUser == "":
@@ -304,7 +304,7 @@ func issuedTokens(i *issuer.Issuer, resource *login.Resource) *tokens {
 func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) (*tokens, error) {
 	store, err := a.logins()
 	if err != nil && name == "" {
-		return nil, nil // nobody has asked for a login
+		return nil, nil // no login was requested
 	}
 	if err != nil {
 		return nil, err

@@ -30,7 +30,7 @@ func (r *recorded) chooseRevision(revision spec.Revision, transport spec.Transpo
 	if r.Transport != "" {
 		r.transport = spec.Transport(r.Transport)
 		if !slices.Contains(spec.Transports(), r.transport) {
-			return usagef("known are stdio, streamable-http and sse", "%s: the transport %q is not known", r.file, r.Transport)
+			return usagef("known: stdio, streamable-http, sse", "%s: unknown transport %q", r.file, r.Transport)
 		}
 	}
 	switch {
@@ -117,7 +117,7 @@ func (j *judgement) take(r *recorded) {
 			continue
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
-		if result.CameUp > 0 || len(result.Deviations) > 0 {
+		if result.Observed > 0 || len(result.Deviations) > 0 {
 			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
 			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})

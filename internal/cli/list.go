@@ -82,9 +82,9 @@ between id, level, revisions or related ids, and title; missing columns are empt
 	}
 	c.Flags().StringVar(&area, "area", "", "only this area, such as lifecycle")
 	c.Flags().StringVar(&revision, "revision", "", "only this revision")
-	c.Flags().BoolVar(&coverage, "coverage", false, "for each requirement, what judges it and which fault proves that")
+	c.Flags().BoolVar(&coverage, "coverage", false, "show for each requirement what judges it and which fault proves that")
 	c.Flags().BoolVar(&markdown, "markdown", false, "with --coverage: as a page of the documentation, with sums for each revision")
-	c.Flags().BoolVar(&profiles, "profiles", false, "the profiles that run --profile takes: how many requirements, revisions, and what each stands for")
+	c.Flags().BoolVar(&profiles, "profiles", false, "list the profiles for run --profile, with their requirements, revisions and what each covers")
 	return c
 }
 

@@ -75,11 +75,11 @@ Exit codes: 0 logged in, 2 usage, 3 the login failed, 4 interrupted.`,
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.remote.as, "as", "", "name for this login, if you log in as several users")
-	fs.BoolVar(&f.noBrowser, "no-browser", false, "open no browser, only print the address")
-	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that is registered there, or the URL of a client id metadata document [default: one is registered]")
+	fs.BoolVar(&f.noBrowser, "no-browser", false, "print the address instead of opening a browser")
+	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that the authorization server knows, or the URL of a client id metadata document [default: one is registered]")
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret, if it has one")
-	fs.StringArrayVar(&f.scopes, "scope", nil, "scope to ask for, in place of those that the server names (repeatable)")
-	fs.StringVar(&f.redirect, "redirect", "http://127.0.0.1:0/callback", "where the browser comes back to, as the client is registered; port 0 is any free port")
+	fs.StringArrayVar(&f.scopes, "scope", nil, "scope to request instead of those that the server names (repeatable)")
+	fs.StringVar(&f.redirect, "redirect", "http://127.0.0.1:0/callback", "redirect URI that the client is registered with; port 0 is any free port")
 	fs.DurationVar(&f.timeout, "timeout", 5*time.Minute, "longest wait for the user")
 	f.remote.registerTLS(fs)
 	return c
@@ -117,7 +117,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 			"a login needs a browser, and this is CI (the variable CI is set)")
 	}
 	if f.remote.as == noIdentity {
-		return usagef("give another name", "--as none stands for no login")
+		return usagef("give another name", "--as none means no login")
 	}
 	client := login.Client{ID: f.remote.clientID}
 	if f.remote.clientSecretEnv != "" {
@@ -134,7 +134,7 @@ func (a *app) login(f *loginFlags, u *url.URL) error {
 		return err
 	}
 	defer a.watch("")()
-	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("nobody has finished the login in the browser within %s", short(f.timeout)))
+	ctx, cancel := context.WithTimeoutCause(a.ctx, f.timeout, fmt.Errorf("the login in the browser was not finished within %s", short(f.timeout)))
 	defer cancel()
 	stop := engine.SayWaiting(authorizing, 0, a.waiting())
 	server, err := login.Discover(a.ctx, access.Client, u)

@@ -163,7 +163,7 @@ func TestLoginUsage(t *testing.T) {
 	s.run(2, "takes one URL", "login")
 	s.run(2, `"./server" is not a URL`, "login", "./server")
 	s.run(2, "must be an http URL of this machine", "login", "--redirect", "http://example.com:80/", "http://127.0.0.1:1/mcp")
-	s.run(2, "stands for no login", "login", "--as", "none", "http://127.0.0.1:1/mcp")
+	s.run(2, "means no login", "login", "--as", "none", "http://127.0.0.1:1/mcp")
 	s.run(2, "both --all and a URL", "logout", "--all", "http://127.0.0.1:1/mcp")
 	s.run(2, "for a server that is reached by its URL", "doctor", "--no-config", "--as", "bob", "./server")
 	s.run(2, "the token of one user", "doctor", "--no-config", "--as", "bob", "--client-id", "c", "--client-secret-env", "S", "http://127.0.0.1:1/mcp")

@@ -38,8 +38,8 @@ func (f *runFlags) leftOut(r *verdict.Report, o *engine.Options) string {
 	return fmt.Sprintf("left out by --quick: %s; judge them with %s", strings.Join(what, " and "), reporters.ShellQuote(f.commandLine(o, false)))
 }
 
-// commandLine returns the command line that judges the same once more. It keeps --quick
-// and what only affects how findings are counted if the whole run is wanted again.
+// commandLine returns the command line of a run with the same scope. With again it is for the
+// whole run, with --quick and the flags that only affect how findings are counted.
 func (f *runFlags) commandLine(o *engine.Options, again bool) []string {
 	argv := []string{"mcp-conform", "run"}
 	if again && f.quick {

@@ -292,9 +292,9 @@ func TestTransportInTheFile(t *testing.T) {
 	}
 }
 
-// TestWhoDiesFirst checks that summary and transcript are complete if the server, the client or the
+// TestAnySideEndsFirst checks that summary and transcript are complete if the server, the client or the
 // proxy ends in the middle of a stream.
-func TestWhoDiesFirst(t *testing.T) {
+func TestAnySideEndsFirst(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, first, dies string // the first event of the stream

@@ -65,7 +65,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%s can't be replayed: %v", file, err)
 	}
 	if names := lawNames(); !slices.Contains(names, r.Expect.Law) {
-		return usagef("known are "+strings.Join(names, ", "), "%s can't be replayed: it rests on the law %q, which this program does not have", file, r.Expect.Law)
+		return usagef("known: "+strings.Join(names, ", "), "%s can't be replayed: it rests on the law %q, which this program does not have", file, r.Expect.Law)
 	}
 	laws, err := lawsBy(lawNames())
 	if err != nil {

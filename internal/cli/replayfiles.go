@@ -104,7 +104,7 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 // one writes the replay file of a finding. It returns false if no script shows
 // the finding.
 func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
-	if s.Said { // a replay can only judge by laws that apply to all traffic
+	if s.ByCase { // a replay can only judge by laws that apply to all traffic
 		return false
 	}
 	place := w.place(ctx, f.Revision)

@@ -175,7 +175,7 @@ func TestAnInterruptEndsTheRound(t *testing.T) {
 	})
 }
 
-func TestNobodyWatchesAnyMore(t *testing.T) {
+func TestClosedOutput(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newDriven(t)
 		d.while(t, func() { close(d.changes); time.Sleep(5 * time.Second) })

@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestEndOfAServerIsTold checks that the evidence for the end of a process has
+// TestEndOfServerIsReported checks that the evidence for the end of a process has
 // the request, the stderr output, and how the process ended.
-func TestEndOfAServerIsTold(t *testing.T) {
+func TestEndOfServerIsReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		after []transcript.Event

@@ -58,10 +58,10 @@ func (f *serverFlags) registerTarget(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.remote.authServer, "auth-server", false, "with --start: run an authorization server for the server to trust; its URL is in MCP_CONFORM_AUTH_SERVER_URL")
 	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that gets its own tokens from the server's authorization server (client credentials)")
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret")
-	fs.StringVar(&f.remote.as, "as", "", "user of the server: the name of a login, or of an identity in mcp-conform.yaml; none stands for no token")
+	fs.StringVar(&f.remote.as, "as", "", "judge the server as this user: the name of a login, or of an identity in mcp-conform.yaml; none sends no token")
 	fs.StringVar(&f.remote.otherUser, "other-user", "", "a second user, who must not get what belongs to the first")
 	fs.StringVar(&f.remote.upstreamEnv, "upstream-env", "", "with --start: variable in which the server finds the URL of a service that it calls; a double of it looks for the client's token")
-	fs.StringVar(&f.remote.upstreamURL, "upstream-url", "", "with --upstream-env: URL of that service, to which the double passes requests on [default: it answers {}]")
+	fs.StringVar(&f.remote.upstreamURL, "upstream-url", "", "with --upstream-env: URL of that service, to which the double forwards requests [default: it answers {}]")
 	fs.StringVar(&f.started, "start", "", "command that starts the server of the URL, such as 'npm start'; {port} in it, in --env and in the URL is a free port")
 	fs.DurationVar(&f.ready, "ready", target.DefaultReady, "with --start: longest wait for the server to listen")
 }

@@ -83,7 +83,7 @@ broken, 2 usage, 4 the sweep is incomplete.`,
 	fs.StringVar(&f.weights, "weights", "", "balance shards by the times in the sweep.json of an earlier sweep")
 	fs.IntVar(&f.jobs, "jobs", max(1, runtime.NumCPU()/2), "servers that are judged at once; those of one host are judged one after another")
 	fs.StringVar(&f.out, "out", ".mcp-conform/sweep", "folder for the results; with a shard, a folder in it")
-	fs.StringSliceVar(&f.reports, "report", []string{"html", "json", "conformance"}, "reports that are kept of each server: "+strings.Join(sweep.Formats(), ", ")+", or none")
+	fs.StringSliceVar(&f.reports, "report", []string{"html", "json", "conformance"}, "reports to keep for each server: "+strings.Join(sweep.Formats(), ", ")+", or none")
 	fs.StringVar(&f.failOn, "fail-on", "none", "what makes the exit code 1: none, broken")
 	c.SetUsageFunc(groupedUsage(a, sweepGroups))
 	c.AddCommand(a.sweepMergeCommand())
@@ -167,7 +167,7 @@ func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 	}
 	for _, name := range o.Files {
 		if known := sweep.Formats(); !slices.Contains(known, name) {
-			advice := "known are " + strings.Join(known, ", ") + " and none"
+			advice := "known: " + strings.Join(known, ", ") + ", none"
 			if near := target.Nearest(name, known); near != "" {
 				advice = "did you mean " + near + "? " + advice
 			}

@@ -29,8 +29,8 @@ type watchFlags struct {
 }
 
 func (f *watchFlags) register(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.on, "watch", false, "judge again whenever a file changes, and show what that has changed; Ctrl-C ends it")
-	fs.StringVar(&f.build, "watch-build", "", "with --watch: a command that builds the server before each run, as 'go build -o my-server .'")
+	fs.BoolVar(&f.on, "watch", false, "judge again whenever a file changes, and show what changed; Ctrl-C ends it")
+	fs.StringVar(&f.build, "watch-build", "", "with --watch: a command that builds the server before each run, such as 'go build -o my-server .'")
 	fs.StringArrayVar(&f.paths, "watch-path", nil, "with --watch: a folder or file to watch (repeatable; default: the current folder)")
 }
 

@@ -242,7 +242,7 @@ func TestGrace(t *testing.T) {
 		})
 }
 
-// TestEnough: a conversation waits for nothing to happen unless nobody needs to know.
+// TestEnough: a conversation does not wait for silence if no case needs that.
 func TestEnough(t *testing.T) {
 	enough := false
 	inBubble(t, Options{SkipQuiet: func() bool { return enough }}, behave, func(t *testing.T, c *Conversation, _ *scripted) {

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A server that closed its stdout can still be written to; nobody must wait
+// A server that closed its stdout can still be written to; no caller must wait
 // for what it will never answer.
 func TestAServerThatHungUpIsNotWaitedFor(t *testing.T) {
 	hangsUp := func(s *scripted, m *wire.Message) {

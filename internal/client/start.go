@@ -87,14 +87,14 @@ func (c *Conversation) boundWait(ctx context.Context, limit time.Duration, openi
 		return c.Record.WithTimeout(ctx, limit, ErrUnanswered)
 	}
 	w := &startWait{c: c, limit: limit, longest: max(limit, c.opts.StartTimeout)}
-	if !opening { // for else one response says nothing of the other
+	if !opening { // because one response says nothing about another
 		w.responded = make(chan struct{})
 	}
 	return w.begin(ctx)
 }
 
-// boundByControl bounds a wait by limit, or by the timeout unless a server that is started
-// when limit is over responds.
+// boundByControl bounds a wait by limit. Then it starts another server as a control, and extends
+// the wait if that is slow, too (see runControl), at most to the timeout.
 func (c *Conversation) boundByControl(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	return (&startWait{c: c, hasStarted: true, limit: limit, longest: max(limit, c.opts.Timeout)}).begin(ctx)
 }

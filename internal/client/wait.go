@@ -84,7 +84,7 @@ func hasRequest(e *transcript.Event) bool {
 
 // RecordUnresponded records that an HTTP exchange of the caller's own got no response,
 // or not all of its body, though it was given its time, where the server responds to
-// others meanwhile: without that nobody knows whether the server is only slow.
+// others meanwhile: without that it is unknown whether the server is only slow.
 func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
 	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
 		return

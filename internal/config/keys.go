@@ -45,70 +45,70 @@ type Key struct {
 
 // Keys returns the whole table of keys, as one outermost mapping.
 func Keys() Key {
-	return Key{Kind: Mapping, About: "What mcp-conform has to know of a server, and how it is to be judged.", Keys: []Key{
+	return Key{Kind: Mapping, About: "What mcp-conform needs to know about a server, and how to judge it.", Keys: []Key{
 		targetKey(),
 		{
 			Name: "revisions", Kind: Texts, Flag: "revision", Variable: "MCP_CONFORM_REVISIONS", Example: "[2025-06-18, 2025-11-25]",
-			About: "The revisions of the protocol to judge; all that the server speaks where it is not there.",
+			About: "The revisions of the protocol to judge. Default: all that the server speaks.",
 		},
 		{
 			Name: "profiles", Kind: Texts, Flag: "profile", Variable: "MCP_CONFORM_PROFILES", Example: "[core@1, tools@1]",
-			About: "The profiles whose requirements are judged; all requirements where it is not there.",
+			About: "The profiles whose requirements are judged. Default: all requirements.",
 		},
-		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long the answer to a request is waited for."},
-		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long the first response of a fresh server is waited for, its start included."},
+		{Name: "timeout", Kind: Duration, Flag: "timeout", Variable: "MCP_CONFORM_TIMEOUT", Example: "10s", About: "How long to wait for the response to a request."},
+		{Name: "start-timeout", Kind: Duration, Flag: "start-timeout", Variable: "MCP_CONFORM_START_TIMEOUT", Example: "2m", About: "How long to wait for the first response of a fresh server, including its start."},
 		{Name: "max-time", Kind: Duration, Flag: "max-time", Variable: "MCP_CONFORM_MAX_TIME", Example: "10m", About: "How long the whole run may take."},
-		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once; as many as there are cores where it is not there."},
+		{Name: "jobs", Kind: Number, Flag: "jobs", Variable: "MCP_CONFORM_JOBS", Example: "2", About: "How many servers work at once. Default: the number of cores."},
 		{Name: "fail-on", Kind: Choice, Values: []string{"must", "should"}, Flag: "fail-on", Variable: "MCP_CONFORM_FAIL_ON", Example: "must", About: "What makes the exit code 1: broken requirements, or warnings too."},
-		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which fail no run."},
-		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Findings that are known of the SDK that the server is built with fail no run."},
-		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is one of the folder that mcp-conform is run in."},
+		{Name: "baseline", Kind: Text, Path: true, Flag: "baseline", Variable: "MCP_CONFORM_BASELINE", Example: "mcp-conform-baseline.yaml", About: "The file of known findings, which do not fail a run."},
+		{Name: "accept-sdk-findings", Kind: Switch, Flag: "accept-sdk-findings", Example: "true", About: "Known findings of the server's SDK do not fail a run."},
+		{Name: "reports", Kind: Texts, Flag: "report", Example: "[junit=junit.xml, json]", About: "The reports to write: NAME=FILE, or NAME for a file in the folder out. A relative FILE is relative to the current folder."},
 		{Name: "out", Kind: Text, Path: true, Flag: "out", Variable: "MCP_CONFORM_OUT", Example: ".mcp-conform", About: "The folder for reports that name no file."},
 		implementationKey(),
 		identitiesKey(),
 		toolsKey(),
-		{Name: "prompts", Kind: Mapping, About: "What is known of prompts.", Keys: []Key{{
+		{Name: "prompts", Kind: Mapping, About: "How to get prompts.", Keys: []Key{{
 			Name: "arguments", Kind: Named, Of: &Key{Kind: Scalars}, Example: "{greeting: {name: Ada}}",
-			About: "By prompt, good values of its arguments, in place of made ones.",
+			About: "By prompt, valid values of its arguments. Default: generated values.",
 		}}},
 		{
 			Name: "templates", Kind: Named, Of: &Key{Kind: Scalars}, Example: `{"demo://items/{number}": {number: 1}}`,
-			About: "By URI template, good values of its variables, so that a resource is read that it makes.",
+			About: "By URI template, valid values of its variables, so that a resource of the template can be read.",
 		},
 		fixturesKey(),
 	}}
 }
 
 func targetKey() Key {
-	return Key{Name: "target", Kind: Mapping, About: "The server: a command, or a URL. Where the command line names a server, all of this is left aside.", Keys: []Key{
-		{Name: "command", Kind: Texts, Example: "[node, server.js]", About: "The command that starts the server, and its arguments. A text is split at its spaces."},
+	return Key{Name: "target", Kind: Mapping, About: "The server: a command, or a URL. Ignored if the command line names a server.", Keys: []Key{
+		{Name: "command", Kind: Texts, Example: "[node, server.js]", About: "The command that starts the server, and its arguments. A single string is split at spaces."},
 		{Name: "url", Kind: Text, Example: "http://localhost:3000/mcp", About: "The URL at which the server is reached."},
-		{Name: "cwd", Kind: Text, Path: true, Flag: "cwd", Example: ".", About: "The folder in which the server is started; the file's own where it is not there."},
-		{Name: "env", Kind: Scalars, Flag: "env", Example: "{LOG: debug, TOKEN: }", About: "The environment of the server. A name without a value is passed on from our own environment, so that no secret has to stand in the file."},
-		{Name: "clean-env", Kind: Switch, Flag: "clean-env", Example: "true", About: "Pass on nothing of our own environment but the essentials."},
+		{Name: "cwd", Kind: Text, Path: true, Flag: "cwd", Example: ".", About: "The folder in which the server is started. Default: the folder of this file."},
+		{Name: "env", Kind: Scalars, Flag: "env", Example: "{LOG: debug, TOKEN: }", About: "Environment variables of the server. A name without a value takes the value from the environment of mcp-conform, to keep secrets out of the file."},
+		{Name: "clean-env", Kind: Switch, Flag: "clean-env", Example: "true", About: "Pass only the essential variables of mcp-conform's environment to the server."},
 		{Name: "transport", Kind: Choice, Values: []string{"auto", "http", "sse"}, Flag: "transport", Example: "http", About: "The transport of a URL."},
-		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers of every HTTP request."},
+		{Name: "headers", Kind: Scalars, Flag: "header", Example: "{X-Tenant: demo}", About: "Headers to send with every HTTP request."},
 		{Name: "bearer-env", Kind: Text, Flag: "bearer-env", Example: "MY_TOKEN", About: "The variable that holds the token for Authorization: Bearer."},
 		{Name: "client-id", Kind: Text, Flag: "client-id", Example: "ci", About: "The id of a client that gets its own tokens from the server's authorization server."},
 		{Name: "client-secret-env", Kind: Text, Flag: "client-secret-env", Example: "CLIENT_SECRET", About: "The variable that holds the secret of that client."},
-		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user of the server: the name of an identity below, or of a login."},
+		{Name: "as", Kind: Text, Flag: "as", Example: "alice", About: "The user to judge the server as: the name of an identity below, or of a login."},
 		{Name: "other-user", Kind: Text, Flag: "other-user", Example: "bob", About: "A second user, who must not get what belongs to the first."},
 		{Name: "upstream-env", Kind: Text, Flag: "upstream-env", Example: "API_URL", About: "The variable in which the server finds the URL of a service that it calls; a double of it looks for the client's token."},
-		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service, to which the double passes requests on."},
-		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway, which is judged with the reference server behind it; {upstream} in its command is that server's URL, {upstream-command} a command that starts it."},
+		{Name: "upstream-url", Kind: Text, Flag: "upstream-url", Example: "https://api.example.com", About: "The URL of that service; the double forwards requests to it."},
+		{Name: "through", Kind: Switch, Flag: "through", Example: "true", About: "The target is a gateway, which is judged with the reference server as its upstream; {upstream} in its command is that server's URL, {upstream-command} a command that starts it."},
 		{Name: "upstream-listen", Kind: Text, Flag: "upstream-listen", Example: "127.0.0.1:7000", About: "Where the reference server listens, if the gateway is configured to reach it there."},
-		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Intended changes of a gateway, which are notes and not warnings."},
-		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is a free port."},
-		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long a started server has to begin to listen."},
+		{Name: "expect-changes", Kind: Texts, Flag: "expect-change", Example: "[sessions, latency]", About: "Intended changes by a gateway: reported as notes, not as warnings."},
+		{Name: "start", Kind: Text, Flag: "start", Example: "npm start", About: "The command that starts the server of the URL; {port} in it, in env and in the URL is replaced by a free port."},
+		{Name: "ready", Kind: Duration, Flag: "ready", Example: "2m", About: "How long to wait until a started server listens."},
 	}}
 }
 
 func implementationKey() Key {
-	return Key{Name: "implementation", Kind: Mapping, About: "What conformance reports say about the server, for those who read them.", Keys: []Key{
-		{Name: "organization", Kind: Text, Example: "Example Corp", About: "Who makes it."},
+	return Key{Name: "implementation", Kind: Mapping, About: "What conformance reports say about the server.", Keys: []Key{
+		{Name: "organization", Kind: Text, Example: "Example Corp", About: "Its maker."},
 		{Name: "project", Kind: Text, Example: "weather-server", About: "Its name."},
-		{Name: "url", Kind: Text, Example: "https://example.com/weather-server", About: "Where it is found."},
-		{Name: "version", Kind: Text, Example: "v1.2.3", About: "Its version; the one that the server reports where it is not there."},
+		{Name: "url", Kind: Text, Example: "https://example.com/weather-server", About: "Its web page."},
+		{Name: "version", Kind: Text, Example: "v1.2.3", About: "Its version. Default: the version that the server reports."},
 		{Name: "contact", Kind: Texts, Example: "[mcp@example.com]", About: "Whom to ask about the report: addresses or URLs."},
 	}}
 }
@@ -116,7 +116,7 @@ func implementationKey() Key {
 func identitiesKey() Key {
 	return Key{
 		Name: "identities", Kind: Named, Example: "{alice: {bearer-env: ALICE_TOKEN}, bob: {client-id: bob, client-secret-env: BOB_SECRET}}",
-		About: "Users of a protected server, by the names that target.as and target.other-user take. Each has a token in a variable, or a client that gets its own tokens.",
+		About: "Users of a protected server, by name, for target.as and target.other-user. Each has a token in a variable, or a client that gets its own tokens.",
 		Of: &Key{Kind: Mapping, Keys: []Key{
 			{Name: "bearer-env", Kind: Text, Example: "ALICE_TOKEN", About: "The variable that holds the token."},
 			{Name: "client-id", Kind: Text, Example: "bob", About: "The id of a client that gets its own tokens."},
@@ -132,36 +132,36 @@ func toolsKey() Key {
 	return Key{Name: "tools", Kind: Mapping, About: "Which tools are called, and how.", Keys: []Key{
 		{
 			Name: "call", Kind: Texts, Values: policies, Flag: "call-tools", Variable: "MCP_CONFORM_CALL_TOOLS", Example: "[safe, create-note]",
-			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone stand for these tools and no other.",
+			About: "What may be called: safe (readOnlyHint is true; the default), all, none, or the names of tools. In a list, names are added to safe or none; names alone mean these tools only.",
 		},
-		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, whatever else is said."},
+		{Name: "never", Kind: Texts, Example: "[delete-everything]", About: "Tools that are never called, even if another key allows it."},
 		{
 			Name: "arguments", Kind: Named, Of: &Key{Kind: Several, Of: &Key{Kind: Object}}, Example: "{search: [{query: apples}, {query: pears, limit: 2}]}",
-			About: "By tool, the arguments of its calls, in place of those that are made of its schema: a mapping for each call.",
+			About: "By tool, the arguments of its calls, one mapping per call. Default: generated from its schema.",
 		},
 	}}
 }
 
 // roles describe the call of each role.
 var roles = map[inventory.Role]string{
-	inventory.Slow: "A call that takes a second or less and reports progress meanwhile. The texts {seconds}, {milliseconds} and {steps} " +
-		"in its arguments stand for how long it is to take, and in how many steps.",
+	inventory.Slow: "A call that takes a second or less and reports progress meanwhile. {seconds}, {milliseconds} and {steps} " +
+		"in its arguments are replaced by how long it should take, and in how many steps.",
 	inventory.Progress:         "A call that reports progress.",
 	inventory.Logging:          "A call that sends log messages; levels are those of the messages that each call sends.",
 	inventory.AsksSampling:     "A call that asks the client's model (" + spec.MethodSampling + ").",
 	inventory.AsksElicitation:  "A call that asks the client's user (" + spec.MethodElicit + ").",
 	inventory.AsksRoots:        "A call that asks for the client's roots (" + spec.MethodRootsList + ").",
-	inventory.ChangesResource:  "A call that changes a resource, and the URI of that. The text {count} in its arguments is a number that differs from call to call.",
+	inventory.ChangesResource:  "A call that changes a resource, and the URI of that resource. {count} in its arguments is replaced by a number that differs in each call.",
 	inventory.ChangesTools:     "A call that changes the list of tools.",
 	inventory.ChangesResources: "A call that changes the list of resources.",
 	inventory.ChangesPrompts:   "A call that changes the list of prompts.",
-	inventory.Fails:            "A call whose result says isError.",
+	inventory.Fails:            "A call whose result has isError: true.",
 	inventory.Structured:       "A call whose result has structuredContent.",
-	inventory.GivesText:        "A call whose result has a text.",
+	inventory.GivesText:        "A call whose result has text.",
 	inventory.GivesImage:       "A call whose result has an image.",
-	inventory.GivesAudio:       "A call whose result has a sound.",
+	inventory.GivesAudio:       "A call whose result has audio.",
 	inventory.GivesResource:    "A call whose result has an embedded resource.",
-	inventory.GivesLink:        "A call whose result has a link to a resource.",
+	inventory.GivesLink:        "A call whose result has a resource link.",
 }
 
 // levels are the levels of log messages.
@@ -170,7 +170,7 @@ var levels = []string{"emergency", "alert", "critical", "error", "warning", "not
 // fixturesKey returns the key fixtures, which has a key for each role.
 func fixturesKey() Key {
 	k := Key{Name: "fixtures", Kind: Mapping, About: "Tools with a known effect, so that the effect can be judged. " +
-		"Tools that are named here may be called. Each key also takes a list."}
+		"Tools named here may be called. Each key also takes a list."}
 	for _, role := range inventory.Roles() {
 		one := Key{Kind: Mapping, Keys: []Key{
 			{Name: "tool", Kind: Text, Must: true, About: "The tool."},
@@ -187,8 +187,8 @@ func fixturesKey() Key {
 	return k
 }
 
-// WithVariables returns the keys that an environment variable overrides.
-func WithVariables() []Key {
+// KeysWithVariables returns the keys that an environment variable overrides.
+func KeysWithVariables() []Key {
 	var out []Key
 	var look func(k Key)
 	look = func(k Key) {

@@ -34,8 +34,8 @@ type ExchangeFacts struct {
 	// Judged reports whether the JSON-RPC requests in the body have no
 	// response, which is judged separately.
 	Judged bool
-	// Elsewhere reports whether the JSON-RPC responses came on another stream.
-	Elsewhere bool
+	// AnsweredElsewhere reports whether the JSON-RPC responses came on another stream.
+	AnsweredElsewhere bool
 	// Withdrawn reports whether the client cancelled its JSON-RPC requests.
 	Withdrawn bool
 	// SessionOver reports whether the session of the request had ended, or was

@@ -30,9 +30,9 @@ type RequestFacts struct {
 	// Disrupted reports whether the server stopped at an earlier message that
 	// it has to survive, which is judged instead.
 	Disrupted bool
-	// Mistaken reports whether a response with another id was meant for it,
+	// OtherID reports whether a response with another id was meant for it,
 	// which is judged instead.
-	Mistaken bool
+	OtherID bool
 	// Unreadable reports whether the response may be in a line that cannot be
 	// read, which is judged instead.
 	Unreadable bool

@@ -10,7 +10,7 @@ var requests = []row[RequestFacts]{
 	{Discount{"irregular-request", "at this time, or with this id, no server has to respond"}, func(f RequestFacts) bool { return f.Irregular }},
 	{Discount{"handshake-disordered", "the client had broken the order of the handshake"}, func(f RequestFacts) bool { return f.Disordered }},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f RequestFacts) bool { return f.Withdrawn }},
-	{Discount{"other-id", "the response came with another id, which is judged instead"}, func(f RequestFacts) bool { return f.Mistaken }},
+	{Discount{"other-id", "the response came with another id, which is judged instead"}, func(f RequestFacts) bool { return f.OtherID }},
 	{Discount{"unreadable-response", "the response may be in a line that cannot be read, which is judged instead"}, func(f RequestFacts) bool { return f.Unreadable }},
 	{Discount{"long-response", "a long response was arriving, and the client did not read it to its end"}, func(f RequestFacts) bool { return f.Unread }},
 	{Discount{"stopped", "the client had closed the input, sent a signal, or ended the session"}, func(f RequestFacts) bool { return f.Stopped }},
@@ -45,7 +45,7 @@ var exchanges = []row[ExchangeFacts]{
 		return f.incomplete() && f.SessionOver
 	}},
 	{Discount{"answered-elsewhere", "the JSON-RPC response came on another stream"}, func(f ExchangeFacts) bool {
-		return f.Status == 0 && f.Elsewhere
+		return f.Status == 0 && f.AnsweredElsewhere
 	}},
 	{Discount{"judged-as-request", "the missing JSON-RPC response is judged instead"}, func(f ExchangeFacts) bool {
 		return f.incomplete() && f.Judged

@@ -16,9 +16,9 @@ type Sighting struct {
 	Deviation *verdict.Deviation
 	// Case is the id of the case during which it was seen, or "".
 	Case string
-	// Said reports whether the case itself reported it. A case looks only at
+	// ByCase reports whether the case itself reported it. A case looks only at
 	// what it caused, while a rule sees every occurrence.
-	Said bool
+	ByCase bool
 	// Common reports whether the evidence contains the error that every request
 	// gets.
 	Common bool
@@ -26,8 +26,8 @@ type Sighting struct {
 
 // forReport returns the sighting in the form by which reports group findings.
 func (s *Sighting) forReport() verdict.Sighting {
-	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, Said: s.Said, Common: s.Common}
-	if out.Spot = s.spot(); out.Spot != nil && s.Said {
+	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
+	if out.Spot = s.spot(); out.Spot != nil && s.ByCase {
 		out.Received = receivedDuringCase(s.Events, out.Spot.Position)
 	}
 	return out
@@ -125,7 +125,7 @@ func (r *reporting) groupSightings() Sightings {
 	for _, u := range r.units {
 		for i := range u.observations {
 			if s := &u.observations[i]; s.Deviation != nil {
-				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, Said: true}, s.Record)
+				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
 			}
 		}
 		for i := range u.ruleResults {
@@ -155,7 +155,7 @@ func (r *reporting) shareSightings(p *verdict.Report) {
 		f := &p.Findings[i]
 		if c := chosen[f.Key()]; c != nil && c.record != nil {
 			said := c.during != nil && c.during.ID == c.key.Judge
-			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), Said: said})
+			r.o.Sighted(f.ID, Sighting{Events: c.record.From(0), Deviation: &c.Deviation, Case: c.caseID(), ByCase: said})
 		}
 	}
 }

@@ -37,11 +37,11 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 		return engine.Sighting{Events: events, Deviation: &verdict.Deviation{At: []int{at}, Pointer: pointer}}
 	}
 	said := func(events []*transcript.Event, at int, during string) engine.Sighting {
-		return engine.Sighting{Events: events, Deviation: &verdict.Deviation{At: []int{at}}, Case: during, Said: true}
+		return engine.Sighting{Events: events, Deviation: &verdict.Deviation{At: []int{at}}, Case: during, ByCase: true}
 	}
 	ruled := func(events []*transcript.Event, at int, during string) engine.Sighting {
 		s := said(events, at, during)
-		s.Said = false
+		s.ByCase = false
 		return s
 	}
 	type sightings = []engine.Sighting

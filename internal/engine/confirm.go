@@ -112,7 +112,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 		}
 		candidates = append(candidates, a.candidates...)
 	}
-	r.retryUnit(ctx, candidates[0].unit.anew(cases), candidates)
+	r.retryUnit(ctx, candidates[0].unit.withCases(cases), candidates)
 }
 
 // confirm collects all candidates in r.found, and retries each one above a note
@@ -236,8 +236,8 @@ func (a *attempt) unit(last bool) *unit {
 	case !origin.sharesConversation, a.during != nil && !a.during.SharesConversation && !last:
 		return &unit{revision: a.revision, cases: []*suite.Case{a.during}}
 	case a.during == nil || last:
-		return origin.anew(origin.cases)
+		return origin.withCases(origin.cases)
 	default:
-		return origin.anew([]*suite.Case{a.during})
+		return origin.withCases([]*suite.Case{a.during})
 	}
 }

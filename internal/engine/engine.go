@@ -117,7 +117,7 @@ type UnreachableError struct {
 	NeedsToken bool
 
 	refusedToken bool   // the server did not accept the Authorization header
-	asks         string // for what the server asked, at the end of the advice
+	asks         string // what the server asks for, at the end of the advice
 }
 
 // AdviseToken replaces the advice if the server refused the user's token, and the new one is not "".

@@ -58,7 +58,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		done()
 		return
 	}
-	again := u.anew(u.cases)
+	again := u.withCases(u.cases)
 	again.ownProcess, again.exclusive = true, u.exclusive || r.hasSingleProcess()
 	go again.run(ctx, r, nil, func(c *suite.Case) {
 		if slices.Contains(u.unreported, c) {

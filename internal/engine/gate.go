@@ -41,10 +41,10 @@ type gate struct {
 	entered *semaphore.Weighted
 	// one is set if no second copy of the server can run.
 	one bool
-	// lasting, if set, is closed when the pass that lasts for most of the run
+	// longRunningLeft, if set, is closed when the pass that stays for most of the run
 	// has left. Exclusive callers wait for it before they ask for entered: once
 	// they do, no other caller enters, and the pass may last until others have.
-	lasting chan struct{}
+	longRunningLeft chan struct{}
 
 	jobs    int
 	mu      sync.Mutex
@@ -52,9 +52,9 @@ type gate struct {
 	working int
 	alive   int // passes that have not left
 	// waiting are the ranks of the callers that wait for a slot.
-	waiting []int
-	most    int // the maximum of alive
-	lasts   int // 1 while the lasting pass has not left, else 0
+	waiting     []int
+	most        int // the maximum of alive
+	longRunning int // 1 while the long-running pass has not left, else 0
 	// budget, if pressed, lets a unit enter only when no other is in, because
 	// the others release memory when they leave. Nil limits nothing.
 	budget *transcript.Budget
@@ -87,7 +87,7 @@ type pass struct {
 	once   sync.Once
 
 	works, rested bool // guarded by g.mu
-	lasts         bool
+	isLongRunning bool
 }
 
 // enter waits for a slot; of several callers the one with the lowest rank enters first.
@@ -96,15 +96,15 @@ func (g *gate) enter(alone bool, rank int) *pass {
 	p := &pass{g: g, shares: oneShare}
 	if alone || g.one {
 		p.shares = allShares
-		if g.lasting != nil && !g.one {
-			<-g.lasting
+		if g.longRunningLeft != nil && !g.one {
+			<-g.longRunningLeft
 		}
 	}
 	g.acquire(p.shares)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, rank)
-	for slices.Min(g.waiting) < rank || g.working >= g.jobs || g.alive >= g.most || g.alive > g.lasts && g.budget.IsHalfUsed() {
+	for slices.Min(g.waiting) < rank || g.working >= g.jobs || g.alive >= g.most || g.alive > g.longRunning && g.budget.IsHalfUsed() {
 		g.fewer.Wait()
 	}
 	i := slices.Index(g.waiting, rank)
@@ -132,14 +132,14 @@ func (p *pass) idle() func() {
 	}
 }
 
-// last marks the pass that lasts for most of the run. It must be called before
+// markLongRunning marks the pass that stays for most of the run. It must be called before
 // others enter.
-func (p *pass) last() {
+func (p *pass) markLongRunning() {
 	p.g.mu.Lock()
-	p.g.lasts = 1
+	p.g.longRunning = 1
 	p.g.mu.Unlock()
-	p.lasts = true
-	p.g.lasting = make(chan struct{})
+	p.isLongRunning = true
+	p.g.longRunningLeft = make(chan struct{})
 }
 
 // finishWork ends the work of the pass; its servers may still exist.
@@ -170,10 +170,10 @@ func (p *pass) release() {
 // the pass exists any more.
 func (p *pass) leave() {
 	p.once.Do(func() {
-		if p.lasts {
-			close(p.g.lasting)
+		if p.isLongRunning {
+			close(p.g.longRunningLeft)
 		}
-		p.g.countLeft(p.lasts)
+		p.g.countLeft(p.isLongRunning)
 		p.g.entered.Release(p.shares)
 	})
 }
@@ -184,7 +184,7 @@ func (g *gate) countLeft(lasted bool) {
 	defer g.mu.Unlock()
 	g.alive--
 	if lasted {
-		g.lasts = 0
+		g.longRunning = 0
 	}
 	g.fewer.Broadcast()
 }

@@ -25,14 +25,14 @@ func TestMostAlive(t *testing.T) {
 	}
 }
 
-// TestWhoWantsToBeAloneKeepsNobodyOut checks that a pending exclusive caller
-// does not block others while a lasting pass exists: that pass may last until
+// TestExclusiveCallerBlocksNoOther checks that a pending exclusive caller
+// does not block others while a long-running pass exists: that pass may stay until
 // the others are done.
-func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
+func TestExclusiveCallerBlocksNoOther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
 		probe := g.enter(false, 0)
-		probe.last()
+		probe.markLongRunning()
 		probe.finishWork()
 		alone := make(chan *pass, 1)
 		go func() { alone <- g.enter(true, 0) }()
@@ -42,7 +42,7 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 		other.leave()
 		select {
 		case <-alone:
-			t.Fatal("one is alone while another pass lasts")
+			t.Fatal("an exclusive pass entered while another one was there")
 		default:
 		}
 		probe.leave()
@@ -52,15 +52,15 @@ func TestWhoWantsToBeAloneKeepsNobodyOut(t *testing.T) {
 	})
 }
 
-// TestNobodyEntersUnderPressure checks that, while the records of a run use
+// TestNoUnitEntersUnderPressure checks that, while the records of a run use
 // much memory, a unit enters only after the others have left, and then does
 // enter.
-func TestNobodyEntersUnderPressure(t *testing.T) {
+func TestNoUnitEntersUnderPressure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(2, 8)
 		g.budget = transcript.NewBudget()
 		probe := g.enter(false, 0)
-		probe.last() // does not count: it lasts until others are done
+		probe.markLongRunning() // does not count: it stays until others are done
 		probe.finishWork()
 		first := g.enter(false, 0)
 		rec := transcript.NewWithin(g.budget, transcript.Limits{})

@@ -51,7 +51,7 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 	opening.Wait()
 	for _, s := range opened {
 		if s != nil {
-			lane := shared.anew(nil)
+			lane := shared.withCases(nil)
 			lane.conversation = s
 			out = append(out, lane)
 		}

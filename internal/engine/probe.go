@@ -329,7 +329,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		pass.leave()
 		r.takeInventoriesAlone(ctx)
 	} else {
-		pass.last()
+		pass.markLongRunning()
 		r.probePass = pass
 		r.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
 		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow))

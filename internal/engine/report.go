@@ -199,7 +199,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 		}
 		for _, rd := range u.ruleResults {
 			place := r.place(rd.Requirement, rd.Revision)
-			if rd.CameUp > 0 {
+			if rd.Observed > 0 {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})

@@ -103,8 +103,8 @@ func (w *waits) Waiting(text string) {
 	w.said = append(w.said, text)
 }
 
-// TestWaitsAreTold checks that the progress reports what the run waits for.
-func TestWaitsAreTold(t *testing.T) {
+// TestWaitsAreReported checks that the progress reports what the run waits for.
+func TestWaitsAreReported(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := &waits{}

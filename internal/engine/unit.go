@@ -45,8 +45,8 @@ type unit struct {
 	exchangedByCase map[string]string      // a summary of the messages of each case by its id, see exchangesOf
 }
 
-// anew returns a unit that runs the cases as u does, in conversations of its own.
-func (u *unit) anew(cases []*suite.Case) *unit {
+// withCases returns a unit that runs other cases as u runs its own, in new conversations.
+func (u *unit) withCases(cases []*suite.Case) *unit {
 	return &unit{
 		revision: u.revision, cases: cases,
 		sharesConversation: u.sharesConversation, isChain: u.isChain, takesInventory: u.isLane(),

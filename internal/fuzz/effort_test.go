@@ -28,9 +28,9 @@ func (d *countingDialer) Dial(ctx context.Context, rec *transcript.Transcript) (
 	return d.Dialer.Dial(ctx, rec)
 }
 
-// TestEffortIsTold checks that a report counts the servers and the messages of
+// TestEffortIsReported checks that a report counts the servers and the messages of
 // a search, including those that confirmed a finding.
-func TestEffortIsTold(t *testing.T) {
+func TestEffortIsReported(t *testing.T) {
 	t.Parallel()
 	d := &countingDialer{Dialer: stdio.InProcess("agreeable", agreeable), records: make(chan *transcript.Transcript, 10000)}
 	got, err := Run(t.Context(), Options{

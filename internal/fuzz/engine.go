@@ -215,7 +215,7 @@ func (s *search) work(ctx, bounded context.Context) {
 // Operations that have begun are finished, unless that takes too long: then the
 // script is cut off and not judged.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
-	defer s.oneWeighs(&c.script)()
+	defer s.lockMemoryUse(&c.script)()
 	defer s.enter(oneShare)()
 	ctx, cancel := within(ctx, long, s.closing.small)
 	defer cancel()
@@ -225,7 +225,7 @@ func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn)
 	return o, ctx.Err() != nil
 }
 
-// How many shares of search.playing a worker acquires. They are no lock, because a test
+// How many shares of search.playing a worker acquires. They are not a lock, because a test
 // in a bubble of testing/synctest would stand still while a lock is waited for.
 const (
 	oneShare  = 1

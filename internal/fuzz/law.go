@@ -58,7 +58,7 @@ func Passive(all []rules.Rule) Law {
 	l.Observed = func(o *Outcome, requirement string) bool {
 		for _, t := range o.Conversations {
 			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
-				if result.Requirement == requirement && result.CameUp > 0 {
+				if result.Requirement == requirement && result.Observed > 0 {
 					return true
 				}
 			}

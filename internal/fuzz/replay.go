@@ -118,7 +118,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		out.Why = doubt
 		return out, nil
 	}
-	out.Verdict, out.Why = Fixed, fmt.Sprintf("the finding did not come back in %d tries, and the requirement came up", out.Tries)
+	out.Verdict, out.Why = Fixed, fmt.Sprintf("the finding was not reproduced in %d attempts, and the requirement was observed", out.Tries)
 	return out, nil
 }
 
@@ -168,7 +168,7 @@ func (o *Outcome) doubt(law Law, requirement string) string {
 	case slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return t.Deaf }):
 		return "the server did not answer to the end"
 	case law.Observed != nil && !law.Observed(o, requirement):
-		return "the requirement did not come up"
+		return "the requirement was not observed"
 	case o.Unanswered() != "":
 		return "there was no answer to " + o.Unanswered()
 	}

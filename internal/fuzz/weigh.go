@@ -31,10 +31,10 @@ func (s *search) weighs(round uint64) bool {
 	return asked && !s.blind.Load() && (alone || round%repeatEvery == 0)
 }
 
-// oneWeighs waits, if the script repeats a request, until no other worker does,
+// lockMemoryUse waits, if the script repeats a request, until no other worker does,
 // because a growing server needs memory. The caller must call the returned
 // function when the script is done.
-func (s *search) oneWeighs(one *script.Script) (end func()) {
+func (s *search) lockMemoryUse(one *script.Script) (end func()) {
 	if !slices.ContainsFunc(one.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
 	}

@@ -34,8 +34,8 @@ const (
 type Upstream struct {
 	// URL is where it serves Streamable HTTP, for a gateway that takes a URL.
 	URL *url.URL
-	// Addr is where programs connect that pass stdin and stdout on, for a gateway that takes a
-	// command.
+	// Addr is for gateways that take a command: that command connects here, and forwards its stdin
+	// and stdout.
 	Addr string
 
 	ctx    context.Context //nolint:containedctx // of all sessions

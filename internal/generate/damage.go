@@ -47,7 +47,7 @@ var damages = []func(t *rapid.T, line []byte) Damage{
 	func(t *rapid.T, line []byte) Damage {
 		at := place(t, line)
 		bad := rapid.SampledFrom([]string{"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe2\x82"}).Draw(t, "bytes")
-		return Damage{Name: "bytes that are no UTF-8", Bytes: ended(insert(line, at, []byte(bad)))}
+		return Damage{Name: "bytes that are not UTF-8", Bytes: ended(insert(line, at, []byte(bad)))}
 	},
 	func(t *rapid.T, line []byte) Damage {
 		return Damage{Name: "a NUL", Bytes: ended(insert(line, place(t, line), []byte{0}))}

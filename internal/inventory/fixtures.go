@@ -162,7 +162,7 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 	var out []Prompt
 	for _, p := range v.PromptEntries {
 		_, own := v.config.Prompts[p.Name]
-		if own || v.official() && slices.Contains(officialPrompts, p.Name) {
+		if own || v.isForOfficialSuite() && slices.Contains(officialPrompts, p.Name) {
 			out = append(out, p)
 		}
 	}
@@ -172,7 +172,7 @@ func (v *Inventory) PromisedPrompts() []Prompt {
 // PromisedResources returns the listed resources that a server made for the
 // official suite serves.
 func (v *Inventory) PromisedResources() []string {
-	if !v.official() {
+	if !v.isForOfficialSuite() {
 		return nil
 	}
 	return slices.DeleteFunc(slices.Clone(v.Resources), func(uri string) bool { return !slices.Contains(officialResources, uri) })

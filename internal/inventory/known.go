@@ -105,7 +105,7 @@ func (v *Inventory) known(role Role, with filling) []Known {
 	for _, f := range v.usable(role) {
 		if role != ChangesResource || f.own || slices.Contains(v.Resources, f.Resource) {
 			k := f.known(with)
-			k.Promised = f.own || slices.Contains(officialTools, f.Tool) && v.official()
+			k.Promised = f.own || slices.Contains(officialTools, f.Tool) && v.isForOfficialSuite()
 			out = append(out, k)
 		}
 	}
@@ -130,7 +130,7 @@ func (v *Inventory) usable(role Role) []usableFixture {
 			if f.Role != role {
 				continue
 			}
-			if t, ok := v.Tool(f.Tool); ok && (own || v.meant(f, t)) {
+			if t, ok := v.Tool(f.Tool); ok && (own || v.isKnownTool(f, t)) {
 				out = append(out, usableFixture{Fixture: f, own: own})
 			}
 		}
@@ -152,17 +152,17 @@ func (v *Inventory) Barred(role Role) []string {
 			continue
 		}
 		i := slices.IndexFunc(v.Tools, func(t Tool) bool { return t.Name == f.Tool })
-		if i >= 0 && !v.may(v.Tools[i], v.official()) && v.meant(f, v.Tools[i]) {
+		if i >= 0 && !v.mayCall(v.Tools[i], v.isForOfficialSuite()) && v.isKnownTool(f, v.Tools[i]) {
 			out = append(out, f.Tool)
 		}
 	}
 	return out
 }
 
-// meant reports whether a tool is the one that is known by this name: it takes
+// isKnownTool reports whether a tool is the one that is known by this name: it takes
 // the fixture's arguments, and if the name is an ordinary word, the server
 // offers other tools of the reference server.
-func (v *Inventory) meant(f Fixture, t Tool) bool {
+func (v *Inventory) isKnownTool(f Fixture, t Tool) bool {
 	if schema := wire.At(t.Raw, "/inputSchema"); schema != nil {
 		_, properties := wire.Members(wire.At(schema, "/properties"))
 		for name := range f.Arguments {

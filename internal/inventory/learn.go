@@ -106,7 +106,7 @@ func (v *Inventory) findUnknown() []Tool {
 			break
 		}
 		known := func(f Fixture) bool { return f.Tool == t.Name }
-		if slices.ContainsFunc(v.config.Fixtures, known) || slices.ContainsFunc(fixtures, func(f Fixture) bool { return known(f) && v.meant(f, t) }) {
+		if slices.ContainsFunc(v.config.Fixtures, known) || slices.ContainsFunc(fixtures, func(f Fixture) bool { return known(f) && v.isKnownTool(f, t) }) {
 			continue
 		}
 		if _, err := t.Arguments(); err == nil {

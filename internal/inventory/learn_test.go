@@ -100,7 +100,7 @@ func TestLearn(t *testing.T) {
 		for _, k := range v.Known(role) {
 			got[role] += k.Tool + " " + string(wire.JSON(k.Arguments)) + " "
 			if k.Promised || k.Own {
-				t.Errorf("%s is taken for what the user told", k.Tool)
+				t.Errorf("%s is taken for configured by the user", k.Tool)
 			}
 		}
 	}
@@ -121,7 +121,7 @@ func TestLearn(t *testing.T) {
 func TestLearnsNothing(t *testing.T) {
 	for name, config := range map[string]Config{
 		"no tool may be called":        {Policy: CallNone},
-		"the user told of it":          {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
+		"the user configured it":       {Policy: CallNone, Fixtures: []Fixture{{Role: Logging, Tool: "t1"}}},
 		"only what is told is unknown": {Policy: CallNone, Call: []string{"t5"}},
 	} {
 		t.Run(name, func(t *testing.T) {

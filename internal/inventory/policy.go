@@ -50,9 +50,9 @@ type Config struct {
 // Callable returns the tools that may be called.
 func (v *Inventory) Callable() []Tool {
 	var out []Tool
-	official := v.official()
+	official := v.isForOfficialSuite()
 	for _, t := range v.Tools {
-		if v.may(t, official) {
+		if v.mayCall(t, official) {
 			out = append(out, t)
 		}
 	}
@@ -63,7 +63,7 @@ func (v *Inventory) Callable() []Tool {
 func (v *Inventory) Tool(name string) (Tool, bool) {
 	for _, t := range v.Tools {
 		if t.Name == name {
-			return t, v.may(t, v.official())
+			return t, v.mayCall(t, v.isForOfficialSuite())
 		}
 	}
 	return Tool{}, false
@@ -73,7 +73,7 @@ func (v *Inventory) Tool(name string) (Tool, bool) {
 // name.
 func (v *Inventory) CallsAll() bool { return v.config.Policy == CallAll }
 
-func (v *Inventory) may(t Tool, official bool) bool {
+func (v *Inventory) mayCall(t Tool, official bool) bool {
 	switch {
 	case slices.Contains(v.config.Never, t.Name):
 		return false
@@ -90,9 +90,9 @@ func (v *Inventory) may(t Tool, official bool) bool {
 	}
 }
 
-// official reports whether the server is made for the official suite: it offers
+// isForOfficialSuite reports whether the server is made for the official suite: it offers
 // several of the suite's tools.
-func (v *Inventory) official() bool { return v.offers(officialTools) >= officialEnough }
+func (v *Inventory) isForOfficialSuite() bool { return v.offers(officialTools) >= officialEnough }
 
 // offers returns how many of the server's tools have one of the names.
 func (v *Inventory) offers(names []string) int {
@@ -128,7 +128,7 @@ func (c Config) given(name string, tool jsontext.Value) []map[string]any {
 // server for the official suite, if any.
 func (v *Inventory) PromisedExpansion(template string) (map[string]string, bool) {
 	values, ok := v.config.Templates[template]
-	if !ok && v.official() {
+	if !ok && v.isForOfficialSuite() {
 		values, ok = officialExpansions[template]
 	}
 	return values, ok

@@ -33,7 +33,7 @@ const (
 
 	GivesText     Role = "text"          // has a block of text in its result
 	GivesImage    Role = "image"         // an image
-	GivesAudio    Role = "audio"         // a sound
+	GivesAudio    Role = "audio"         // audio
 	GivesResource Role = "resource"      // an embedded resource
 	GivesLink     Role = "resource-link" // a link to a resource
 )

@@ -45,7 +45,7 @@ type Issuer struct {
 type grant struct{ client, resource, scope, challenge string }
 
 // keys are generated once, because that takes a while: the key that the issuer publishes, and one
-// that nobody knows.
+// that it does not.
 var keys = sync.OnceValue(func() [2]*rsa.PrivateKey {
 	var out [2]*rsa.PrivateKey
 	for i := range out {

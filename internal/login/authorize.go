@@ -79,7 +79,7 @@ func (s *Server) Authorize(ctx context.Context, client Client, b Browser) (*Logi
 func (s *Server) canAuthorize() error {
 	switch {
 	case s.AuthorizationURL == "":
-		return &Error{fmt.Sprintf("the authorization server %s has no authorization endpoint, so that no user can log in", s.Issuer), tokenAdvice}
+		return &Error{fmt.Sprintf("the authorization server %s has no authorization endpoint, so no user can log in", s.Issuer), tokenAdvice}
 	case !s.undescribed && !slices.Contains(s.challenges, "S256"):
 		return &Error{
 			fmt.Sprintf("the metadata of the authorization server %s does not name the PKCE method S256", s.Issuer),

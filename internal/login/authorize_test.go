@@ -29,7 +29,7 @@ func (w *world) authorize(t *testing.T, client Client) (*Login, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("nobody came back"))
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("the browser did not come back"))
 	defer cancel()
 	browse := func(address string) {
 		go func() {
@@ -111,7 +111,7 @@ func TestRefusedAuthorizations(t *testing.T) {
 			w.registration, w.unregistered = nil, map[string]any{"error": "invalid_client_metadata", "error_description": "no redirect_uris"}
 		}, Client{}, "registers no client: 400 Bad Request invalid_client_metadata no redirect_uris"},
 		{"a registration without an id", func(w *world) { w.registration = map[string]any{} }, Client{}, "no client_id"},
-		{"a document that nobody reads", func(*world) {}, Client{ID: "https://client.example/about.json"}, "client id metadata documents"},
+		{"a document that is never read", func(*world) {}, Client{ID: "https://client.example/about.json"}, "client id metadata documents"},
 		{"no consent", func(w *world) {
 			w.back = map[string]string{"error": "access_denied", "error_description": "not today", "code": "-"}
 		}, Client{}, "refuses: access_denied not today"},
@@ -179,8 +179,8 @@ func TestForeignState(t *testing.T) {
 	}
 }
 
-// TestNobodyComesBack checks that a login ends with its context.
-func TestNobodyComesBack(t *testing.T) {
+// TestLoginWithoutCallback checks that a login ends with its context.
+func TestLoginWithoutCallback(t *testing.T) {
 	w := interactive()
 	fetcher, u := w.serve(t)
 	s, err := Discover(t.Context(), fetcher, u)

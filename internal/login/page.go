@@ -55,7 +55,7 @@ func (f *flow) handler(path string) http.Handler {
 		select {
 		case f.answers <- q:
 		case <-r.Context().Done():
-		case <-time.After(answerTime): // a second answer, or one to nobody
+		case <-time.After(answerTime): // a second answer, or one that no caller waits for
 		}
 	})
 }

@@ -131,7 +131,7 @@ func (p *Proxy) usesSSE(x *liveExchange, u *url.URL) {
 	}
 	if other := p.byEndpoint[endpointKey(u)]; other != nil && other != s && other.streaming {
 		for _, s := range []*Session{other, s} {
-			s.deafen("the server gives several clients the same URL for messages, so their sessions can't be told apart")
+			s.stopRecording("the server gives several clients the same URL for messages, so their sessions can't be told apart")
 		}
 	}
 	p.byEndpoint[endpointKey(u)] = s
@@ -146,7 +146,7 @@ func (p *Proxy) streamEnded(x *liveExchange, how transcript.How, detail string) 
 		x.session.streaming = false
 	}
 	p.mu.Unlock()
-	if x.isStream && how != transcript.Dropped && !x.session.deaf.Load() {
+	if x.isStream && how != transcript.Dropped && !x.session.stopped.Load() {
 		x.session.Add(transcript.Event{Kind: transcript.OutputClosed, Detail: detail})
 	}
 }

@@ -35,7 +35,7 @@ type liveExchange struct {
 
 // add adds an event of the exchange to the transcript, unless that is full.
 func (x *liveExchange) add(e transcript.Event) {
-	if x.session != nil && !x.session.deaf.Load() {
+	if x.session != nil && !x.session.stopped.Load() {
 		e.Exchange = x.number
 		x.session.Add(e)
 	}
@@ -74,7 +74,7 @@ func (x *liveExchange) begin() {
 	if x.session == nil { // else the URL for messages tells
 		x.session = x.p.sessionOf(x.method, x.id, frame)
 	}
-	if x.session == nil || x.session.deaf.Load() {
+	if x.session == nil || x.session.stopped.Load() {
 		x.session = nil
 		return
 	}
@@ -83,7 +83,7 @@ func (x *liveExchange) begin() {
 		return
 	}
 	if why := x.session.Admit(len(x.body)); why != "" {
-		x.session.deafen(why)
+		x.session.stopRecording(why)
 		return
 	}
 	x.add(transcript.Event{Kind: transcript.Sent, Raw: x.body, Frame: frame, Size: x.size, Unterminated: !x.complete})
@@ -106,7 +106,7 @@ func (x *liveExchange) respond(r *http.Response) {
 	switch coding := strings.ToLower(r.Header.Get("Content-Encoding")); {
 	case r.StatusCode == http.StatusSwitchingProtocols:
 	case coding != "" && coding != "identity":
-		x.session.deafen("the server compresses its responses (" + coding + "), although the request permits only identity")
+		x.session.stopRecording("the server compresses its responses (" + coding + "), although the request permits only identity")
 	case r.Body != nil:
 		b := &receivedBody{ReadCloser: r.Body, x: x, left: r.ContentLength, dropped: r.Request.Context().Err, opening: newOpening(x, r, head)}
 		if r.Request.Method != http.MethodHead && r.ContentLength != 0 {
@@ -205,20 +205,20 @@ func (b *receivedBody) Close() error {
 }
 
 func (b *receivedBody) record(data []byte) {
-	if b.x.session.deaf.Load() {
+	if b.x.session.stopped.Load() {
 		b.sink = nil
 		return
 	}
 	if _, err := b.sink.Write(data); err != nil {
 		b.sink = nil
-		b.x.session.deafen(err.Error())
+		b.x.session.stopRecording(err.Error())
 	}
 }
 
 func (b *receivedBody) end(how transcript.How, detail string) {
-	if b.sink != nil && !b.x.session.deaf.Load() {
+	if b.sink != nil && !b.x.session.stopped.Load() {
 		if err := b.sink.End(how != transcript.Complete); err != nil {
-			b.x.session.deafen(err.Error())
+			b.x.session.stopRecording(err.Error())
 		}
 	}
 	b.sink = nil

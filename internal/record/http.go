@@ -59,8 +59,8 @@ type Proxy struct {
 // without a session id, until another client's begin, see isAnother.
 type Session struct {
 	*transcript.Transcript
-	proxy *Proxy
-	deaf  atomic.Bool // nothing more is recorded
+	proxy   *Proxy
+	stopped atomic.Bool // nothing more is recorded
 	// Proxy.mu guards these.
 	over        spec.Transport  // "" until it is known
 	isNamed     bool            // it has a session id
@@ -71,9 +71,9 @@ type Session struct {
 	ids         map[string]bool // of the requests without a session id
 }
 
-// deafen ends the recording of the session, which goes on.
-func (s *Session) deafen(why string) {
-	if !s.deaf.Swap(true) {
+// stopRecording ends the recording of the session, which goes on.
+func (s *Session) stopRecording(why string) {
+	if !s.stopped.Swap(true) {
 		s.Remark("nothing is recorded from here on: " + why)
 	}
 }
@@ -262,7 +262,7 @@ func (p *Proxy) sessionOf(method, id string, f *wire.Frame) *Session {
 	}
 	(*current).posted = (*current).posted || f != nil
 	for i := range messages {
-		if messages[i].Kind == wire.Request && !(*current).deaf.Load() {
+		if messages[i].Kind == wire.Request && !(*current).stopped.Load() {
 			(*current).ids[messages[i].ID.Key()] = true
 		}
 		(*current).initialized = (*current).initialized || messages[i].Method == spec.MethodInitialize

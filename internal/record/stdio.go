@@ -139,9 +139,9 @@ type recording struct {
 	kind   transcript.Kind // Sent or Received
 	failed func()          // called when nothing can be passed on any more; nil for nothing
 
-	line []byte // the line so far, or its head if the line is too long
-	size int64  // the length of the line so far, in bytes
-	deaf bool   // nothing more is recorded
+	line    []byte // the line so far, or its head if the line is too long
+	size    int64  // the length of the line so far, in bytes
+	stopped bool   // nothing more is recorded
 }
 
 // Write implements io.Writer. It records first: otherwise the response to a request could be
@@ -156,7 +156,7 @@ func (r *recording) Write(p []byte) (int, error) {
 }
 
 func (r *recording) take(p []byte) {
-	for len(p) > 0 && !r.deaf {
+	for len(p) > 0 && !r.stopped {
 		line, rest, found := bytes.Cut(p, []byte{'\n'})
 		r.size += int64(len(line))
 		r.line = append(r.line, line[:min(len(line), r.rec.Limits().Frame-len(r.line))]...)
@@ -178,7 +178,7 @@ func (r *recording) add(unterminated bool) {
 		r.rec.Add(transcript.Event{Kind: r.kind, Raw: line, Size: size, Unterminated: unterminated})
 		return
 	}
-	r.deaf = true
+	r.stopped = true
 	if r.kind == transcript.Received {
 		r.rec.Add(transcript.Event{Kind: transcript.Flooded, Raw: slices.Clone(line[:min(len(line), headKept)]), Size: size, Detail: why})
 	} else {
@@ -188,7 +188,7 @@ func (r *recording) add(unterminated bool) {
 
 // finish records the line that has no end.
 func (r *recording) finish() {
-	if r.size > 0 && !r.deaf {
+	if r.size > 0 && !r.stopped {
 		r.add(true)
 	}
 }

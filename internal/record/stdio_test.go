@@ -86,7 +86,7 @@ func TestBytesAreUnchanged(t *testing.T) {
 	})
 }
 
-func TestWhoEndsFirst(t *testing.T) {
+func TestAnySideEndsFirst(t *testing.T) {
 	for _, c := range []struct {
 		name, does string
 		in         func() io.Reader

@@ -15,7 +15,7 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		Illegal:    !req.WellFormed,
 		Irregular:  !req.due,
 		Withdrawn:  req.Cancelled,
-		Mistaken:   req.misidentified != nil,
+		OtherID:    req.misidentified != nil,
 		Unreadable: s.buried(req),
 		Unread:     s.isUnread(req),
 	}

@@ -52,7 +52,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
 			if req.due {
-				out.CameUp(requestAnswered)
+				out.Observed(requestAnswered)
 			}
 			continue
 		}
@@ -60,7 +60,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 		switch d := discount.ForRequest(f); {
 		case d != nil:
 			if f.AfterIllegal {
-				out.Elsewhere(requestAnswered)
+				out.ReportedElsewhere(requestAnswered)
 			}
 		case req.overdue.Kind == transcript.OutputClosed:
 			out.Deviates(verdict.Deviation{
@@ -103,7 +103,7 @@ func reportRepeated(s *Session, out *Reporter) {
 		if len(req.Responses) == 0 || !req.HasLegalID() {
 			continue
 		}
-		out.CameUp(responseOnce)
+		out.Observed(responseOnce)
 		for i := 1; i < len(req.Responses); i++ {
 			if s.garbledMentions(req.Message.ID) {
 				break // some of them may respond to a message that could not be read
@@ -135,9 +135,9 @@ func responseIDs(s *Session, out *Reporter) {
 			if !m.Has("result") && !m.IsError() {
 				continue // not a well-formed response
 			}
-			out.CameUp(responseUnsolicited)
+			out.Observed(responseUnsolicited)
 			if isSpelledAlike(req.Message.ID, m.ID) {
-				out.CameUp(responseIDEcho)
+				out.Observed(responseIDEcho)
 			} else {
 				out.Deviates(verdict.Deviation{
 					Requirement: responseIDEcho,
@@ -149,8 +149,8 @@ func responseIDs(s *Session, out *Reporter) {
 				})
 			}
 			if m.IsError() && req.WellFormed {
-				out.CameUp(errorResponseID)
-				out.CameUp(errorResponseIDAlways)
+				out.Observed(errorResponseID)
+				out.Observed(errorResponseIDAlways)
 			}
 		}
 	}
@@ -219,7 +219,7 @@ func (s *Session) notified(out *Reporter) {
 	}
 	for _, n := range s.notifications {
 		if n.Event.Seq < last {
-			out.CameUp(notificationNoResponse)
+			out.Observed(notificationNoResponse)
 		}
 	}
 }

@@ -32,7 +32,7 @@ const maxCompared = 500
 
 // IsInterpretable reports whether the response to an odd request may be interpreted: it is a
 // result, or a refusal that the nearest ordinary request did not get. Otherwise it marks the
-// requirements as unclear, with the reason; they count as not observed unless they come up
+// requirements as unclear, with the reason; they count as not observed unless they are observed
 // elsewhere.
 func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements ...string) bool {
 	if control.Served(obs.Message) {

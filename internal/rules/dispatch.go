@@ -122,7 +122,7 @@ type handler struct {
 type dispatcher struct {
 	session              *Session
 	before, rules, after map[Topic][]handler
-	// ordered has the handlers of each topic that came up, in the order in which they are called.
+	// ordered has the handlers of each topic that occurred, in the order in which they are called.
 	ordered map[Topic][]handler
 }
 

@@ -1,6 +1,6 @@
 // Package rules holds the passive judges. A rule is a fold over a transcript, without clock or
 // I/O, so that it judges live, fuzzed and recorded conversations alike. It counts how often each
-// requirement came up, so that "kept" and "never came up" differ.
+// requirement was observed, so that "kept" and "never observed" differ.
 //
 // A rule is a value. Its Start returns a fresh Fold, which handles messages by topic, or every
 // event, or the whole session at its end:

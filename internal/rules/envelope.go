@@ -60,7 +60,7 @@ func envelope(s *Session, e *transcript.Event, out *Reporter) {
 			d.Seen, d.At = excerpt(m.Raw), at(e)
 			out.Deviates(d)
 		} else if m.Kind != wire.Invalid {
-			out.CameUp(jsonrpc20)
+			out.Observed(jsonrpc20)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	valid := utf8.Valid(raw)
 	if valid && !f.Has(wire.ByteOrderMark) && !f.Has(wire.InvalidUTF8) {
 		if judged && (hasBeyondASCII(raw) || bytes.Contains(raw, []byte(`\u`))) {
-			out.CameUp(messageUTF8) // plain ASCII would be the same in most encodings
+			out.Observed(messageUTF8) // plain ASCII would be the same in most encodings
 		}
 		return
 	}
@@ -171,7 +171,7 @@ func arrays(s *Session, e *transcript.Event, out *Reporter) {
 		return
 	}
 	if !got.batch {
-		out.CameUp(batchNotEmitted)
+		out.Observed(batchNotEmitted)
 		return
 	}
 	d := verdict.Deviation{

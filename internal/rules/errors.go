@@ -54,14 +54,14 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Report
 		deviates(resultOrError, "The server's response has neither a result nor an error.", "a result that is an object, or an error object")
 		return
 	}
-	out.CameUp(notBoth)
-	out.CameUp(resultOrError)
+	out.Observed(notBoth)
+	out.Observed(resultOrError)
 	switch {
 	case !m.Has("result"):
 	case m.Result().Kind() != '{':
 		deviates(resultIsObject, "The server's result is not an object.", "an object, {} included")
 	default:
-		out.CameUp(resultIsObject)
+		out.Observed(resultIsObject)
 	}
 }
 
@@ -88,11 +88,11 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 	if !isObject || content.Code == nil || !isText {
 		deviates(errorCodeAndMessage, "The server's error lacks a code or a message string.", "an object with code and message")
 	} else {
-		out.CameUp(errorCodeAndMessage)
+		out.Observed(errorCodeAndMessage)
 	}
 	if content.Code != nil {
 		if wire.RawID(string(content.Code)).IsInteger() {
-			out.CameUp(errorCodeInteger)
+			out.Observed(errorCodeInteger)
 		} else {
 			deviates(errorCodeInteger, "The server's error code is not an integer.", "an integer")
 		}
@@ -100,7 +100,7 @@ func errorShape(s *Session, e *transcript.Event, m *wire.Message, out *Reporter)
 	switch {
 	case !isText:
 	case isConcise(text):
-		out.CameUp(errorConcise)
+		out.Observed(errorConcise)
 	default: // whether a message is concise can only be guessed
 		out.Deviates(verdict.Deviation{
 			Requirement: errorConcise,

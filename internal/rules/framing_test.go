@@ -22,7 +22,7 @@ func TestFramingKeepsNothing(t *testing.T) {
 			events := read(t, handshake(spec.V20251125)+"> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n"+c.lines+"\n"+pinged("2"))
 			came := subjects(rules.Judge(rules.Base(), events, spec.V20251125, spec.Stdio))
 			if came[c.kept] > 0 || came[c.found] == 0 {
-				t.Errorf("%s came up %d times, %s %d times", c.kept, came[c.kept], c.found, came[c.found])
+				t.Errorf("%s was observed %d times, %s %d times", c.kept, came[c.kept], c.found, came[c.found])
 			}
 		})
 	}

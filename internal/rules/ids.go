@@ -53,7 +53,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 	case m.ID.IsNull():
 		d.Requirement, d.Summary, d.Permitted = requestIDNotNull, "The server sends a request whose id is null.", "a string or an integer as id"
 		out.Deviates(d)
-		out.Elsewhere(requestIDType)
+		out.ReportedElsewhere(requestIDType)
 		return
 	case !m.ID.Present():
 		d.Requirement, d.Summary, d.Permitted = requestIDType, "The server sends a request without an id.", "a string or an integer as id"
@@ -64,8 +64,8 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(requestIDType)
-	out.CameUp(requestIDNotNull)
+	out.Observed(requestIDType)
+	out.Observed(requestIDNotNull)
 	key := m.ID.Key()
 	if s.sessionless(e) {
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
@@ -77,7 +77,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 		return
 	}
 	used[key] = e
-	out.CameUp(requestIDUnique)
+	out.Observed(requestIDUnique)
 }
 
 func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Reporter) {
@@ -92,6 +92,6 @@ func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Repor
 			At:          at(e),
 		})
 	case m.Kind == wire.Notification && !asksClient(m):
-		out.CameUp(notificationNoID)
+		out.Observed(notificationNoID)
 	}
 }

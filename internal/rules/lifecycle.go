@@ -44,7 +44,7 @@ func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
 			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.sentIllegal && onlyPingsBefore(s, req) {
-				out.CameUp(initializeFirst) // an answered ping shows that the server had its chance
+				out.Observed(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}
 		return
@@ -102,7 +102,7 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 			})
 		}
 		if req := s.RequestAnsweredBy(m); req != nil && req.beforeInitialized {
-			out.CameUp(noEarlyRequests) // the response to a ping shows that initialized was held back
+			out.Observed(noEarlyRequests) // the response to a ping shows that initialized was held back
 		}
 	}
 }
@@ -130,7 +130,7 @@ func initializeResult(s *Session, out *Reporter) {
 		d.Seen = "no " + missing
 		out.Deviates(d)
 	} else {
-		out.CameUp(initializeResponse)
+		out.Observed(initializeResponse)
 	}
 	if wrong != nil {
 		d.Requirement, d.Summary = initializeSchema, "The server's initialize result has a member of the wrong type."
@@ -140,6 +140,6 @@ func initializeResult(s *Session, out *Reporter) {
 		d.Permitted, d.Seen, d.Pointer = wrong.Permitted, wrong.Seen+" at "+wrong.Pointer, "/result"+wrong.Pointer
 		out.Deviates(d)
 	} else {
-		out.CameUp(initializeSchema)
+		out.Observed(initializeSchema)
 	}
 }

@@ -124,11 +124,11 @@ func metaKey(s *Session, e *transcript.Event, key string, out *Reporter) {
 			})
 			return
 		}
-		out.CameUp(metaPrefix)
+		out.Observed(metaPrefix)
 		origin(s, labels, key, deviates, out)
 	}
 	if isMetaName(name) {
-		out.CameUp(metaName)
+		out.Observed(metaName)
 		return
 	}
 	deviates(verdict.Deviation{
@@ -158,8 +158,8 @@ func origin(s *Session, labels []string, key string, deviates func(verdict.Devia
 		deviates(d)
 		return // reserved, so the order of its labels does not matter
 	}
-	out.CameUp(metaReserved2506)
-	out.CameUp(metaReserved2511)
+	out.Observed(metaReserved2506)
+	out.Observed(metaReserved2511)
 	if len(labels) < 2 {
 		return
 	}
@@ -171,7 +171,7 @@ func origin(s *Session, labels []string, key string, deviates func(verdict.Devia
 		})
 		return
 	}
-	out.CameUp(metaReverseDNS)
+	out.Observed(metaReverseDNS)
 }
 
 // reserved reports whether the prefix is reserved for MCP. In 2025-06-18 it is if an MCP label is

@@ -91,13 +91,13 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.Cancelled:
 		return // the cancellation may be the reason
 	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
-		out.Elsewhere(phase(req)) // it may be an overload error in other words
+		out.ReportedElsewhere(phase(req)) // it may be an overload error in other words
 		return
 	case m.IsError():
 		deviates(phase(req), "The server answers a ping with an error.", "a result")
 		return
 	}
-	out.CameUp(phase(req))
+	out.Observed(phase(req))
 	if m.Result().Kind() != '{' {
 		return
 	}
@@ -108,7 +108,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 			return
 		}
 	}
-	out.CameUp(pingEmpty)
+	out.Observed(pingEmpty)
 }
 
 // speaksOfRequest reports whether an error code blames the request, not the state of the server.
@@ -156,7 +156,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 			continue
 		}
 		if n < manyPings || e.At-r.pings[n-manyPings].At >= pingWindow {
-			out.CameUp(pingNotTooMany)
+			out.Observed(pingNotTooMany)
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -42,9 +42,9 @@ type Result struct {
 	Rule        string
 	Requirement string
 	Revision    spec.Revision
-	CameUp      int // how often it came up
+	Observed    int // how often it was observed
 	Deviations  []verdict.Deviation
-	// Unclear says why what came up shows nothing, for example because an ordinary request gets
+	// Unclear says why the observations show nothing, for example because an ordinary request gets
 	// the same refusal; "" if nothing did.
 	Unclear string
 
@@ -67,27 +67,27 @@ type Reporter struct {
 // notApplicable stands for the result of a requirement that does not exist in the revision.
 var notApplicable = &Result{}
 
-// CameUp records that the requirement came up once.
-func (o *Reporter) CameUp(requirement string) {
+// Observed records that the requirement was observed once.
+func (o *Reporter) Observed(requirement string) {
 	if r := o.result(requirement); r != nil {
-		r.CameUp++
+		r.Observed++
 	}
 }
 
-// CameUpTimes records that the requirement came up n times.
-func (o *Reporter) CameUpTimes(requirement string, n int) {
+// ObservedTimes records that the requirement was observed n times.
+func (o *Reporter) ObservedTimes(requirement string, n int) {
 	if r := o.result(requirement); r != nil {
-		r.CameUp += n
+		r.Observed += n
 	}
 }
 
-// Deviates records a deviation. The requirement came up, too.
+// Deviates records a deviation. It also counts as an observation of the requirement.
 func (o *Reporter) Deviates(d verdict.Deviation) {
 	r := o.result(d.Requirement)
 	if r == nil {
 		return
 	}
-	r.CameUp++
+	r.Observed++
 	same := 0
 	for _, have := range r.Deviations {
 		if have.Summary == d.Summary {
@@ -99,9 +99,9 @@ func (o *Reporter) Deviates(d verdict.Deviation) {
 	}
 }
 
-// Elsewhere records that the requirement was broken, but that another finding with the same cause
+// ReportedElsewhere records that the requirement was broken, but that another finding with the same cause
 // reports it. The requirement then does not count as kept in this conversation.
-func (o *Reporter) Elsewhere(requirement string) {
+func (o *Reporter) ReportedElsewhere(requirement string) {
 	if r := o.result(requirement); r != nil {
 		r.elsewhere = true
 	}
@@ -225,7 +225,7 @@ func results(runs []ruleRun) []Result {
 	out := make([]Result, 0, n)
 	for _, r := range runs {
 		for _, res := range r.out.results {
-			if res != nil && (len(res.Deviations) > 0 || (res.CameUp > 0 || res.Unclear != "") && !res.elsewhere) {
+			if res != nil && (len(res.Deviations) > 0 || (res.Observed > 0 || res.Unclear != "") && !res.elsewhere) {
 				out = append(out, *res)
 			}
 		}

@@ -29,7 +29,7 @@ func TestRulesAreWhole(t *testing.T) {
 	}
 }
 
-// Requirements that came up are counted; those that did not come up are not kept.
+// Observed requirements are counted; those that were not observed are not kept.
 func TestSubjects(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
@@ -115,8 +115,8 @@ func TestRepeatedDeviationsAreBounded(t *testing.T) {
 		if len(r.Deviations) > 3 {
 			t.Errorf("%s keeps %d deviations", r.Rule, len(r.Deviations))
 		}
-		if r.Requirement == "stdio.stdout-only-messages" && r.CameUp < 50 {
-			t.Errorf("%d subjects were counted", r.CameUp)
+		if r.Requirement == "stdio.stdout-only-messages" && r.Observed < 50 {
+			t.Errorf("%d subjects were counted", r.Observed)
 		}
 	}
 }
@@ -167,8 +167,8 @@ func TestJudgingIsTotalAndDeterministic(t *testing.T) {
 			t.Fatalf("two judgements differ:\n%s", diff)
 		}
 		for _, result := range first {
-			if result.CameUp < len(result.Deviations) || result.CameUp == 0 {
-				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.CameUp)
+			if result.Observed < len(result.Deviations) || result.Observed == 0 {
+				t.Fatalf("%s: %d deviations of %d subjects", result.Requirement, len(result.Deviations), result.Observed)
 			}
 			for _, d := range result.Deviations {
 				if len(d.At) == 0 || !slices.IsSorted(d.At) || d.At[0] < 0 || d.At[len(d.At)-1] >= len(events) || d.Summary == "" || d.Permitted == "" {

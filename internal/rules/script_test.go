@@ -56,11 +56,11 @@ func found(results []rules.Result) []string {
 	return slices.Compact(out)
 }
 
-// subjects returns how often each requirement came up.
+// subjects returns how often each requirement was observed.
 func subjects(results []rules.Result) map[string]int {
 	out := map[string]int{}
 	for _, r := range results {
-		out[r.Requirement] += r.CameUp
+		out[r.Requirement] += r.Observed
 	}
 	return out
 }

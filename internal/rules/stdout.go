@@ -47,7 +47,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	}
 	empty := got.shape == plain && got.batch && len(got.messages) == 0
 	if got.shape == spread || got.shape == plain && !empty {
-		out.CameUp(onlyMessages)
+		out.Observed(onlyMessages)
 		return
 	}
 	d := verdict.Deviation{Requirement: onlyMessages, At: got.positions(), Permitted: "only JSON-RPC messages; logs and banners belong on stderr"}
@@ -81,7 +81,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		d.Permitted = "each message on its own line, and nothing else"
 		out.Deviates(d)
 	case joined: // the line as a whole is not a message; line-framing describes it better
-		out.Elsewhere(onlyMessages)
+		out.ReportedElsewhere(onlyMessages)
 	case unread:
 	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one
 		if s.Revision().Batches() && s.batches == 0 {
@@ -119,16 +119,16 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 		return
 	}
 	if got.shape == headed { // the rule on stdout reports the headers as text
-		out.Elsewhere(newlineDelimited)
+		out.ReportedElsewhere(newlineDelimited)
 		return
 	}
 	if len(got.messages) == 0 {
 		return
 	}
 	if got.shape == plain {
-		out.CameUp(newlineDelimited)
+		out.Observed(newlineDelimited)
 		if !bytes.HasSuffix(e.Raw, []byte("\r")) {
-			out.CameUp(noEmbeddedNewlines)
+			out.Observed(noEmbeddedNewlines)
 			return
 		}
 	}
@@ -142,7 +142,7 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 		d.Summary, d.Permitted = "The server spreads a message over several lines.", "a message without raw newlines; within strings they are written as \\n"
 		d.Seen = excerpt(got.events[0].Raw) + " and so on in the next lines"
 		out.Deviates(d)
-		out.Elsewhere(newlineDelimited)
+		out.ReportedElsewhere(newlineDelimited)
 	case plain:
 		d.Requirement, d.Weight = noEmbeddedNewlines, verdict.OnlyNote
 		d.Summary, d.Permitted, d.Seen = "The server ends lines with a carriage return and a newline.", "a newline alone; the carriage return is tolerated", "a line that ends with CR LF"

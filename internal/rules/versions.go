@@ -48,9 +48,9 @@ func known(s *Session, out *Reporter) {
 	switch {
 	case !ok:
 	case r.Published() && r.Era() == spec.Handshake:
-		out.CameUp(knownVersion)
+		out.Observed(knownVersion)
 	case version == asked, strings.Contains(strings.ToLower(version), "draft"):
-		out.Elsewhere(knownVersion)
+		out.ReportedElsewhere(knownVersion)
 	default:
 		d := verdict.Deviation{
 			Requirement: knownVersion,
@@ -87,12 +87,12 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 	}
 	switch {
 	case s.Revision().AtLeast(c.since):
-		out.CameUp(respectedSince24)
-		out.CameUp(respectedSince25)
+		out.Observed(respectedSince24)
+		out.Observed(respectedSince25)
 		return
 	case c.content: // another requirement covers the types of content
-		out.Elsewhere(respectedSince24)
-		out.Elsewhere(respectedSince25)
+		out.ReportedElsewhere(respectedSince24)
+		out.ReportedElsewhere(respectedSince25)
 		return
 	}
 	d := verdict.Deviation{

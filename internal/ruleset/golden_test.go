@@ -161,7 +161,7 @@ func rewordExpected(t *testing.T, file string, want, got []transcript.Expectatio
 	}
 }
 
-// Every requirement of every rule comes up in a transcript in which it is kept.
+// Every requirement of every rule is observed in a transcript in which it is kept.
 func TestEveryRuleWasSeenKept(t *testing.T) {
 	kept := map[string]bool{}
 	for _, folder := range []string{"kept", "recorded", "broken"} {

@@ -14,7 +14,7 @@ type extra func(c *checker, v []byte)
 // written returns an extra that requires fits to accept the text of a string.
 func written(k Kind, permitted string, fits func(text []byte) bool) extra {
 	return func(c *checker, v []byte) {
-		if !fits(inner(v)) {
+		if !fits(unquoted(v)) {
 			c.found(k, Beside, permitted, excerpt(v))
 		}
 	}
@@ -35,7 +35,7 @@ var (
 // base64Data requires base64 that every decoder accepts.
 func base64Data(c *checker, v []byte) {
 	const permitted = "base64 of RFC 4648 section 4, without data: before it"
-	switch text := inner(v); {
+	switch text := unquoted(v); {
 	case !isBase64(text):
 		c.found(NotBase64, Beside, permitted, excerpt(v))
 	case len(text)%4 != 0 || bytes.ContainsAny(text, "\r\n"):
@@ -63,7 +63,7 @@ func asksSomething(c *checker, v []byte) {
 
 // iconSource requires that the URI of an icon has a permitted scheme.
 func iconSource(c *checker, v []byte) {
-	src := inner(v)
+	src := unquoted(v)
 	colon := bytes.IndexByte(src, ':')
 	if colon < 0 {
 		return // not a URI, which absoluteURI reports

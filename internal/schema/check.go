@@ -274,7 +274,7 @@ func (c *checker) checkList(v []byte, t *typ) {
 }
 
 func (c *checker) checkWord(v []byte, t *typ) {
-	word := inner(v)
+	word := unquoted(v)
 	for _, w := range t.words {
 		if string(word) == w {
 			return
@@ -315,7 +315,7 @@ func (c *checker) checkTagged(v []byte, t *typ) {
 		return
 	}
 	if tag != nil && kindOf(tag) == '"' {
-		word := inner(tag)
+		word := unquoted(tag)
 		for i := range t.cases {
 			if t.cases[i].name == string(word) {
 				c.check(v, t.cases[i].typ)

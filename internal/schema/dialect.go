@@ -53,7 +53,7 @@ var metaschema = func() func(*jsonschema.Draft) *jsonschema.Schema {
 // earlier revisions do not define it.
 func draftsFor(schema []byte, r spec.Revision) []*jsonschema.Draft {
 	if named := valueOf(schema, "$schema"); named != nil {
-		url := strings.TrimSuffix(string(inner(named)), "#")
+		url := strings.TrimSuffix(string(unquoted(named)), "#")
 		url = strings.TrimPrefix(strings.TrimPrefix(url, "http://"), "https://")
 		if d := dialects[url]; d != nil {
 			return []*jsonschema.Draft{d}

@@ -28,7 +28,7 @@ func asNamed(c *checker, v []byte) {
 	if kindOf(named) != '"' || kindOf(data) != '"' {
 		return
 	}
-	head := inner(data)
+	head := unquoted(data)
 	if len(head) > 16 {
 		head = head[:16]
 	}
@@ -40,7 +40,7 @@ func asNamed(c *checker, v []byte) {
 			is = i
 		}
 		for _, t := range f.types {
-			if bytes.EqualFold(essence(inner(named)), []byte(t)) {
+			if bytes.EqualFold(essence(unquoted(named)), []byte(t)) {
 				says = i
 			}
 		}

@@ -17,8 +17,8 @@ func kindOf(v []byte) byte {
 // trimmed returns v without surrounding whitespace.
 func trimmed(v []byte) []byte { return bytes.Trim(v, " \t\r\n") }
 
-// inner returns the text of the string v. Without escapes it is a subslice of v.
-func inner(v []byte) []byte {
+// unquoted returns the text of the string v. Without escapes it is a subslice of v.
+func unquoted(v []byte) []byte {
 	if len(v) < 2 || v[0] != '"' || v[len(v)-1] != '"' {
 		return nil
 	}

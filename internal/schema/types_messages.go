@@ -145,12 +145,12 @@ var results = []row{
 func isTask(v []byte) bool { return valueOf(v, "task") != nil && valueOf(v, "content") == nil }
 
 // wantsInput reports whether a result requires input.
-func wantsInput(v []byte) bool { return string(inner(valueOf(v, "resultType"))) == "input_required" }
+func wantsInput(v []byte) bool { return string(unquoted(valueOf(v, "resultType"))) == "input_required" }
 
 // isExtension reports whether a result has a type that the revision does not define.
 func isExtension(v []byte) bool {
 	t := valueOf(v, "resultType")
-	return kindOf(t) == '"' && string(inner(t)) != "complete"
+	return kindOf(t) == '"' && string(unquoted(t)) != "complete"
 }
 
 const (

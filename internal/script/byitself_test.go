@@ -65,7 +65,7 @@ func TestByItself(t *testing.T) {
 		"before all":              {[]Operation{call}, []span{{0, 2, 3}}, []string{asks, gives, called}, []ByItself{{-1, answered}}},
 		"the script cancels it":   {[]Operation{call, said}, []span{{0, 0, 1}, {1, 1, 2}}, []string{called, cancelled}, nil},
 		"the script answers":      {[]Operation{call, stray}, []span{{0, 0, 1}, {1, 2, 3}}, []string{called, asks, gives}, nil},
-		"nobody asked for it":     {[]Operation{call}, []span{{0, 0, 1}}, []string{called, gives}, nil},
+		"not requested":           {[]Operation{call}, []span{{0, 0, 1}}, []string{called, gives}, nil},
 		"what is repeated, it is": {[]Operation{repeat}, []span{{0, 0, 2}}, []string{called, cancelled}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -98,7 +98,7 @@ func (l *liveConversation) response(id wire.ID) *transcript.Message {
 func (l *liveConversation) open() []request {
 	var out []request
 	for _, a := range l.asked {
-		if l.response(a.id) == nil && owed(a.method) && !a.cancelled && !a.params {
+		if l.response(a.id) == nil && isProtocolDefined(a.method) && !a.cancelled && !a.params {
 			out = append(out, a)
 		}
 	}
@@ -125,9 +125,9 @@ func Frames(events []*transcript.Event) int {
 	return n
 }
 
-// owed reports whether the protocol alone determines the response. The code of
+// isProtocolDefined reports whether the protocol alone determines the response. The code of
 // a server's author, such as a tool, may take any time.
-func owed(method string) bool {
+func isProtocolDefined(method string) bool {
 	return !slices.Contains([]string{
 		spec.MethodToolsCall, spec.MethodResourcesRead, spec.MethodPromptsGet, spec.MethodComplete, spec.MethodTasksResult,
 	}, method)

@@ -79,7 +79,7 @@ func unreadable(err error) string {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return "it ends in the middle"
 	case errors.As(err, &kind) && kind.Field == "":
-		return "it holds " + article(kind.Value) + ", and no object"
+		return "it holds " + article(kind.Value) + ", not an object"
 	case errors.As(err, &kind):
 		return fmt.Sprintf("%s can't be %s", kind.Field, article(kind.Value))
 	default:
@@ -105,11 +105,11 @@ func (f *File) check() error {
 	case f.Version == 0:
 		return errors.New("it is not a replay file: it has no mcp-conform-replay, which says the version")
 	case f.Version != FileVersion:
-		return fmt.Errorf("it is of version %d; this program reads version %d", f.Version, FileVersion)
+		return fmt.Errorf("it has version %d; this program reads version %d", f.Version, FileVersion)
 	case !f.Script.Revision.Published():
-		return fmt.Errorf("its revision is %q, and no published one", f.Script.Revision)
+		return fmt.Errorf("its revision is %q, which is not published", f.Script.Revision)
 	case !slices.Contains(spec.Transports(), f.Transport):
-		return fmt.Errorf("its transport is %q; known are %q", f.Transport, spec.Transports())
+		return fmt.Errorf("its transport is %q; known: %q", f.Transport, spec.Transports())
 	case spec.Requirements().Lookup(f.Expect.Requirement) == nil:
 		return fmt.Errorf("it expects a finding on %q, which is not a requirement", f.Expect.Requirement)
 	case len(f.Script.Operations) == 0:
@@ -119,7 +119,7 @@ func (f *File) check() error {
 		o := &f.Script.Operations[i]
 		switch {
 		case !slices.Contains(actions, o.Do):
-			return fmt.Errorf("operation %d does %q; known are %q", i+1, o.Do, actions)
+			return fmt.Errorf("operation %d: unknown action %q; known: %q", i+1, o.Do, actions)
 		case o.On < 0 || o.On >= maxConversations:
 			return fmt.Errorf("operation %d is on conversation %d; there are at most %d", i+1, o.On, maxConversations)
 		case o.Do == HTTP && o.Exchange == nil:

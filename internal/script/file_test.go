@@ -18,7 +18,7 @@ func sample() *File {
 		Script: Script{Revision: spec.V20250618, Tools: []string{"echo"}, Operations: []Operation{
 			{Do: Send, Method: "ping", Message: Bytes(`{"jsonrpc":"2.0","id":1e3,"method":"ping"}`), Await: true},
 			{Do: Send, Method: "tools/list", Message: Bytes(`{ "id":2, "id":2 }`), Together: true, On: 1},
-			{Do: Raw, Message: Bytes("\xff\n"), Splits: []int{1}, Violates: "bytes that are no UTF-8"},
+			{Do: Raw, Message: Bytes("\xff\n"), Splits: []int{1}, Violates: "bytes that are not UTF-8"},
 			{Do: Answer, Method: "roots/list", Reply: &Reply{Code: -1}},
 			{Do: Walk, Method: "tools/list"},
 			{Do: HTTP, Exchange: &Exchange{Method: "PUT", Headers: [][2]string{{"A", "b"}}, Body: Bytes("x"), Why: "a method"}},

@@ -41,7 +41,7 @@ func (l *liveConversation) stuck() *request {
 		if first == nil {
 			first = a
 		}
-		if owed(a.method) && !a.params {
+		if isProtocolDefined(a.method) && !a.params {
 			return first // a later call delays neither of the two
 		}
 	}
@@ -55,7 +55,7 @@ func (r *runner) mute(l *liveConversation) bool {
 		return false
 	}
 	l.read(l.c.Record.From(l.at))
-	a, least := l.stuck(), r.midScript(l)
+	a, least := l.stuck(), r.waitMidScript(l)
 	if r.knownToHang(l) {
 		least += authorTime
 	} else {
@@ -64,10 +64,10 @@ func (r *runner) mute(l *liveConversation) bool {
 	return a != nil && l.c.Record.Elapsed()-max(l.heard, a.at) >= least
 }
 
-// midScript returns the longest wait for a response before the script
+// waitMidScript returns the longest wait for a response before the script
 // continues. The whole timeout is granted only at the end. The wait is shorter
 // after a request that is known to hang the server.
-func (r *runner) midScript(l *liveConversation) time.Duration {
+func (r *runner) waitMidScript(l *liveConversation) time.Duration {
 	if r.knownToHang(l) {
 		return min(r.Timeout, r.Brief)
 	}
@@ -99,7 +99,7 @@ func (l *liveConversation) silentFrom() int {
 func (r *runner) leave(l *liveConversation, but *request) {
 	for i := range l.asked {
 		a := &l.asked[i]
-		if a == but || l.response(a.id) != nil || owed(a.method) || a.cancelled || a.task || a.left {
+		if a == but || l.response(a.id) != nil || isProtocolDefined(a.method) || a.cancelled || a.task || a.left {
 			continue
 		}
 		a.left = true

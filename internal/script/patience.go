@@ -16,25 +16,25 @@ func (r *runner) await(l *liveConversation, a request) {
 		return
 	}
 	l.hurried = l.hurried || limit < r.Timeout
-	l.missed = l.missed || (r.Patient || owed(a.method) && !a.params) && !a.cancelled
+	l.missed = l.missed || (r.Patient || isProtocolDefined(a.method) && !a.params) && !a.cancelled
 }
 
 // patienceWith returns the wait for one response before the script continues.
 func (r *runner) patienceWith(l *liveConversation, a request) time.Duration {
 	switch {
-	case l.missed, r.Patient && r.recalled(l, a):
+	case l.missed, r.Patient && r.isCancelledByScript(l, a):
 		return min(r.Timeout, authorTime)
 	case r.Patient:
 		return r.Timeout
-	case !owed(a.method), a.params:
+	case !isProtocolDefined(a.method), a.params:
 		return min(r.Timeout, authorTime)
 	default:
-		return r.midScript(l)
+		return r.waitMidScript(l)
 	}
 }
 
-// recalled reports whether the script itself cancels the request.
-func (r *runner) recalled(l *liveConversation, a request) bool {
+// isCancelledByScript reports whether the script itself cancels the request.
+func (r *runner) isCancelledByScript(l *liveConversation, a request) bool {
 	for i := range r.out.Script.Operations {
 		o := &r.out.Script.Operations[i]
 		if o.On != l.On {

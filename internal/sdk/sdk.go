@@ -100,7 +100,7 @@ func (s *SDK) check() error {
 		case f.Judge == "" || f.Note == "" || f.Shape.Regexp == nil:
 			errs = append(errs, fmt.Errorf("%s: judge, note and shape must not be empty", f.Requirement))
 		case versionOf(f.Since) == nil || compare(f.Since, f.Until) > 0:
-			errs = append(errs, fmt.Errorf("%s: since %q and until %q are no range of versions", f.Requirement, f.Since, f.Until))
+			errs = append(errs, fmt.Errorf("%s: since %q and until %q are not a range of versions", f.Requirement, f.Since, f.Until))
 		}
 	}
 	return errors.Join(errs...)

@@ -20,7 +20,7 @@ type Explainer interface {
 	Seen(actual any) string
 }
 
-// An Assertion is about one value that came up in a conversation.
+// An Assertion is about one value of a conversation.
 type Assertion struct {
 	t      *T
 	c      *client.Conversation

@@ -111,7 +111,7 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 		t.GiveUp("mcp-conform knows only one user of the server; --other-user NAME names a second one")
 	}
 	if second == first || isSameUser(first, second) {
-		t.GiveUp("both tokens are of the same user")
+		t.GiveUp("both tokens belong to the same user")
 	}
 	if o.SendOpening(ctx, "without a token", nil).IsServed() {
 		t.GiveUp("the server serves requests without a token, so that it need not tell users apart")

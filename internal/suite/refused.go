@@ -36,9 +36,9 @@ func IsResumable(c *client.Conversation, from int) bool {
 	})
 }
 
-// PostedIn returns the number of the exchange of the first POST at position
+// FirstPostFrom returns the number of the exchange of the first POST at position
 // from or later, or 0 if there is none.
-func PostedIn(c *client.Conversation, from int) int {
+func FirstPostFrom(c *client.Conversation, from int) int {
 	if x := firstPost(c, from); x != nil {
 		return x.Number
 	}

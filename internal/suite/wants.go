@@ -23,7 +23,7 @@ var roleDescriptions = map[inventory.Role]string{
 	inventory.Structured:       "to have a structured result",
 	inventory.GivesText:        "to have a text in its result",
 	inventory.GivesImage:       "to have an image in its result",
-	inventory.GivesAudio:       "to have a sound in its result",
+	inventory.GivesAudio:       "to have audio in its result",
 	inventory.GivesResource:    "to have an embedded resource in its result",
 	inventory.GivesLink:        "to have a link to a resource in its result",
 }

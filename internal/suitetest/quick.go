@@ -8,7 +8,7 @@ import (
 
 // QuickDifferences returns a line for each verdict of a quick run that a whole
 // run on the same server does not share. Requirements that the quick run did not
-// judge are no difference.
+// judge are not a difference.
 func QuickDifferences(quick, whole *verdict.Report) []string {
 	said := map[verdict.Place]verdict.Outcome{}
 	for i := range whole.Verdicts {

@@ -269,7 +269,7 @@ func (l *list) own(n *yaml.Node) (*Entry, error) {
 	}
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i]; !slices.Contains(itemKeys, key.Value) {
-			advice := "known are " + strings.Join(itemKeys, ", ")
+			advice := "known: " + strings.Join(itemKeys, ", ")
 			if near := target.Nearest(key.Value, itemKeys); near != "" {
 				advice = "did you mean " + near + "?"
 			}

@@ -79,7 +79,7 @@ func TestBudgetBoundsMemory(t *testing.T) {
 		rec.Release()
 	}
 	if n := budget.Held(); n != 0 {
-		t.Errorf("%d bytes are held by nobody", n)
+		t.Errorf("%d bytes are still counted, and no record holds them", n)
 	}
 	if transcript.NewWithin(budget, transcript.Limits{}).Add(received(large)).IsCut() {
 		t.Error("a frame was cut though there is room")
@@ -111,6 +111,6 @@ func TestThin(t *testing.T) {
 	}
 	rec.Release()
 	if n := budget.Held(); n != 0 {
-		t.Errorf("%d bytes are held by nobody", n)
+		t.Errorf("%d bytes are still counted, and no record holds them", n)
 	}
 }

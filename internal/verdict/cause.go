@@ -21,9 +21,9 @@ type Sighting struct {
 	Pointer string
 	// Case is the id of the case that was running, "" if none was.
 	Case string
-	// Said reports whether the case itself made the observation. A case judges
+	// ByCase reports whether the case itself made the observation. A case judges
 	// only the responses that it provoked; a rule judges the whole conversation.
-	Said bool
+	ByCase bool
 	// Common reports whether the evidence includes the error that every request
 	// gets.
 	Common bool
@@ -78,7 +78,7 @@ func appearanceOf(seen []Sighting) appearance {
 		if s.Spot == nil {
 			return appearance{common: a.common}
 		}
-		if s.Said {
+		if s.ByCase {
 			a.said = true
 			if len(a.pointers) == 0 || s.Received < a.received {
 				a.received = s.Received

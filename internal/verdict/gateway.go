@@ -11,7 +11,7 @@ import (
 type Gateway struct {
 	Upstream string        `json:"upstream"` // the URL of the reference server behind it
 	Revision spec.Revision `json:"revision"` // in which the two were compared
-	// Lost are the requirements that are kept without the gateway, and do not come up through it.
+	// Lost are the requirements that are kept without the gateway, and are not observed through it.
 	Lost []LostRequirement `json:"lost"`
 	// Changes are what the gateway changes, the most severe first.
 	Changes []Change `json:"changes"`
@@ -24,7 +24,7 @@ type Gateway struct {
 	Through time.Duration `json:"throughNanoseconds"`
 }
 
-// A LostRequirement is a requirement that does not come up through a gateway.
+// A LostRequirement is a requirement that is not observed through a gateway.
 type LostRequirement struct {
 	Requirement string        `json:"requirement"`
 	Revision    spec.Revision `json:"revision"`
@@ -67,7 +67,7 @@ func (g *Gateway) redact(text func(string) string) {
 	}
 }
 
-// LostThrough returns the requirements that are kept in the direct report, and did not come up in
+// LostThrough returns the requirements that are kept in the direct report, and not observed in
 // the other.
 func LostThrough(direct, through *Report) []LostRequirement {
 	type key struct {

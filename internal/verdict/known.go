@@ -21,7 +21,7 @@ type Stale struct {
 func (o *Outcome) UnmarshalText(text []byte) error {
 	i := slices.Index(outcomeNames[:], string(text))
 	if i < 0 {
-		return fmt.Errorf("there is no verdict %q: known are %s", text, strings.Join(outcomeNames[:], ", "))
+		return fmt.Errorf("there is no verdict %q: known: %s", text, strings.Join(outcomeNames[:], ", "))
 	}
 	*o = Outcome(i)
 	return nil

@@ -11,7 +11,7 @@ const (
 	ProfilePassed        = "passed"         // none of its requirements is broken
 	ProfileFailed        = "failed"         // one of its requirements is broken, even if that is known
 	ProfileIncomplete    = "incomplete"     // the run did not judge what it could have judged
-	ProfileNotObserved   = "not observed"   // too few of its requirements came up
+	ProfileNotObserved   = "not observed"   // too few of its requirements were observed
 	ProfileNotApplicable = "not applicable" // none of its requirements applies to the server
 )
 
@@ -38,13 +38,13 @@ type ProfileCount struct {
 	NotApplicable int `json:"notApplicable" yaml:"notApplicable"`
 }
 
-// CameUp returns how many requirements were judged.
-func (c *ProfileCount) CameUp() int {
+// Observed returns how many requirements were judged.
+func (c *ProfileCount) Observed() int {
 	return c.Kept + c.Broken + c.Warned + c.Flaky + c.Unconfirmed
 }
 
 // Apply returns how many requirements apply to the server, judged or not.
-func (c *ProfileCount) Apply() int { return c.CameUp() + c.NotObserved + c.NotJudged + c.Skipped }
+func (c *ProfileCount) Apply() int { return c.Observed() + c.NotObserved + c.NotJudged + c.Skipped }
 
 // Total returns how many requirements the profile has.
 func (c *ProfileCount) Total() int { return c.Apply() + c.NotApplicable }
@@ -67,7 +67,7 @@ func ProfileResults() []string {
 // Conclude returns the result that follows from the counts of a run, which was complete
 // or not. A profile is passed only if the run was complete, nothing was broken, skipped,
 // blocked or seen to deviate without a retry, and at least half of the core requirements
-// that apply came up (of all that apply, if no core one does).
+// that apply were observed (of all that apply, if no core one does).
 func (p *ProfileResult) Conclude(complete bool) string {
 	all := p.All()
 	counted := p.Core
@@ -81,7 +81,7 @@ func (p *ProfileResult) Conclude(complete bool) string {
 		return ProfileNotApplicable
 	case !complete || all.Unconfirmed+all.NotJudged+all.Skipped > 0:
 		return ProfileIncomplete
-	case 2*counted.CameUp() < counted.Apply():
+	case 2*counted.Observed() < counted.Apply():
 		return ProfileNotObserved
 	default:
 		return ProfilePassed

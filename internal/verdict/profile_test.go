@@ -34,11 +34,11 @@ func TestProfileOf(t *testing.T) {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": Kept}, older: says{"ping.responds": Kept, "ping.empty-result": NotApplicable},
 			want: ProfileResult{Result: ProfilePassed, Core: ProfileCount{Kept: 1, NotObserved: 1}, Extended: ProfileCount{NotApplicable: 1}},
 		},
-		"nothing came up": {
+		"nothing observed": {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved},
 			want:  ProfileResult{Result: ProfileNotObserved, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{NotApplicable: 1}},
 		},
-		"only an extended requirement came up": {
+		"only an extended requirement observed": {
 			newer: says{"ping.responds": NotObserved, "ping.empty-result": NotObserved, "ping.removed": Kept},
 			want:  ProfileResult{Result: ProfileNotObserved, Core: ProfileCount{NotObserved: 2}, Extended: ProfileCount{Kept: 1}},
 		},
@@ -113,8 +113,8 @@ func TestProfileOf(t *testing.T) {
 	}
 }
 
-// TestHalfOfTheCoreMustComeUp checks where a profile is passed, of which little came up.
-func TestHalfOfTheCoreMustComeUp(t *testing.T) {
+// TestHalfOfTheCoreMustBeObserved checks when a profile of which little was observed is passed.
+func TestHalfOfTheCoreMustBeObserved(t *testing.T) {
 	for _, c := range []struct {
 		core, extended ProfileCount
 		want           string
@@ -145,14 +145,14 @@ func TestWhatAQuickRunLeftOutIsSkipped(t *testing.T) {
 
 // TestProfileCountsAddUp checks for any report and any profile that each requirement is
 // counted once, that a profile with a broken requirement is failed, and that one whose
-// requirements never came up is not passed.
+// requirements were never observed is not passed.
 func TestProfileCountsAddUp(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.SampledFrom(spec.Profiles()).Draw(t, "profile")
 		over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
 		ids := slices.Concat(x.Core, x.Extended)
 		p := &Report{Transport: over, Narrowed: rapid.Bool().Draw(t, "narrowed"), Revisions: rapid.SliceOfDistinct(rapid.SampledFrom(spec.Revisions()), rapid.ID).Draw(t, "revisions")}
-		broken, cameUp := false, false
+		broken, observed := false, false
 		for range rapid.IntRange(0, 60).Draw(t, "verdicts") {
 			if len(p.Revisions) == 0 {
 				break
@@ -163,7 +163,7 @@ func TestProfileCountsAddUp(t *testing.T) {
 			}
 			if x.AppliesTo(v.Revision, over) {
 				broken = broken || v.Outcome == Broken
-				cameUp = cameUp || v.Outcome >= Kept && v.Outcome != Blocked && v.Outcome != HarnessError
+				observed = observed || v.Outcome >= Kept && v.Outcome != Blocked && v.Outcome != HarnessError
 			}
 			p.Verdicts = append(p.Verdicts, v)
 		}
@@ -171,8 +171,8 @@ func TestProfileCountsAddUp(t *testing.T) {
 		if got.Core.Total() != len(x.Core) || got.Extended.Total() != len(x.Extended) {
 			t.Fatalf("%d and %d counted of %d and %d", got.Core.Total(), got.Extended.Total(), len(x.Core), len(x.Extended))
 		}
-		if broken != (got.Result == ProfileFailed) || !cameUp && got.Result == ProfilePassed {
-			t.Fatalf("broken %v, came up %v, result %s", broken, cameUp, got.Result)
+		if broken != (got.Result == ProfileFailed) || !observed && got.Result == ProfilePassed {
+			t.Fatalf("broken %v, observed %v, result %s", broken, observed, got.Result)
 		}
 	})
 }

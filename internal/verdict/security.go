@@ -23,7 +23,7 @@ func (f *Finding) IsSecurity() bool {
 }
 
 // SecurityOf returns what a report says about security. It counts no requirement that
-// applies nowhere, or that was only broken in a way that is no weakness.
+// applies nowhere, or that was only broken in a way that is not a weakness.
 func SecurityOf(p *Report) Security {
 	out := Security{Findings: []string{}}
 	broken := map[string]bool{}

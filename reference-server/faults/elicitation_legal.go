@@ -26,7 +26,7 @@ func legalAsking() []*Fault {
 		)).inRevisions(newer...),
 		newVariation("form-refused-in-words", "a tool refuses a wrong form in words alone", askColour("ask-elicitation", func(colour string) any {
 			if colour != "red" && colour != "blue" {
-				return textResult(colour + " is no colour that was offered.")
+				return textResult(colour + " is not a colour that was offered.")
 			}
 			return textResult("You like " + colour + ".")
 		})).inRevisions(newer...),

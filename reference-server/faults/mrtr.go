@@ -113,7 +113,7 @@ func legalInput() []*Fault {
 			return wrapState(func(state string) string { return "é☃" + state }, func(state string) string { return strings.TrimPrefix(state, "é☃") })
 		}),
 		newStatefulVariation("asks-once-more", "after a retry the first state alone is asked for once more", askOnceMore),
-		twoUsers(newVariation("states-unprotected", "any requestState does, because nothing depends on it", &refserver.Seams{
+		twoUsers(newVariation("states-unprotected", "any requestState is accepted, because nothing depends on it", &refserver.Seams{
 			Protection: refserver.ProtectionSeams{AnyState: true},
 		})),
 		newStatefulVariation("states-once", "each requestState is good once", refuseUsedStates),

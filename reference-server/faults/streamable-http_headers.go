@@ -198,7 +198,7 @@ func paramHeaderFaults() []*Fault {
 	present := func(value string, given bool) bool { return given && !strings.HasPrefix(value, "=?") }
 	missing := func(_ string, given bool) bool { return !given }
 	return []*Fault{
-		newFault(matches+"text", "the header of a string is not compared with the argument", amend(present, "Region")),
+		newFault(matches+"text", "the header that repeats a string argument is not compared with it", amend(present, "Region")),
 		newFault(matches+"integer", "the header of an integer is not compared with the argument", amend(present, "Priority")),
 		newFault(matches+"boolean", "the header of a boolean is not compared with the argument", amend(present, "Dry-Run")),
 		newFault(required+"served", "calls without the header of an argument are served", amend(missing, "Region", "Priority", "Dry-Run")),

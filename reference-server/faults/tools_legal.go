@@ -47,7 +47,7 @@ func legalOffers() []*Fault {
 		newVariation("tool-always-fails", "a tool always fails in the same way", refuseCalls(spec.MethodToolsCall, func(c *refserver.Call) bool {
 			return tool(c) == "add" || tool(c) == "distance"
 		}, spec.CodeInternal, "runtime error: index out of range [0] with length 0")),
-		newVariation("silent-lists", "list changes are neither declared nor notified", combine(
+		newVariation("silent-lists", "the server neither declares nor announces list changes", combine(
 			capabilityOf("tools", map[string]any{"listChanged": false}), capabilityOf("prompts", map[string]any{}), capabilityOf("resources", map[string]any{"subscribe": true}),
 			dropMessages(func(o *refserver.Out) bool {
 				return o.Kind == refserver.OutNotification && strings.HasSuffix(o.Method, "/list_changed")

@@ -88,7 +88,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:              "authorization.wrong-tokens",
-			Title:           "Sends tokens that nobody issued, and malformed Authorization headers",
+			Title:           "Sends made-up tokens, and malformed Authorization headers",
 			Requirements:    []string{garbage, otherIssuer, malformed, invalidToken, hasChallenge, checkedFirst},
 			Unauthenticated: true,
 			Run:             sendWrongTokens,

@@ -181,7 +181,7 @@ type wrongToken struct {
 	header      []string
 }
 
-// wrongTokens returns bearer tokens that nobody issued. Some have all the claims that the server's
+// wrongTokens returns made-up bearer tokens. Some have all the claims that the server's
 // metadata document asks for.
 func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 	claims := map[string]any{
@@ -236,7 +236,7 @@ func sendWrongTokens(ctx context.Context, t *suite.T) {
 	p.judgeMalformed(ctx, p.open(ctx, "with two Authorization headers", []string{"Bearer " + rand.Text(), "Bearer " + rand.Text()}))
 }
 
-// judgeWrongToken judges the answer to a token that nobody issued. Random text may also count as a
+// judgeWrongToken judges the answer to a made-up token. Random text may also count as a
 // malformed request, which has another status.
 func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: w.requirement, Permitted: "401 Unauthorized"}
@@ -246,7 +246,7 @@ func (p *prober) judgeWrongToken(ctx context.Context, w wrongToken, a *suite.Out
 		p.judgeLaterLeak(ctx, a)
 		return
 	case a.IsServed():
-		v.Summary = "The server serves a request with a token that nobody issued."
+		v.Summary = "The server serves a request with a made-up token."
 		p.deviatesByServing(ctx, v, a)
 		return
 	case a.Status == http.StatusBadRequest:

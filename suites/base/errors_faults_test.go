@@ -75,11 +75,11 @@ func TestMalformed(t *testing.T) {
 		{Name: "refused as foreseen", Kept: all},
 		{Name: "refused as foreseen, with batches", Revision: spec.V20250326, Kept: all[:3]},
 		{
-			Name: "all that is no request swallowed", Seams: incoming(onMalformed(swallow)),
+			Name: "all that is not a request swallowed", Seams: incoming(onMalformed(swallow)),
 			Want: []string{parse + "does not answer a non-JSON line with the specified error. (warning)", invalid + "does not answer an invalid request with the specified error. (warning)"},
 		},
 		{
-			Name: "all that is no request deadly", Seams: incoming(onMalformed(die)),
+			Name: "all that is not a request deadly", Seams: incoming(onMalformed(die)),
 			Want: []string{
 				parse + "exits at a non-JSON line. (warning)", invalid + "exits at an invalid request. (warning)",
 				"base.batch-refused-when-undefined: The server exits at a batch in a revision without batches. (note)",

@@ -115,7 +115,7 @@ func (w *lineRun) send(ctx context.Context, lines []line, unsure bool) (rest []l
 func (w *lineRun) awaitResponses(ctx context.Context) {
 	w.posts = map[int]*sentLine{}
 	for _, p := range w.probes {
-		if x := suite.PostedIn(w.c, p.sent); x != 0 {
+		if x := suite.FirstPostFrom(w.c, p.sent); x != 0 {
 			w.posts[x] = p
 		}
 	}

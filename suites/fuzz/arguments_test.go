@@ -119,8 +119,8 @@ func TestArguments(t *testing.T) {
 		"with more than a call needs": {
 			failing("Invalid arguments"), []script.Operation{readCall(2001, "echo", x, `,"_meta":{"example.com/x":1}`)}, nil,
 		},
-		"cancelled":                {failing("Invalid arguments"), []script.Operation{together(readCall(2001, "echo", x)), cancelling(2001)}, nil},
-		"a tool that nobody lists": {nil, []script.Operation{readCall(2001, "nobody", x)}, nil},
+		"cancelled":        {failing("Invalid arguments"), []script.Operation{together(readCall(2001, "echo", x)), cancelling(2001)}, nil},
+		"an unlisted tool": {nil, []script.Operation{readCall(2001, "nobody", x)}, nil},
 
 		"wrong, and refused":         {nil, []script.Operation{readCall(2001, "echo", `{}`), readCall(2002, "add", `{"a":"one","b":2}`)}, nil},
 		"wrong, and taken":           {taking("echo"), []script.Operation{readCall(2001, "echo", `{}`)}, []string{takes}},

@@ -15,9 +15,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// TestWhoEndsTheServer checks that an end is attributed only to messages that may have caused it,
+// TestEndOfServerIsAttributed checks that an end is attributed only to messages that may have caused it,
 // not to lines that the server survived, and not if there are several suspects.
-func TestWhoEndsTheServer(t *testing.T) {
+func TestEndOfServerIsAttributed(t *testing.T) {
 	deep := script.Operation{
 		Do: script.Send, Method: spec.MethodPing, Message: script.Message{
 			ID: wire.IntID(2001), Method: spec.MethodPing, Params: []byte(`{"_meta":{"example.com/value":` + nested(120) + `}}`),

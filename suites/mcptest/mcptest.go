@@ -7,7 +7,7 @@
 //	}
 //
 // go test -run 'TestProtocol/^tools\.' judges only the requirements that the pattern
-// matches. A requirement that did not come up, or does not apply to the server, is a
+// matches. A requirement that was not observed, or does not apply to the server, is a
 // skipped subtest with the reason; with -v go test prints them.
 package mcptest
 
@@ -106,8 +106,8 @@ func Run(t *testing.T, s Server, o Options) {
 	}
 }
 
-// whyNothingJudged returns why another finding, which may not be selected, kept everything
-// from being judged, or "".
+// whyNothingJudged returns why nothing could be judged, or "". The cause may be a finding that
+// -run does not select.
 func whyNothingJudged(r *verdict.Report) string {
 	if _, judged := r.Worst(); judged || r.Incomplete != "" {
 		return ""

@@ -115,7 +115,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 }
 
 // judgeSideEffects walks the lists once more. What has changed on a new connection, too,
-// is no effect of the requests on the old one.
+// is not an effect of the requests on the old one.
 func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, before map[string]string) {
 	var fresh *client.Conversation
 	for _, l := range independent {

@@ -17,7 +17,7 @@ const leastExit = 3 * time.Second
 
 // terminate sends SIGTERM to the server. Only a process that exits with 0 shows that the
 // server ended the subscription by itself: a signal that it does not handle ends it
-// as a broken transport does. The end of stdin is no such case, as then it is the client
+// as a broken transport does. The end of stdin is different, as then it is the client
 // that ends everything.
 func terminate(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)

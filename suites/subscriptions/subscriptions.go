@@ -48,7 +48,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:        "subscriptions.refused",
-			Title:     "Subscribes without a filter, with filters that are no objects, and with deficient metadata",
+			Title:     "Subscribes without a filter, with filters that are not objects, and with deficient metadata",
 			Provokes:  []string{"subscriptions.filter-required", "subscriptions.error-response"},
 			Revisions: []spec.Revision{spec.V20260728},
 			Waits:     true,

@@ -23,7 +23,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	if len(ids) == 0 || !r.request(ctx, spec.MethodTasksGet, ids[0]).Succeeded() {
 		t.GiveUp("the first user has no task that can be requested")
 	}
-	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // so that nobody waits for it
+	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // the task has ended then
 	request := func(method, id string) *suite.OutsideAnswer {
 		return u.Post(ctx, r.c.Request(r.c.NewID(), method, object{"taskId": id}))
 	}

@@ -96,7 +96,7 @@ func requiresDeclaration(method, capability, summary string, ids ...string) func
 			}
 			for _, id := range ids {
 				if s.ClientDeclared(capability) {
-					out.CameUp(id)
+					out.Observed(id)
 					continue
 				}
 				out.Deviates(verdict.Deviation{
@@ -140,7 +140,7 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if acceptsMode(s, obs, wanted) {
-		out.CameUp(modeDeclared)
+		out.Observed(modeDeclared)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -160,7 +160,7 @@ func judgeErrorMode(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	if acceptsMode(s, obs, "url") {
-		out.CameUp(modeDeclared)
+		out.Observed(modeDeclared)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -184,22 +184,22 @@ func judgeSamplingTools(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(declarationOf(s, obs), obs.Event)}
 	switch declared := s.ClientDeclares(obs.Request, "sampling.tools"); {
 	case !offered && !choice && !declared:
-		out.CameUp(toolsDeclared)
-		out.CameUp(toolChoiceDeclared)
+		out.Observed(toolsDeclared)
+		out.Observed(toolChoiceDeclared)
 	case !offered && !choice:
 	case declared:
 		if offered {
-			out.CameUp(toolsDeclared)
+			out.Observed(toolsDeclared)
 		}
 		if choice {
-			out.CameUp(toolChoiceDeclared)
+			out.Observed(toolChoiceDeclared)
 		}
 	case offered:
 		d.Requirement, d.Summary = toolsDeclared, "The server samples with tools, but the client lacks sampling.tools."
 		d.Permitted = "tools only where the client declared sampling.tools"
 		out.Deviates(d)
 		if choice {
-			out.Elsewhere(toolChoiceDeclared)
+			out.ReportedElsewhere(toolChoiceDeclared)
 		}
 	default:
 		d.Requirement, d.Summary = toolChoiceDeclared, "The server sends a toolChoice, but the client lacks sampling.tools."
@@ -219,19 +219,19 @@ func judgeIncludeContext(s *rules.Session, obs *rules.Observation, out *rules.Re
 	d := verdict.Deviation{Seen: "includeContext " + rules.Excerpt(wire.Quote(value)), At: rules.At(declarationOf(s, obs), obs.Event)}
 	switch {
 	case value != "thisServer" && value != "allServers":
-		out.CameUp(includeContextAvoided)
+		out.Observed(includeContextAvoided)
 		if !declared {
-			out.CameUp(contextDeclared)
+			out.Observed(contextDeclared)
 		}
 	case declared:
 		d.Requirement, d.Summary = includeContextAvoided, "The server's sampling request uses includeContext."
 		d.Permitted = "no includeContext, or the value none"
 		out.Deviates(d)
-		out.CameUp(contextDeclared)
+		out.Observed(contextDeclared)
 	default:
 		d.Requirement, d.Summary = contextDeclared, "The server uses includeContext, but the client lacks sampling.context."
 		d.Permitted = "thisServer and allServers only where the client declared sampling.context"
 		out.Deviates(d)
-		out.Elsewhere(includeContextAvoided)
+		out.ReportedElsewhere(includeContextAvoided)
 	}
 }

@@ -44,7 +44,7 @@ var secretNames = []string{
 	"secretkey", "secretaccesskey", "clientsecret", "privatekey", "creditcard", "creditcardnumber", "cardnumber", "cvv", "cvc",
 }
 
-// judgeSecretFields judges by the names of text fields alone. A name is no proof, so a match
+// judgeSecretFields judges by the names of text fields alone. A name is not proof, so a match
 // never breaks the requirement.
 func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	fields, ok := formFields(obs)
@@ -69,7 +69,7 @@ func judgeSecretFields(_ *rules.Session, obs *rules.Observation, out *rules.Repo
 			})
 		}
 		if !found {
-			out.CameUp(id)
+			out.Observed(id)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func judgeLinks(_ *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			}
 		}
 	}
-	out.CameUp(noLinks)
+	out.Observed(noLinks)
 }
 
 // shownTexts returns the strings of a field that a client shows to the user.

@@ -69,7 +69,7 @@ func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	d := verdict.Deviation{Seen: rules.Excerpt(text), At: rules.At(obs.Event)}
 	switch scheme := strings.ToLower(u.Scheme); {
 	case scheme == "https":
-		out.CameUp(urlHTTPS)
+		out.Observed(urlHTTPS)
 	case scheme == "http" && isDevelopmentHost(u.Hostname()):
 	default:
 		d.Requirement, d.Summary = urlHTTPS, "The server sends the user to a page without https."
@@ -82,7 +82,7 @@ func judgeURL(v jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(urlNoSecrets)
+	out.Observed(urlNoSecrets)
 }
 
 // isDevelopmentHost reports whether a host is most likely not public.
@@ -163,7 +163,7 @@ func elicitationIDs() rules.Fold {
 			}
 			given[id] = urlElicitation{text, obs.Event}
 			if len(given) > 1 && !again {
-				out.CameUp(idUnique)
+				out.Observed(idUnique)
 			}
 		},
 		rules.Notification(spec.MethodElicitDone): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -172,7 +172,7 @@ func elicitationIDs() rules.Fold {
 			switch {
 			case !s.Began() || !ok:
 			case before:
-				out.CameUp(completeKnownID)
+				out.Observed(completeKnownID)
 			default:
 				early = append(early, earlyCompletion{id, verdict.Deviation{
 					Requirement: completeKnownID,
@@ -189,7 +189,7 @@ func elicitationIDs() rules.Fold {
 			exchange, later := known[e.id]
 			switch {
 			case later && exchange != e.event.Exchange: // two streams have no order between them
-				out.CameUp(completeKnownID)
+				out.Observed(completeKnownID)
 			case e.event.Seq < first:
 				out.Deviates(e.found)
 			}

@@ -82,7 +82,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 		switch {
 		case answered || u.id == "":
 		case called:
-			out.Elsewhere(replyToStopReason)
+			out.ReportedElsewhere(replyToStopReason)
 			return
 		default:
 			out.Deviates(verdict.Deviation{
@@ -95,7 +95,7 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 			return
 		}
 	}
-	out.CameUp(replyToStopReason)
+	out.Observed(replyToStopReason)
 }
 
 // judgeLength judges the length of a loop. A server that permits no further tools has reached its
@@ -104,7 +104,7 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 	choice, _ := wire.Text(obs.Message.ParamAt("/toolChoice/mode"))
 	switch {
 	case r.number > 1 && choice == "none":
-		out.CameUp(iterationLimit)
+		out.Observed(iterationLimit)
 	case r.number > maxRounds:
 		out.Deviates(verdict.Deviation{
 			Requirement: iterationLimit,
@@ -125,7 +125,7 @@ func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) 
 		case r.asked.Seq < obs.Request.Event.Seq:
 			left = append(left, r)
 		case r.uses != nil && r.number > 1:
-			out.CameUp(iterationLimit)
+			out.Observed(iterationLimit)
 		}
 	}
 	return left

@@ -65,7 +65,7 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			d.Permitted = "only tool results"
 			out.Deviates(d)
 		case len(m.results) > 0 && m.role == "user":
-			out.CameUp(resultsAlone)
+			out.Observed(resultsAlone)
 		}
 		switch {
 		case m.role != "user" && m.role != "assistant" || len(m.uses)+len(m.results) == 0:
@@ -74,7 +74,7 @@ func judgeToolMessages(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			d.Permitted = "tool uses from the assistant, tool results from the user"
 			out.Deviates(d)
 		default:
-			out.CameUp(roles)
+			out.Observed(roles)
 		}
 	}
 }
@@ -113,7 +113,7 @@ func toolUseBalance() rules.Fold {
 						At:          rules.At(obs.Event),
 					})
 				} else if len(m.results) > 0 {
-					out.CameUp(resultMatches)
+					out.Observed(resultMatches)
 				}
 				judgeToolResults(m, next, known, obs, out)
 			}
@@ -140,9 +140,9 @@ func judgeToolResults(m, next samplingMessage, known map[string]bool, obs *rules
 	open := slices.IndexFunc(m.uses, func(u toolUse) bool { return u.id != "" && !next.hasResultFor(u.id) })
 	switch {
 	case open < 0:
-		out.CameUp(usesAnswered)
+		out.Observed(usesAnswered)
 	case unknownResultID(next, known) != "":
-		out.Elsewhere(usesAnswered)
+		out.ReportedElsewhere(usesAnswered)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: usesAnswered,
@@ -193,7 +193,7 @@ func judgeStructured(s *rules.Session, obs *rules.Observation, r toolResult, too
 		}
 		wrong := schema.For(s.Revision()).Structured(output, content)
 		if len(wrong) == 0 {
-			out.CameUp(resultConforms)
+			out.Observed(resultConforms)
 			return
 		}
 		out.Deviates(verdict.Deviation{

@@ -36,7 +36,7 @@ func (f *feature) uniqueNames() rules.Fold {
 			}
 			for _, id := range f.once {
 				if !again {
-					out.CameUp(id)
+					out.Observed(id)
 					continue
 				}
 				out.Deviates(verdict.Deviation{
@@ -73,7 +73,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 			for _, id := range f.silent {
 				for _, e := range announced {
 					if s.ServerDeclared(capability) {
-						out.CameUp(id)
+						out.Observed(id)
 						continue
 					}
 					out.Deviates(verdict.Deviation{
@@ -85,7 +85,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 					})
 				}
 				if alive && len(announced) == 0 && !s.ServerDeclared(capability) {
-					out.CameUp(id)
+					out.Observed(id)
 				}
 			}
 		},
@@ -130,7 +130,7 @@ func (f *feature) unannouncedChanges() rules.Fold {
 					requirement, deaf = f.announcedOnListen, !subscribed
 				}
 				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {
-					out.CameUp(requirement)
+					out.Observed(requirement)
 					continue
 				}
 				if deaf || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {

@@ -121,17 +121,17 @@ func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
 		out.Deviates(d)
 	case yes:
-		out.CameUp(completionAnswered)
-		out.CameUp(completionDeclared)
+		out.Observed(completionAnswered)
+		out.Observed(completionDeclared)
 	case !out.IsInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
 	case isUnknownMethod(obs.Message):
-		out.CameUp(completionUnsupported)
-		out.CameUp(completionDeclared)
+		out.Observed(completionUnsupported)
+		out.Observed(completionDeclared)
 	case !obs.Message.IsError() && len(wire.Elements(obs.Message.ResultAt("/completion/values"))) > 0:
 		d := deviationOf(completionDeclared, obs)
 		d.Summary, d.Permitted = "The server completes arguments without declaring completions.", "the capability completions, or error -32601"
 		out.Deviates(d)
-		out.Elsewhere(completionUnsupported)
+		out.ReportedElsewhere(completionUnsupported)
 	default:
 		d := deviationOf(completionUnsupported, obs)
 		d.Summary, d.Permitted = "The server refuses an undeclared completion, but not with -32601.", "error -32601"
@@ -182,7 +182,7 @@ func (b *catalog) validCompletion() rules.Control {
 // judgeMistypedCompletion only notes a result, because any reasonable response is permitted.
 func judgeMistypedCompletion(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.CameUp(completionValidates)
+		out.Observed(completionValidates)
 		return
 	}
 	d := deviationOf(completionValidates, obs)

@@ -65,7 +65,7 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(requirement)
+	out.Observed(requirement)
 	for _, group := range []struct {
 		heard                []*rules.Observation
 		requirement, summary string
@@ -76,7 +76,7 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 		switch {
 		case len(group.heard) == 0:
 		case slices.ContainsFunc(group.heard, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
-			out.CameUp(group.requirement)
+			out.Observed(group.requirement)
 		default:
 			d := deviationOf(group.requirement, group.heard[0])
 			d.Summary, d.Permitted = group.summary, "a result, as to other requests about the same"

@@ -85,14 +85,14 @@ func (f *feature) rules() []rules.Rule {
 func (f *feature) declaration() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if yes, spoiled := declaresCapability(s, f.capability); isRegular(s, obs) && !yes && !spoiled && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
-			out.CameUp(f.declared)
+			out.Observed(f.declared)
 		}
 	}
 	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
 		switch yes, spoiled := declaresCapability(s, f.capability); {
 		case spoiled: // the handshake rules judge that
 		case yes:
-			out.CameUp(f.declared)
+			out.Observed(f.declared)
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: f.declared,
@@ -170,11 +170,11 @@ func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 		out.Deviates(d)
 	}
 	for range bare.served {
-		out.CameUp(f.paramsOptional)
-		out.CameUp(f.answered)
+		out.Observed(f.paramsOptional)
+		out.Observed(f.answered)
 	}
 	for range empty.served {
-		out.CameUp(f.answered)
+		out.Observed(f.answered)
 	}
 	refused := append(append([]listAttempt{}, bare.refused...), empty.refused...)
 	switch {

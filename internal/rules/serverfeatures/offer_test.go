@@ -75,15 +75,15 @@ func TestOffer(t *testing.T) {
 		{"an empty cursor", []string{asks(1, ""), lists(1, `""`, "a"), asks(2, `""`), lists(2, "", "b")}, "a,b whole=true"},
 		{"a circle", []string{asks(1, ""), lists(1, `"2"`, "a"), asks(2, `"2"`), lists(2, `"2"`, "b"), asks(3, `"2"`), lists(3, "", "c")}, "a,b,c whole=false"},
 		{"a cursor that is a number", []string{asks(1, ""), lists(1, `2`, "a"), asks(2, `2`), lists(2, "", "b")}, "a,b whole=false"},
-		{"walked anew", []string{asks(1, ""), lists(1, "", "a", "b"), asks(2, ""), lists(2, "", "b")}, "b whole=true"},
+		{"walked again", []string{asks(1, ""), lists(1, "", "a", "b"), asks(2, ""), lists(2, "", "b")}, "b whole=true"},
 		{"a change", []string{asks(1, ""), lists(1, "", "a"), changed}, " whole=false"},
 		{"a change between pages", []string{asks(1, ""), lists(1, `"2"`, "a"), changed, asks(2, `"2"`), lists(2, "", "b")}, "b whole=false"},
 		{"a change before the answer", []string{asks(1, ""), changed, lists(1, "", "a")}, "a whole=false"},
-		{"a change, then walked anew", []string{asks(1, ""), lists(1, "", "a"), changed, asks(2, ""), lists(2, "", "c")}, "c whole=true"},
+		{"a change, then walked again", []string{asks(1, ""), lists(1, "", "a"), changed, asks(2, ""), lists(2, "", "c")}, "c whole=true"},
 		{"a tool that reads", append([]string{asks(1, ""), lists(1, "", "a")}, calls(2, "a", served)...), "a whole=true"},
 		{"a tool that writes", append([]string{asks(1, ""), lists(1, "", "a", "write")}, calls(2, "write", served)...), "a,write whole=false"},
 		{"a tool that fails to write", append([]string{asks(1, ""), lists(1, "", "write")}, calls(2, "write", failing)...), "write whole=true"},
-		{"a tool that nobody knows", append([]string{asks(1, ""), lists(1, "", "a")}, calls(2, "b", refused)...), "a whole=true"},
+		{"an unknown tool", append([]string{asks(1, ""), lists(1, "", "a")}, calls(2, "b", refused)...), "a whole=true"},
 		{"an id used twice", []string{asks(0, ""), lists(0, "", "a")}, " whole=false"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -92,7 +92,7 @@ func judgeNextCursor(s *rules.Session, obs *rules.Observation, out *rules.Report
 	}
 	next := obs.Message.ResultAt("/nextCursor")
 	if next == nil || next.Kind() == '"' {
-		out.CameUp(nextCursorString)
+		out.Observed(nextCursorString)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -144,9 +144,9 @@ func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
 		out.Deviates(d)
 	default:
-		out.CameUp(cursorAccepted)
+		out.Observed(cursorAccepted)
 		if again {
-			out.CameUp(cursorStable)
+			out.Observed(cursorStable)
 		}
 	}
 }
@@ -185,14 +185,14 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	if p.hasNext {
 		if q := equalPage(p); q != nil {
-			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a page without nextCursor in the end"
+			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a last page without nextCursor"
 			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
 			out.Deviates(d)
 			return
 		}
 	}
 	if p.empty >= idlePages && p.hasNext {
-		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a page without nextCursor in the end"
+		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a last page without nextCursor"
 		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", p.empty), append(p.emptySince.at(), p.at()...)
 		out.Deviates(d)
 		return
@@ -203,9 +203,9 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(cursorContinues)
+	out.Observed(cursorContinues)
 	if !p.hasNext {
-		out.CameUp(walkEnds)
+		out.Observed(walkEnds)
 	}
 }
 

@@ -62,7 +62,7 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 	case !p.refused:
 		b.served[p.method] = true
 		if bad != nil {
-			out.CameUp(invalidHandled)
+			out.Observed(invalidHandled)
 		}
 	case bad != nil && b.served[p.method] && !p.message.IsOverloadError():
 		out.Deviates(verdict.Deviation{
@@ -85,7 +85,7 @@ func (b *invalidCursors) judgeCode(p *page, out *rules.Reporter) {
 	code, _ := p.message.ErrorCode()
 	switch {
 	case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(invalidCode)
+		out.Observed(invalidCode)
 	case p.refused:
 		b.report(p, "The server refuses an invalid cursor, but not with -32602.", verdict.Full, out)
 	default:
@@ -134,7 +134,7 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(cursorWrongType)
+		out.Observed(cursorWrongType)
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
 		out.Deviates(d)
@@ -177,7 +177,7 @@ func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 		code, _ := p.message.ErrorCode()
 		switch {
 		case p.refused && spec.Code(code) == spec.CodeInvalidParams:
-			out.CameUp(cursorOtherList)
+			out.Observed(cursorOtherList)
 			return
 		case p.refused:
 			d.Summary = "The server refuses another list's cursor, but not with -32602."

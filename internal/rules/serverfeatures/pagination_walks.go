@@ -60,7 +60,7 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 		}
 	}
 	if n >= 2 && !missed {
-		out.CameUp(walkComplete)
+		out.Observed(walkComplete)
 	}
 }
 

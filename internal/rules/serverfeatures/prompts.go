@@ -56,7 +56,7 @@ func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules
 	d.Permitted, d.Summary = "error -32602", i.served
 	if obs.Message.IsError() {
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInvalidParams {
-			out.CameUp(i.requirement)
+			out.Observed(i.requirement)
 			return
 		}
 		d.Summary, d.Weight = i.miscoded, i.weight
@@ -130,9 +130,9 @@ func (b *catalog) isValidGet(req *rules.Request, name string) bool {
 func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
-		out.CameUp(promptNotSupported)
+		out.Observed(promptNotSupported)
 	case promptFeature.used(obs.Message):
-		out.Elsewhere(promptNotSupported)
+		out.ReportedElsewhere(promptNotSupported)
 	default:
 		d := deviationOf(promptNotSupported, obs)
 		d.Summary, d.Permitted = "The server serves a prompt without declaring prompts.", "an error"
@@ -148,7 +148,7 @@ func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, 
 	}
 	code, _ := obs.Message.ErrorCode()
 	if !obs.Message.IsError() || spec.Code(code) != spec.CodeMethodNotFound && !isUnknownNameError("prompt", name, obs.Message) {
-		out.CameUp(promptListedGettable)
+		out.Observed(promptListedGettable)
 		return
 	}
 	d := deviationOf(promptListedGettable, obs)
@@ -223,7 +223,7 @@ func hasValidArguments(req *rules.Request) bool {
 // judgeMistypedArgument is lenient with null, which many servers treat as a missing value.
 func judgeMistypedArgument(arguments jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.CameUp(promptValidates)
+		out.Observed(promptValidates)
 		return
 	}
 	d := deviationOf(promptValidates, obs)

@@ -13,32 +13,32 @@ import (
 )
 
 const (
-	resourcesDeclared   = "resources.capability.declared"
-	resourcesAnswered   = "resources.list.answered"
-	templatesAnswered   = "resources.templates.answered"
-	resourcesParams     = "resources.list.params-optional"
-	resourceUnique      = "resources.uri.unique"
-	listedReadable      = "resources.read.listed-is-readable"
-	notFoundCode24      = "resources.read.not-found-code-2024-11-05"
-	notFoundCode26      = "resources.read.not-found-code-2026-07-28"
-	noEmptyContents     = "resources.read.no-empty-contents-for-missing"
-	uriValidated        = "resources.read.validates-uri"
-	uriMissing          = "resources.read.missing-uri-param"
-	sizeRaw             = "resources.read.size-is-raw-bytes"
-	templateType        = "resources.templates.mime-only-if-uniform"
-	expansionReadable   = "resources.templates.expansion-readable"
-	subscribeConfirmed  = "resources.subscribe.confirmed"
-	subscribeRefused    = "resources.subscribe.unsupported-error"
-	updateSent          = "resources.subscribe.update-sent"
-	updateUnsubscribed  = "resources.subscribe.no-update-without-subscription"
-	unsubscribed        = "resources.unsubscribe.confirmed"
-	updatesStop         = "resources.unsubscribe.stops-updates"
-	updateUndeclared    = "resources.updated.requires-subscribe-capability"
-	resourcesChangeSent = "resources.list-changed.sent-on-change-2024-11-05"
-	resourcesListenTold = "resources.list-changed.sent-on-change-2026-07-28"
-	updateDelivered     = "resources.listen.update-delivered"
-	resourcesChanged24  = "resources.list-changed.only-if-declared-2024-11-05"
-	resourcesChanged25  = "resources.list-changed.only-if-declared-2025-06-18"
+	resourcesDeclared        = "resources.capability.declared"
+	resourcesAnswered        = "resources.list.answered"
+	templatesAnswered        = "resources.templates.answered"
+	resourcesParams          = "resources.list.params-optional"
+	resourceUnique           = "resources.uri.unique"
+	listedReadable           = "resources.read.listed-is-readable"
+	notFoundCode24           = "resources.read.not-found-code-2024-11-05"
+	notFoundCode26           = "resources.read.not-found-code-2026-07-28"
+	noEmptyContents          = "resources.read.no-empty-contents-for-missing"
+	uriValidated             = "resources.read.validates-uri"
+	uriMissing               = "resources.read.missing-uri-param"
+	sizeRaw                  = "resources.read.size-is-raw-bytes"
+	templateType             = "resources.templates.mime-only-if-uniform"
+	expansionReadable        = "resources.templates.expansion-readable"
+	subscribeConfirmed       = "resources.subscribe.confirmed"
+	subscribeRefused         = "resources.subscribe.unsupported-error"
+	updateSent               = "resources.subscribe.update-sent"
+	updateUnsubscribed       = "resources.subscribe.no-update-without-subscription"
+	unsubscribed             = "resources.unsubscribe.confirmed"
+	updatesStop              = "resources.unsubscribe.stops-updates"
+	updateUndeclared         = "resources.updated.requires-subscribe-capability"
+	resourcesChangeSent      = "resources.list-changed.sent-on-change-2024-11-05"
+	resourcesListenAnnounced = "resources.list-changed.sent-on-change-2026-07-28"
+	updateDelivered          = "resources.listen.update-delivered"
+	resourcesChanged24       = "resources.list-changed.only-if-declared-2024-11-05"
+	resourcesChanged25       = "resources.list-changed.only-if-declared-2025-06-18"
 )
 
 func resourceRules() []rules.Rule {
@@ -87,7 +87,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 			return
 		}
 		if wire.At(s.ServerCapabilities, "/resources") != nil {
-			out.CameUp(resourcesDeclared) // the rules on shapes judge a null capability
+			out.Observed(resourcesDeclared) // the rules on shapes judge a null capability
 			return
 		}
 		out.Deviates(verdict.Deviation{
@@ -103,7 +103,7 @@ func requireDeclared(pointer string) func(*rules.Session, *rules.Observation, *r
 // judgeUndeclared records that the server, as it should, does not offer what it does not declare.
 func judgeUndeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isFirstResponse(s, obs) && wire.At(s.ServerCapabilities, "/resources") == nil && out.IsInterpretable(obs, rules.PingControl(), resourcesDeclared) {
-		out.CameUp(resourcesDeclared)
+		out.Observed(resourcesDeclared)
 	}
 }
 
@@ -140,8 +140,8 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 		}
 		switch {
 		case bare != nil:
-			out.CameUp(list.requirement)
-			out.CameUp(resourcesParams)
+			out.Observed(list.requirement)
+			out.Observed(resourcesParams)
 		case with != nil && refusedBare != nil:
 			out.Deviates(verdict.Deviation{
 				Requirement: resourcesParams,
@@ -150,9 +150,9 @@ func (l listResponses) end(_ *rules.Session, out *rules.Reporter) {
 				Seen:        rules.Excerpt(refusedBare.Message.Raw),
 				At:          rules.At(with.Request.Event, with.Event, refusedBare.Request.Event, refusedBare.Event),
 			})
-			out.Elsewhere(list.requirement)
+			out.ReportedElsewhere(list.requirement)
 		case with != nil:
-			out.CameUp(list.requirement)
+			out.Observed(list.requirement)
 		case refused != nil:
 			out.Deviates(verdict.Deviation{
 				Requirement: list.requirement,
@@ -176,7 +176,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 	}
 	for _, i := range p.items {
 		if i.key != "" {
-			out.CameUp(resourceUnique)
+			out.Observed(resourceUnique)
 		}
 	}
 	for _, i := range p.repeats {

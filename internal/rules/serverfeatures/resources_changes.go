@@ -23,7 +23,7 @@ func changeRules() []rules.Rule {
 		{
 			ID:           "rule.resource-changes-told",
 			Title:        "a server that declares resources.listChanged announces changes to the list",
-			Requirements: []string{resourcesChangeSent, resourcesListenTold},
+			Requirements: []string{resourcesChangeSent, resourcesListenAnnounced},
 			Start: func() rules.Fold {
 				c := &changedLists{}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(c.listens.handlers(), rules.Handlers{
@@ -57,7 +57,7 @@ func judgeChangeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Re
 		requirement = resourcesChanged25
 	}
 	if s.ServerDeclared("resources.listChanged") {
-		out.CameUp(requirement)
+		out.Observed(requirement)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -103,8 +103,8 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 		return
 	}
 	if slices.ContainsFunc(c.announced, func(at int) bool { return at > before.begun() }) {
-		out.CameUp(resourcesChangeSent)
-		out.CameUp(resourcesListenTold)
+		out.Observed(resourcesChangeSent)
+		out.Observed(resourcesListenAnnounced)
 	} else {
 		c.silent = append(c.silent, silentChange{before, now})
 	}
@@ -119,14 +119,14 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 	for _, x := range c.silent {
 		switch {
 		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.begun() }):
-			out.CameUp(resourcesChangeSent)
-			out.CameUp(resourcesListenTold)
+			out.Observed(resourcesChangeSent)
+			out.Observed(resourcesListenAnnounced)
 		case s.Era() == spec.Handshake && isGetRefused(s), s.Era() == spec.Stateless && !c.isSubscribed(x):
 		case isAnsweredLater(s, x.to.ended()):
 			first, last := x.from.pages[0], x.to.pages[len(x.to.pages)-1]
 			requirement := resourcesChangeSent
 			if s.Era() == spec.Stateless {
-				requirement = resourcesListenTold
+				requirement = resourcesListenAnnounced
 			}
 			out.Deviates(verdict.Deviation{
 				Requirement: requirement,
@@ -203,7 +203,7 @@ func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
 			case announced:
-				out.CameUp(updateDelivered)
+				out.Observed(updateDelivered)
 			case isAnsweredLater(s, c.by.Event) && by.until() > c.by.Event.Seq:
 				out.Deviates(verdict.Deviation{
 					Requirement: updateDelivered,

@@ -81,7 +81,7 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 		return
 	}
 	if !obs.Message.IsError() {
-		out.CameUp(listedReadable)
+		out.Observed(listedReadable)
 		return
 	}
 	code, _ := obs.Message.ErrorCode()
@@ -132,21 +132,21 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 		if want == spec.CodeInvalidParams && !nowhere && !isNotFound(obs) {
 			return // the error may be about something else
 		}
-		out.CameUp(requirement)
-		out.CameUp(noEmptyContents)
+		out.Observed(requirement)
+		out.Observed(noEmptyContents)
 		return
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		return // the server does not support reading
 	case obs.Message.IsError() && (nowhere || isNotFound(obs)):
 		d.Summary = "The server refuses an unknown resource, but not with " + permitted + "."
-		out.CameUp(noEmptyContents)
+		out.Observed(noEmptyContents)
 	case obs.Message.IsError() || !nowhere:
 		return
 	case len(contentItems(obs)) == 0:
 		d.Summary = "The server returns empty contents for an unknown resource."
 		if s.Era() == spec.Stateless {
 			d.Requirement = noEmptyContents
-			out.Elsewhere(requirement)
+			out.ReportedElsewhere(requirement)
 		}
 	default:
 		d.Summary = "The server returns contents for an unknown resource."
@@ -197,7 +197,7 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 	_, listed := l.listed[asked]
 	if uri.CannotBeURI(asked) && !listed && !l.matchesTemplate(s, asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
 		if obs.Message.IsError() {
-			out.CameUp(uriValidated)
+			out.Observed(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
 			d.Requirement, d.Summary, d.Permitted = uriValidated, "The server returns contents for a string that is not a URI.", "an error"
 			out.Deviates(d)
@@ -230,7 +230,7 @@ func judgeMissingParam(obs *rules.Observation, d verdict.Deviation, out *rules.R
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(uriMissing)
+		out.Observed(uriMissing)
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses resources/read with a missing or mistyped uri, but not with -32602.", verdict.OnlyNote
 		out.Deviates(d)
@@ -328,7 +328,7 @@ func (z *sizes) end(_ *rules.Session, out *rules.Reporter) {
 		switch {
 		case r.resized:
 		case r.claim == r.bytes:
-			out.CameUp(sizeRaw)
+			out.Observed(sizeRaw)
 		case r.same && r.listedAgain:
 			// Otherwise the content may change with every read, even if its length
 			// does not, or it may have changed between the list and the reads.

@@ -69,7 +69,7 @@ func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, ou
 		judgeUnsupported(s, obs, d, out)
 	case !obs.Message.IsError():
 		a.on[asked] = true
-		out.CameUp(subscribeConfirmed)
+		out.Observed(subscribeConfirmed)
 	case listed:
 		d.Summary = "The server refuses a subscription to a listed resource."
 		out.Deviates(d)
@@ -82,7 +82,7 @@ func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviat
 	switch {
 	case !s.ServerDeclared("resources") || !out.IsInterpretable(obs, rules.PingControl(), subscribeRefused):
 	case obs.Message.IsError():
-		out.CameUp(subscribeRefused)
+		out.Observed(subscribeRefused)
 	default:
 		d.Requirement, d.Summary, d.Permitted = subscribeRefused, "The server accepts a subscription without declaring subscriptions.", "an error, or the capability resources.subscribe"
 		out.Deviates(d)
@@ -103,7 +103,7 @@ func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, 
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(unsubscribed)
+	out.Observed(unsubscribed)
 	delete(a.on, asked)
 }
 
@@ -213,7 +213,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		l.steady = same
 	case l.left != nil:
 		if !l.updatedBetween(l.last.Event.Seq, obs.Event.Seq) {
-			out.CameUp(updatesStop) // it changed, and no update was sent
+			out.Observed(updatesStop) // it changed, and no update was sent
 		}
 	case l.steady:
 		l.changes = append(l.changes, &observedChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
@@ -241,7 +241,7 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(updateUndeclared)
+	out.Observed(updateUndeclared)
 	if about == "" {
 		return // the URI is missing or malformed; the rules on shapes judge that
 	}
@@ -250,7 +250,7 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(updateUnsubscribed)
+	out.Observed(updateUnsubscribed)
 	u.judgeLate(obs, about, d, out)
 }
 
@@ -303,7 +303,7 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 		for _, c := range l.changes {
 			switch {
 			case l.updatedBetween(c.steadyAt, c.upTo()):
-				out.CameUp(updateSent)
+				out.Observed(updateSent)
 			case u.fence > c.by.Event.Seq && c.hadTime(s):
 				out.Deviates(verdict.Deviation{
 					Requirement: updateSent,

@@ -134,14 +134,14 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 		return
 	}
 	if t.good[asked] != nil {
-		out.CameUp(expansionReadable)
+		out.Observed(expansionReadable)
 	}
 	on := t.of(asked)
 	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
 		return // a resource that is also listed may match the template by chance
 	}
 	if t.good[asked] == nil && len(contentItems(obs)) > 0 {
-		out.CameUp(expansionReadable)
+		out.Observed(expansionReadable)
 	}
 	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
 	if !hasType {
@@ -154,7 +154,7 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 			continue // a read may return other resources too
 		}
 		if normalizeType(kind) == normalizeType(claim) {
-			out.CameUp(templateType)
+			out.Observed(templateType)
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -52,23 +52,23 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 	case obs.Message.IsError() && spec.Code(code) == spec.CodeMethodNotFound:
 		// Another reason is likely, such as that the tool must run as a task.
 	case obs.Message.IsError():
-		out.CameUp(toolValidates)
-		out.CameUp(toolRejects)
+		out.Observed(toolValidates)
+		out.Observed(toolRejects)
 		d.Summary = "The server answers invalid arguments with an error, not with isError."
 		if s.Revision().AtLeast(spec.V20260728) {
 			d.Weight = verdict.OnlyNote // its schema counts them among the reasons for -32602
 		}
 		out.Deviates(d) // no effect in revisions without this requirement
 	case isFailedResult(obs.Message):
-		out.CameUp(toolValidates)
-		out.CameUp(toolRejects)
-		out.CameUp(toolInvalidIsResult)
+		out.Observed(toolValidates)
+		out.Observed(toolRejects)
+		out.Observed(toolInvalidIsResult)
 	case isPlainlyWrong(input, arguments):
 		d.Requirement, d.Summary = toolValidates, "The server's tool succeeds with arguments that break its schema."
 		out.Deviates(d)
-		out.Elsewhere(toolRejects)
+		out.ReportedElsewhere(toolRejects)
 	case schema.For(s.Revision()).BreaksModern(input, arguments): // reported as an unsupported dialect
-		out.Elsewhere(toolValidates)
+		out.ReportedElsewhere(toolValidates)
 	default:
 		d.Requirement, d.Weight = toolRejects, verdict.AtMostWarning
 		if s.Revision().AtLeast(spec.V20251125) {

@@ -42,7 +42,7 @@ func toolFailures() rules.Fold {
 				return
 			}
 			if name, ok := inOrder(s, obs); ok && !isUnknownNameError("tool", name, obs.Message) {
-				out.CameUp(toolFailureIsResult)
+				out.Observed(toolFailureIsResult)
 			}
 			judgeResultFailure(obs, out)
 		},
@@ -73,7 +73,7 @@ func judgeResultFailure(obs *rules.Observation, out *rules.Reporter) {
 		return // another rule reports that
 	}
 	if names, _ := wire.Members(structured); len(names) > 0 || slices.ContainsFunc(wire.Elements(content), explainsFailure) {
-		out.CameUp(toolFailureExplains)
+		out.Observed(toolFailureExplains)
 		return
 	}
 	d := deviationOf(toolFailureExplains, obs)
@@ -98,7 +98,7 @@ func toolResources() rules.Fold {
 			return
 		}
 		if !obs.Message.IsError() {
-			out.CameUp(toolLinkFetchable)
+			out.Observed(toolLinkFetchable)
 			return
 		}
 		if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeInternal {
@@ -136,7 +136,7 @@ func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	switch yes, spoiled := declaresCapability(s, "resources"); {
 	case spoiled:
 	case yes:
-		out.CameUp(toolEmbedded)
+		out.Observed(toolEmbedded)
 	default:
 		d := deviationOf(toolEmbedded, obs)
 		d.Summary, d.Permitted = "The server's tool embeds a resource, but resources are not declared.", "the capability resources"

@@ -54,9 +54,9 @@ func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
-		out.CameUp(toolNotSupported)
+		out.Observed(toolNotSupported)
 	case !isFailedResult(obs.Message):
-		out.Elsewhere(toolNotSupported)
+		out.ReportedElsewhere(toolNotSupported)
 	default:
 		d := deviationOf(toolNotSupported, obs)
 		d.Summary, d.Permitted = "The server calls a tool without declaring tools.", "an error"
@@ -66,7 +66,7 @@ func judgeUndeclaredCall(obs *rules.Observation, out *rules.Reporter) {
 
 func judgeListedCall(name string, obs *rules.Observation, out *rules.Reporter) {
 	if !isUnknownNameError("tool", name, obs.Message) {
-		out.CameUp(toolListedFound)
+		out.Observed(toolListedFound)
 		return
 	}
 	d := deviationOf(toolListedFound, obs)
@@ -83,7 +83,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 			return
 		}
 		if obs.Message.IsError() || isFailedResult(obs.Message) {
-			out.CameUp(toolCase)
+			out.Observed(toolCase)
 		} else if s.Revision().AtLeast(spec.V20251125) {
 			d := deviationOf(toolCase, obs)
 			d.Summary, d.Permitted = "The server finds a tool by its name in other letter case.", "an error, as for any unknown tool"
@@ -102,10 +102,10 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 			d.Summary = "The server answers a call of an unknown tool with a result."
 		}
 		out.Deviates(d)
-		out.Elsewhere(toolUnknownCode)
+		out.ReportedElsewhere(toolUnknownCode)
 		return
 	}
-	out.CameUp(toolUnknownError)
+	out.Observed(toolUnknownError)
 	if code, _ := obs.Message.ErrorCode(); spec.Code(code) != spec.CodeInvalidParams {
 		d := deviationOf(toolUnknownCode, obs)
 		d.Summary, d.Permitted = "The server refuses an unknown tool, but not with -32602.", "error -32602, as in the specification's example"
@@ -113,7 +113,7 @@ func judgeUnlistedCall(b *catalog, name string, s *rules.Session, obs *rules.Obs
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(toolUnknownCode)
+	out.Observed(toolUnknownCode)
 }
 
 // nameInOtherCase returns a listed name that differs only in letter case, or "".

@@ -120,34 +120,34 @@ func (a annotation) judge(used map[string]bool, d verdict.Deviation, out *rules.
 		report(headerNonEmpty, "The server's x-mcp-header is empty, or not a string.", "the name of a header after Mcp-Param-", verdict.Full)
 		return
 	case hasControl:
-		out.CameUp(headerNonEmpty)
+		out.Observed(headerNonEmpty)
 		report(headerControls, "The server's x-mcp-header has control characters.", "characters that names of headers have", verdict.Full)
-		out.Elsewhere(headerToken)
+		out.ReportedElsewhere(headerToken)
 	case !headerName.MatchString(name):
-		out.CameUp(headerNonEmpty)
-		out.CameUp(headerControls)
+		out.Observed(headerNonEmpty)
+		out.Observed(headerControls)
 		report(headerToken, "The server's x-mcp-header is not the name of a header.", "characters that names of headers have", verdict.Full)
 	default:
-		out.CameUp(headerNonEmpty)
-		out.CameUp(headerControls)
-		out.CameUp(headerToken)
+		out.Observed(headerNonEmpty)
+		out.Observed(headerControls)
+		out.Observed(headerToken)
 	}
 	if used[strings.ToLower(name)] {
 		report(headerUnique, "The server's tool uses an x-mcp-header twice.", "names that differ even if case is ignored", verdict.Full)
 	} else {
-		out.CameUp(headerUnique)
+		out.Observed(headerUnique)
 	}
 	used[strings.ToLower(name)] = true
 	if !a.reachable {
 		report(headerReachable, "The server's x-mcp-header is where clients do not look for it.", "annotations that properties alone lead to", verdict.Full)
 		return
 	}
-	out.CameUp(headerReachable)
+	out.Observed(headerReachable)
 	a.judgeType(report, out)
 	if slices.Contains([]string{"password", "passwd", "token", "accesstoken", "secret", "apikey", "clientsecret", "privatekey"}, plainName(a.property)) {
 		report(headerSecrets, "The server mirrors an argument that may be a secret into a header.", "no header for passwords, keys and tokens", verdict.OnlyNote)
 	} else {
-		out.CameUp(headerSecrets)
+		out.Observed(headerSecrets)
 	}
 }
 
@@ -181,7 +181,7 @@ func (a annotation) judgeType(report func(requirement, summary, permitted string
 	if nullable { // the specification says only that null has no header
 		report(headerPrimitive, "The server's x-mcp-header is on an argument that may be null.", permitted, verdict.AtMostWarning)
 	} else {
-		out.CameUp(headerPrimitive)
+		out.Observed(headerPrimitive)
 	}
 	if slices.ContainsFunc(kinds, func(kind jsontext.Value) bool { return string(kind) == `"integer"` }) {
 		a.judgeRange(report, out)
@@ -210,6 +210,6 @@ func (a annotation) judgeRange(report func(requirement, summary, permitted strin
 	case isBeyondSafe(least) && least[0] != '-', isBeyondSafe(most) && most[0] == '-':
 		report(headerSafe, "The server's bounds leave only integers that not every client can hold.", permitted, verdict.OnlyNote)
 	default:
-		out.CameUp(headerSafe)
+		out.Observed(headerSafe)
 	}
 }

@@ -47,13 +47,13 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 	n := utf8.RuneCountInString(name)
 	long := n < 1 || n > maxName
 	if !long {
-		out.CameUp(nameLength)
+		out.Observed(nameLength)
 	}
 	if !special {
-		out.CameUp(nameSpecial)
+		out.Observed(nameSpecial)
 	}
 	if !special && !foreign {
-		out.CameUp(nameCharset)
+		out.Observed(nameCharset)
 	}
 	if !long && !special && !foreign {
 		return
@@ -70,7 +70,7 @@ func judgeName(name string, obs *rules.Observation, out *rules.Reporter) {
 	case special:
 		d.Requirement, d.Summary = nameSpecial, "The server's tool name has a space or another special character."
 		out.Deviates(d)
-		out.Elsewhere(nameCharset)
+		out.ReportedElsewhere(nameCharset)
 	case foreign:
 		d.Requirement, d.Summary = nameCharset, "The server's tool name has letters or digits beyond ASCII."
 		out.Deviates(d)

@@ -47,7 +47,7 @@ func (o *orders) page(s *rules.Session, p *page, out *rules.Reporter) {
 	switch {
 	case len(names) < 2 || !slices.Equal(slices.Sorted(slices.Values(before)), slices.Sorted(slices.Values(names))):
 	case slices.Equal(before, names):
-		out.CameUp(toolOrder)
+		out.Observed(toolOrder)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: toolOrder,

@@ -83,7 +83,7 @@ func (b *catalog) isValidCall(s *rules.Session, req *rules.Request, name string)
 
 func judgeMalformedCall(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Message.IsError() {
-		out.CameUp(toolMalformed)
+		out.Observed(toolMalformed)
 		return
 	}
 	d := deviationOf(toolMalformed, obs)
@@ -153,7 +153,7 @@ func (w *optionalTrial) judge(s *rules.Session, out *rules.Reporter) {
 		code, _ := bare.Message.ErrorCode()
 		switch {
 		case isSuccess(bare.Message):
-			out.CameUp(w.requirement)
+			out.Observed(w.requirement)
 			continue
 		case empty != nil && !isSuccess(empty.Message):
 			continue

@@ -30,7 +30,7 @@ func TestContent(t *testing.T) {
 		{name: "an empty list", revision: r11, asked: call, message: block(``), kept: "tools.call.result-schema"},
 		{name: "a block without text", revision: r11, asked: call, message: block(`{"type":"text"}`), want: "tools.call.result-schema broken"},
 		{name: "a type of sampling", revision: r11, asked: call, message: block(`{"type":"tool_use","id":"a","name":"b","input":{}}`), want: "content.type.by-revision-2025-06-18 broken"},
-		{name: "a type of nobody in a prompt", revision: r03, asked: get, message: message(`{"type":"json"}`), want: "content.type.by-revision-2025-03-26 broken"},
+		{name: "an unknown type in a prompt", revision: r03, asked: get, message: message(`{"type":"json"}`), want: "content.type.by-revision-2025-03-26 broken"},
 		{name: "a link before there was any", revision: r03, asked: get, message: message(`{"type":"resource_link","uri":"a:b","name":"b"}`), want: "content.type.by-revision-2025-03-26 broken"},
 		{
 			name: "an image in a prompt", revision: r11, asked: get, message: message(`{"type":"image","data":"aGk=","mimeType":"image/png"}`),

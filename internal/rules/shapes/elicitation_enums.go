@@ -31,7 +31,7 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 // malformed ones.
 func (f *form) judgeItems(items jsontext.Value) {
 	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
-		f.out.CameUp(enumForms11)
+		f.out.Observed(enumForms11)
 	}
 }
 
@@ -52,10 +52,10 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 		return
 	}
 	for _, id := range []string{enumForms06, enumForms11} {
-		f.out.CameUp(id)
+		f.out.Observed(id)
 	}
 	if modern && !has(v, "enumNames") {
-		f.out.CameUp(legacyNames)
+		f.out.Observed(legacyNames)
 	}
 }
 

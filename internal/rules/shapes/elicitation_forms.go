@@ -58,7 +58,7 @@ func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Report
 		return // reported by the message shape rule
 	}
 	if len(wire.Elements(list)) > 0 {
-		out.CameUp(listsElicitations)
+		out.Observed(listsElicitations)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -90,7 +90,7 @@ func judgeUniqueTools(s *rules.Session, obs *rules.Observation, out *rules.Repor
 		}
 		names[name] = true
 	}
-	out.CameUp(definitionsValid)
+	out.Observed(definitionsValid)
 }
 
 // form is the schema of a form elicitation.
@@ -137,7 +137,7 @@ func (f *form) judgeRequired(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.CameUp(requiredKnown)
+	f.out.Observed(requiredKnown)
 }
 
 // advanced are keywords that restrict values and that forms do not have. Annotations and unknown
@@ -167,7 +167,7 @@ func (f *form) judgeRoot(requested jsontext.Value) {
 			return
 		}
 	}
-	f.out.CameUp(noAdvanced)
+	f.out.Observed(noAdvanced)
 }
 
 // judgeField judges one field of a type that forms have. The message shape rule reports other
@@ -226,7 +226,7 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 		came = came || n > 0
 	}
 	if came {
-		f.out.CameUp(satisfiable)
+		f.out.Observed(satisfiable)
 	}
 }
 
@@ -239,7 +239,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 	}
 	early := !f.s.Revision().AtLeast(spec.V20251125)
 	if early && kind == "boolean" {
-		f.out.CameUp(defaultsEarly)
+		f.out.Observed(defaultsEarly)
 	}
 	if !hasKind(value, kind) && (!early || kind == "boolean") {
 		return
@@ -248,7 +248,7 @@ func (f *form) judgeDefault(name, kind string, v jsontext.Value) {
 		f.report(defaultsFit, "The server's form field has a default that breaks its own schema.", "a value that the field would take", name, v, verdict.Full)
 		return
 	}
-	f.out.CameUp(defaultsFit)
+	f.out.Observed(defaultsFit)
 	if early && kind != "boolean" {
 		f.report(defaultsEarly, "The server's form field has a default that this revision lacks.", "defaults of booleans", name, v, verdict.Full)
 	}

@@ -36,7 +36,7 @@ func requirementsOf(rows []row) []string {
 	return all
 }
 
-// startShape keeps its own counts of what came up and reports them at the end, which costs less
+// startShape keeps its own counts of what was observed and reports them at the end, which costs less
 // than a report for every message.
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
@@ -64,7 +64,7 @@ func startShape() rules.Fold {
 		case len(x.violations) == 0:
 		case isFromLaterRevision(s, obs):
 			if x.topic.general != nil {
-				out.Elsewhere(x.topic.general.requirement)
+				out.ReportedElsewhere(x.topic.general.requirement)
 			}
 		default:
 			violations := deduplicate(slices.Clone(x.violations)) // equal results share them
@@ -87,7 +87,7 @@ func startShape() rules.Fold {
 		AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 			for i, n := range came {
 				if n > 0 {
-					out.CameUpTimes(t.rows[i].requirement, n)
+					out.ObservedTimes(t.rows[i].requirement, n)
 				}
 			}
 		},
@@ -127,7 +127,7 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {
-			out.CameUp(onlyForElicitation)
+			out.Observed(onlyForElicitation)
 		}
 	}
 }
@@ -239,7 +239,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	for i, v := range violations {
 		r := t.find(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
-			out.Elsewhere(t.general.requirement)
+			out.ReportedElsewhere(t.general.requirement)
 		}
 		if r == nil || r.elsewhere {
 			continue
@@ -249,7 +249,7 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			continue
 		}
 		if v.Kind == schema.Missing && lacks[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
-			out.Elsewhere(r.requirement)
+			out.ReportedElsewhere(r.requirement)
 			continue
 		}
 		out.Deviates(verdict.Deviation{
@@ -375,19 +375,19 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 	return t
 }
 
-// count records which requirements came up in a message.
+// count records which requirements were observed in a message.
 func (t *topic) count(met *schema.Met, came []int) {
-	if g := t.general; g != nil && (len(g.places) == 0 || g.cameUp(met)) {
+	if g := t.general; g != nil && (len(g.places) == 0 || g.observed(met)) {
 		came[g.number]++
 	}
 	for _, r := range t.rows {
-		if r.cameUp(met) {
+		if r.observed(met) {
 			came[r.number]++
 		}
 	}
 }
 
-func (r *compiledRow) cameUp(met *schema.Met) bool {
+func (r *compiledRow) observed(met *schema.Met) bool {
 	for _, p := range r.places {
 		if met.Has(p) {
 			return true

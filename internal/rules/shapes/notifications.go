@@ -20,7 +20,7 @@ func notifications() []rules.Rule {
 				switch {
 				case !since(s, obs, spec.V20251125):
 				case has(obs.Message.Params(), "requestId"):
-					out.CameUp(cancelledID)
+					out.Observed(cancelledID)
 				default:
 					out.Deviates(verdict.Deviation{
 						Requirement: cancelledID,

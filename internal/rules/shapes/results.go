@@ -34,7 +34,7 @@ func promptResources() rules.Rule {
 					switch {
 					case text(m, "/content/type") != "resource" || resource.Kind() != '{':
 					case has(resource, "mimeType"):
-						out.CameUp(embeddedMIME)
+						out.Observed(embeddedMIME)
 					default:
 						out.Deviates(verdict.Deviation{
 							Requirement: embeddedMIME,
@@ -77,10 +77,10 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 		d.Requirement, d.Summary = totalNotBelow, "The server's completion has a total below the number of values."
 		d.Permitted = "the number of all values, including those sent"
 		out.Deviates(d)
-		out.Elsewhere(hasMoreFits)
+		out.ReportedElsewhere(hasMoreFits)
 		return
 	}
-	out.CameUp(totalNotBelow)
+	out.Observed(totalNotBelow)
 	more := wire.At(completion, "/hasMore").Kind()
 	switch {
 	case order > 0 && more == 'f', order == 0 && more == 't':
@@ -89,7 +89,7 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 		d.Seen += ", hasMore " + rules.Excerpt(wire.At(completion, "/hasMore"))
 		out.Deviates(d)
 	case more == 't' || more == 'f':
-		out.CameUp(hasMoreFits)
+		out.Observed(hasMoreFits)
 	}
 }
 
@@ -128,5 +128,5 @@ func judgeEmpty(s *rules.Session, obs *rules.Observation, id string, out *rules.
 			return
 		}
 	}
-	out.CameUp(id)
+	out.Observed(id)
 }

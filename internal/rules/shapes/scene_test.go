@@ -28,7 +28,7 @@ type scene struct {
 	asked    string // the method of the request; empty if there is none
 	message  string // the result, or a whole message if there is no request
 	want     string // "requirement outcome", sorted, separated by line breaks
-	kept     string // requirements that came up and were kept, at least these
+	kept     string // requirements that were observed and were kept, at least these
 }
 
 // events returns a handshake followed by the scene.
@@ -76,7 +76,7 @@ func run(t *testing.T, scenes []scene) {
 			for _, r := range results {
 				for _, d := range r.Deviations {
 					if !strings.HasSuffix(d.Summary, ".") || d.Permitted == "" || d.Seen == "" || len(d.At) == 0 || d.At[len(d.At)-1] >= len(events) {
-						t.Errorf("not told in full: %+v", d)
+						t.Errorf("not reported in full: %+v", d)
 					}
 				}
 			}
@@ -98,7 +98,7 @@ func said(results []rules.Result) string {
 	return strings.Join(out, "\n")
 }
 
-// keeps reports whether a requirement came up and has no deviation.
+// keeps reports whether a requirement was observed and has no deviation.
 func keeps(results []rules.Result, id string) bool {
 	found := false
 	for _, r := range results {

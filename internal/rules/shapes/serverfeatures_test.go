@@ -28,7 +28,7 @@ func TestTools(t *testing.T) {
 		{name: "a schema of a string", revision: r11, asked: list, message: schema(`{"type":"string"}`), want: "tools.input-schema.object-not-null broken"},
 		{name: "a schema of a list of types", revision: r11, asked: list, message: schema(`{"type":["object"],"properties":{"a":{}}}`), want: "tools.input-schema.object-not-null broken"},
 		{name: "a property that is true", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":true}}`), want: "tools.list.result-schema broken"},
-		{name: "a type of nobody", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-valid broken"},
+		{name: "an unknown type", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-valid broken"},
 		{name: "the same in 2025-03-26", revision: r03, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "tools.input-schema.is-json-schema-2024-11-05 warning"},
 		{name: "draft-04 without a word", revision: r11, asked: list, message: schema(`{"type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`), want: "base.json-schema-valid broken"},
 		{name: "draft-04 by name", revision: r11, asked: list, message: schema(`{"$schema":"http://json-schema.org/draft-04/schema#","type":"object","properties":{"a":{"type":"number","minimum":1,"exclusiveMinimum":true}}}`), want: "base.json-schema-recommended-dialect note", kept: "base.json-schema-valid"},
@@ -43,7 +43,7 @@ func TestTools(t *testing.T) {
 		{name: "an output schema that is none", revision: r06, asked: list, message: output(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "tools.output-schema.valid warning"},
 		{name: "the same in 2025-11-25", revision: r11, asked: list, message: output(`{"type":"object","properties":{"a":{"type":"text"}}}`), want: "base.json-schema-valid broken"},
 		{name: "an output schema before there was one", revision: r03, asked: list, message: output(`1`)},
-		{name: "task support of nobody", revision: r06, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}`)},
+		{name: "an unknown task support", revision: r06, asked: list, message: tool(`"name":"a","inputSchema":{"type":"object"},"execution":{"taskSupport":"maybe"}`)},
 	})
 }
 

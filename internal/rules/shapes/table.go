@@ -25,7 +25,7 @@ type row struct {
 	weight  verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
-	// came are the places that show that the requirement came up, if they differ from place.
+	// came are the places that show that the requirement was observed, if they differ from place.
 	came string
 	// elsewhere is set if another rule reports the violation, so that this one does not.
 	elsewhere bool
@@ -56,7 +56,7 @@ func (r *row) topics() []string {
 	return strings.Fields(r.in)
 }
 
-// subjects returns the places that show that the requirement came up: types and their own
+// subjects returns the places that show that the requirement was observed: types and their own
 // members, because the schema counts no others.
 func (r *row) subjects() string {
 	if r.came != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// onlyForElicitation comes up with every error, because a server could have misused the code of
+// onlyForElicitation is observed with every error, because a server could have misused the code of
 // errors that require an elicitation.
 const onlyForElicitation = "elicitation.required-error.only-for-that-2025-11-25"
 

@@ -30,8 +30,8 @@ func toolDefinitions() rules.Rule {
 					return
 				}
 				found := rules.MemoResult(s, obs.Message, definitionsKey{}, func() *definitions { return judgeDefinitions(s, obs.Message) })
-				for _, id := range found.cameUp {
-					out.CameUp(id)
+				for _, id := range found.observed {
+					out.Observed(id)
 				}
 				for _, d := range found.deviations {
 					d.At = rules.At(obs.Request.Event, obs.Event)
@@ -69,7 +69,7 @@ type definitionsKey struct{}
 
 // definitions are the findings in one result of tools/list.
 type definitions struct {
-	cameUp     []string            // the requirements, once for each time
+	observed   []string            // the requirements, once for each time
 	deviations []verdict.Deviation // without positions
 }
 
@@ -97,7 +97,7 @@ func (f *definitions) judgeHints(t tool, where string) {
 	switch {
 	case !isTrue(hints, "/readOnlyHint"):
 	case !isTrue(hints, "/destructiveHint"):
-		f.cameUp = append(f.cameUp, dependentHints)
+		f.observed = append(f.observed, dependentHints)
 	default:
 		f.deviations = append(f.deviations, verdict.Deviation{
 			Requirement: dependentHints,
@@ -112,7 +112,7 @@ func (f *definitions) judgeHints(t tool, where string) {
 func (f *definitions) judgeDialect(v jsontext.Value, where string) {
 	named, ok := wire.Text(wire.At(v, "/$schema"))
 	if !ok || strings.Contains(named, "json-schema.org/draft/2020-12/schema") {
-		f.cameUp = append(f.cameUp, recommendedDialect)
+		f.observed = append(f.observed, recommendedDialect)
 		return
 	}
 	f.deviations = append(f.deviations, verdict.Deviation{
@@ -136,7 +136,7 @@ func (f *definitions) judgeParameters(v jsontext.Value, where string) {
 		return
 	}
 	if members["additionalProperties"].Kind() == 'f' {
-		f.cameUp = append(f.cameUp, noParametersForm)
+		f.observed = append(f.observed, noParametersForm)
 		return
 	}
 	f.deviations = append(f.deviations, verdict.Deviation{

@@ -39,7 +39,7 @@ func differs(input jsontext.Value) bool {
 }
 
 // called judges calls whose arguments are valid in only one of the dialects; only these show
-// which one the server uses. One call is no proof: accepted arguments may have been converted,
+// which one the server uses. One call is not proof: accepted arguments may have been converted,
 // and refused ones may have another fault.
 func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
@@ -60,14 +60,14 @@ func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Re
 		d.Permitted, d.Seen = "a refusal", seenArguments(arguments, broken[0].Seen)
 		out.Deviates(d)
 	case len(broken) > 0:
-		out.CameUp(supports202012)
+		out.Observed(supports202012)
 	default:
 		older, ok := v.InDraft07(input, arguments)
 		if !ok || len(older) == 0 {
 			return
 		}
 		if !failed {
-			out.CameUp(supports202012)
+			out.Observed(supports202012)
 			return
 		}
 		d.Summary, d.Weight = "The server refuses arguments that JSON Schema 2020-12 permits.", verdict.OnlyNote

@@ -89,7 +89,7 @@ func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		return
 	}
 	if promised != nil {
-		out.CameUp(structuredPresent)
+		out.Observed(structuredPresent)
 	}
 	if structured.Kind() != '{' && !s.Revision().AtLeast(spec.V20260728) {
 		return // reported by the message shape rule
@@ -111,7 +111,7 @@ func member(v jsontext.Value, name string) jsontext.Value {
 func judgeConformance(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
 	found := schema.For(s.Revision()).Structured(promised, structured)
 	if len(found) == 0 {
-		out.CameUp(structuredConforms)
+		out.Observed(structuredConforms)
 		return
 	}
 	d.Requirement, d.Summary = structuredConforms, "The server's structuredContent breaks the tool's outputSchema."
@@ -127,7 +127,7 @@ func judgeCopy(result, structured jsontext.Value, d verdict.Deviation, out *rule
 	for _, block := range wire.Elements(wire.At(result, "/content")) {
 		copied := jsontext.Value(text(block, "/text"))
 		if copied.Kind() == structured.Kind() && areEqual(copied, structured) {
-			out.CameUp(structuredCopy)
+			out.Observed(structuredCopy)
 			return
 		}
 	}

@@ -60,7 +60,7 @@ func judgeInterim(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 		return
 	}
 	if !hasHints(obs) {
-		out.CameUp(hintsAbsent)
+		out.Observed(hintsAbsent)
 		return
 	}
 	d := shows(hintsAbsent, obs)
@@ -90,8 +90,8 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if hasOlderForm(obs) {
-		out.Elsewhere(hintsRequired)
-		out.Elsewhere(ttlPerPage)
+		out.ReportedElsewhere(hintsRequired)
+		out.ReportedElsewhere(ttlPerPage)
 		return
 	}
 	ttl, scope := obs.Message.ResultAt("/ttlMs"), obs.Message.ResultAt("/cacheScope")
@@ -101,17 +101,17 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		d := shows(ttlPerPage, obs)
 		d.Summary, d.Permitted = "The server's later page has no ttlMs.", "ttlMs and cacheScope"
 		out.Deviates(d)
-		out.Elsewhere(hintsRequired)
+		out.ReportedElsewhere(hintsRequired)
 	case ttl == nil || scope == nil:
 		d := shows(hintsRequired, obs)
 		d.Summary, d.Permitted = "The server's result lacks ttlMs or cacheScope.", "ttlMs and cacheScope"
 		d.Seen = "no " + missingHints(ttl, scope) + ": " + d.Seen
 		out.Deviates(d)
-		out.Elsewhere(ttlPerPage)
+		out.ReportedElsewhere(ttlPerPage)
 	default:
-		out.CameUp(hintsRequired)
+		out.Observed(hintsRequired)
 		if later {
-			out.CameUp(ttlPerPage)
+			out.Observed(ttlPerPage)
 		}
 	}
 	if ttl != nil {
@@ -132,12 +132,12 @@ func judgeTTL(ttl jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 		deviates(ttlInteger, "The server's ttlMs is not an integer.", "a whole number of milliseconds")
 		return
 	}
-	out.CameUp(ttlInteger)
+	out.Observed(ttlInteger)
 	if isNegative(ttl) {
 		deviates(ttlNotNegative, "The server's ttlMs is negative.", "0 or more")
 		return
 	}
-	out.CameUp(ttlNotNegative)
+	out.Observed(ttlNotNegative)
 }
 
 // isNegative reports whether a number is less than 0; -0 is not.
@@ -151,7 +151,7 @@ func isNegative(v jsontext.Value) bool {
 
 func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	if text, _ := wire.Text(scope); text == "public" || text == "private" {
-		out.CameUp(scopeKnown)
+		out.Observed(scopeKnown)
 		return
 	}
 	d := shows(scopeKnown, obs)
@@ -194,7 +194,7 @@ func judgeScopes(before, obs *rules.Observation, out *rules.Reporter) {
 	switch was, is := scopeOf(before), scopeOf(obs); {
 	case was == "" || is == "": // another rule judges a missing scope
 	case was == is:
-		out.CameUp(scopeConstant)
+		out.Observed(scopeConstant)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: scopeConstant, Summary: "The server's pages of a list have different cacheScopes.",

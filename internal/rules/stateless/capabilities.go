@@ -128,9 +128,9 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 		d.Summary, d.Weight = "The server's error -32021 names no capability.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:
-		out.CameUp(missingCapabilityData)
+		out.Observed(missingCapabilityData)
 		if !isDeclared(obs.Request.Metadata.Capabilities, required) {
-			out.CameUp(missingCapability)
+			out.Observed(missingCapability)
 		}
 	}
 	x := obs.Request.Exchange
@@ -138,7 +138,7 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if x.Status() == 400 {
-		out.CameUp(missingCapabilityStatus)
+		out.Observed(missingCapabilityStatus)
 		return
 	}
 	d = shows(missingCapabilityStatus, obs)
@@ -190,8 +190,8 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		return
 	}
 	if obs.Request.Declares(capability) {
-		out.CameUp(onlyDeclared)
-		out.CameUp(undeclaredCapability)
+		out.Observed(onlyDeclared)
+		out.Observed(undeclaredCapability)
 		return
 	}
 	d := verdict.Deviation{
@@ -207,10 +207,10 @@ func judgeDeclared(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 			d.Summary = "The server requires input that only an earlier request allowed."
 			d.At = rules.At(earlier.Event, obs.Request.Event, obs.Event)
 			out.Deviates(d)
-			out.Elsewhere(onlyDeclared)
+			out.ReportedElsewhere(onlyDeclared)
 			return
 		}
 	}
 	out.Deviates(d)
-	out.Elsewhere(undeclaredCapability)
+	out.ReportedElsewhere(undeclaredCapability)
 }

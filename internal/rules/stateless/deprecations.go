@@ -33,7 +33,7 @@ func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules
 		return
 	}
 	if !s.ServerDeclared("logging") {
-		out.CameUp(deprecatedLogging)
+		out.Observed(deprecatedLogging)
 		return
 	}
 	d := shows(deprecatedLogging, obs)
@@ -49,13 +49,13 @@ func judgeDeprecatedInput(s *rules.Session, obs *rules.Observation, out *rules.R
 	switch obs.Message.Method {
 	case spec.MethodSampling:
 		d.Requirement, d.Summary, d.Permitted = deprecatedSampling, "The server uses sampling, which is deprecated.", "the API of a model's provider; an existing implementation may keep sampling"
-		out.CameUp(deprecatedRoots)
+		out.Observed(deprecatedRoots)
 	case spec.MethodRootsList:
 		d.Requirement, d.Summary, d.Permitted = deprecatedRoots, "The server asks for roots, which are deprecated.", "parameters of tools, URIs or configuration; an existing implementation may keep roots"
-		out.CameUp(deprecatedSampling)
+		out.Observed(deprecatedSampling)
 	case spec.MethodElicit:
-		out.CameUp(deprecatedSampling)
-		out.CameUp(deprecatedRoots)
+		out.Observed(deprecatedSampling)
+		out.Observed(deprecatedRoots)
 		return
 	default:
 		return

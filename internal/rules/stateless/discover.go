@@ -75,7 +75,7 @@ func (d *discoveries) note(s *rules.Session, obs *rules.Observation, _ *rules.Re
 // judgeAnswers judges at the end, because a single result shows that the server has the method.
 func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 	if d.served {
-		out.CameUp(discoverImplemented)
+		out.Observed(discoverImplemented)
 		return
 	}
 	for _, obs := range d.failed {
@@ -119,7 +119,7 @@ func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporte
 		d.Weight = verdict.OnlyNote
 		d.Summary, d.Permitted = "The server lists a version that does not exist.", "revisions of the specification"
 	default:
-		out.CameUp(discoverVersions)
+		out.Observed(discoverVersions)
 		return
 	}
 	out.Deviates(d)
@@ -129,7 +129,7 @@ func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.R
 	names, _ := wire.Members(wire.At(result, "/capabilities/extensions"))
 	for _, name := range names {
 		if rules.IsPrefixedKey(name) {
-			out.CameUp(extensionID)
+			out.Observed(extensionID)
 			continue
 		}
 		d := shows(extensionID, obs)
@@ -146,7 +146,7 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 			continue
 		}
 		if isSameDiscovery(before.Message.Result(), obs.Message.Result()) {
-			out.CameUp(discoverConstant)
+			out.Observed(discoverConstant)
 			return
 		}
 		found := shows(discoverConstant, obs)
@@ -198,9 +198,9 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	switch {
 	case !slices.Contains(s.SupportedVersions(), version):
 	case !obs.Message.IsError():
-		out.CameUp(listedVersionsWork)
+		out.Observed(listedVersionsWork)
 	case codeOf(obs) == spec.CodeUnsupported && req.Message.Method == spec.MethodDiscover:
-		out.Elsewhere(listedVersionsWork)
+		out.ReportedElsewhere(listedVersionsWork)
 	default:
 		d := shows(listedVersionsWork, obs)
 		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
@@ -234,9 +234,9 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 	d := shows(discoverCapabilities, obs)
 	switch refused := obs.Message.IsError(); {
 	case declared && !refused, !declared && refused && codeOf(obs) == spec.CodeMethodNotFound:
-		out.CameUp(discoverCapabilities)
+		out.Observed(discoverCapabilities)
 	case declared:
-		out.Elsewhere(discoverCapabilities)
+		out.ReportedElsewhere(discoverCapabilities)
 	case !refused, obs.Request.Message.Method == spec.MethodResourcesTemplates: // only a part of the resources capability
 	case out.IsInterpretable(obs, rules.PingControl(), discoverCapabilities):
 		d.Summary, d.Permitted = "The server refuses an undeclared method, but not with -32601.", "error -32601"

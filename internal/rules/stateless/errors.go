@@ -81,13 +81,13 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		d.Summary, d.Permitted = "The server's own error code is one that JSON-RPC reserves.", "a code outside the range from -32768 to -32000"
 		out.Deviates(d)
 	case code > -32000 || code < -32768:
-		out.CameUp(codeApplication)
-		out.CameUp(codeLegacy)
+		out.Observed(codeApplication)
+		out.Observed(codeLegacy)
 	default:
-		out.CameUp(codeLegacy)
+		out.Observed(codeLegacy)
 	}
-	out.CameUp(codeReserved)
-	out.CameUp(codeRetired)
+	out.Observed(codeReserved)
+	out.Observed(codeRetired)
 }
 
 // judgeMeaning compares the error code with the request. Package streamablehttp judges whether
@@ -111,7 +111,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 			return
 		}
 		if !isDeclared(req.Metadata.Capabilities, required) {
-			out.CameUp(codeMeaning)
+			out.Observed(codeMeaning)
 			return
 		}
 		d.Summary, d.Permitted = "The server reports as missing what the client declared.", "-32021 only for capabilities that the request does not declare"
@@ -120,7 +120,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 			return
 		}
 		if !slices.Contains(s.SupportedVersions(), req.Metadata.Version) {
-			out.CameUp(codeMeaning)
+			out.Observed(codeMeaning)
 			return
 		}
 		if spec.Revision(req.Metadata.Version).Era() == spec.Handshake {
@@ -179,7 +179,7 @@ func judgeTrace(obs *rules.Observation, in, sent jsontext.Value, out *rules.Repo
 			continue
 		}
 		if text, ok := wire.Text(value); ok && traceKeys[key](text) {
-			out.CameUp(traceContext)
+			out.Observed(traceContext)
 			continue
 		}
 		d := verdict.Deviation{

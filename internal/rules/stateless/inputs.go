@@ -33,7 +33,7 @@ func inputRules() []rules.Rule {
 // noteComplete records that a method which must not require input did not.
 func noteComplete(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if isJudged(s, obs) && !headers.NeedsName(obs.Request.Message.Method) {
-		out.CameUp(supportedRequests)
+		out.Observed(supportedRequests)
 	}
 }
 
@@ -58,7 +58,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		d.Summary, d.Weight = "The server requires input, but asks for none.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:
-		out.CameUp(inputsOrState)
+		out.Observed(inputsOrState)
 	}
 	if inputs.Kind() != '{' || len(names) == 0 {
 		return // the shape rules report an inputRequests that is not an object
@@ -68,7 +68,7 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		d.Pointer = "/result/inputRequests"
 		out.Deviates(d)
 	} else {
-		out.CameUp(inputKeysUnique)
+		out.Observed(inputKeysUnique)
 	}
 	for _, name := range names {
 		judgeInputRequest(name, values[name], obs, out)
@@ -106,6 +106,6 @@ func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.
 		d.Weight = verdict.AtMostWarning // the schema permits more members
 		out.Deviates(d)
 	default:
-		out.CameUp(inputKinds)
+		out.Observed(inputKinds)
 	}
 }

@@ -101,7 +101,7 @@ func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 		switch {
 		case !ok:
 		case servesAll && requirement != metaMalformed && d.Weight == served[metaMissing].Weight:
-			out.Elsewhere(requirement)
+			out.ReportedElsewhere(requirement)
 		default:
 			out.Deviates(d)
 		}
@@ -131,11 +131,11 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 			served[requirement] = d
 		}
 	case code == spec.CodeInvalidParams:
-		out.CameUp(requirement)
+		out.Observed(requirement)
 		judgeRefusalStatus(obs, out)
 	case older, code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover:
 	case code == spec.CodeHeaderMismatch && req.Metadata.Version == "" && req.Exchange != nil:
-		out.CameUp(requirement) // the header has no counterpart in the body
+		out.Observed(requirement) // the header has no counterpart in the body
 	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // what has the wrong type may be seen as the message's fault
 	case requirement == metaMalformed && code == spec.CodeUnsupported && slices.Contains(req.Metadata.Malformed, spec.MetaVersion):
 	default:
@@ -150,7 +150,7 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	if status(obs) == 400 {
-		out.CameUp(metaStatus)
+		out.Observed(metaStatus)
 		return
 	}
 	d := shows(metaStatus, obs)
@@ -172,7 +172,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	if !obs.Message.IsError() {
-		out.CameUp(infoOptional)
+		out.Observed(infoOptional)
 		return
 	}
 	named := rules.Control{What: req.Message.Method + " with clientInfo", Matches: func(other *rules.Request) bool {
@@ -196,7 +196,7 @@ func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	text, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
 	switch {
 	case !obs.Message.IsError():
-		out.CameUp(noInitialize)
+		out.Observed(noInitialize)
 	case uninitialized.MatchString(text):
 		d := shows(noInitialize, obs)
 		d.Summary, d.Permitted = "The server demands initialize of a request with complete metadata.", "a response without any handshake"

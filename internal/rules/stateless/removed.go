@@ -34,7 +34,7 @@ func removedRules() []rules.Rule {
 	all.Start = rules.Stateless(rules.Fold{OnMessage: handlers})
 	return []rules.Rule{all, {
 		ID:           "rule.elicitation-complete-removed",
-		Title:        "the server announces no end of an elicitation",
+		Title:        "the server sends no notifications/elicitation/complete",
 		Requirements: []string{completionRemoved},
 		Start: func() rules.Fold {
 			served, sent := false, false
@@ -52,7 +52,7 @@ func removedRules() []rules.Rule {
 				),
 				AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 					if served && !sent {
-						out.CameUp(completionRemoved)
+						out.Observed(completionRemoved)
 					}
 				},
 			}
@@ -69,6 +69,6 @@ func judgeRemoved(requirement string, s *rules.Session, obs *rules.Observation, 
 		d.Summary, d.Permitted = "The server serves a method that this revision has removed.", "error -32601"
 		out.Deviates(d)
 	case codeOf(obs) == spec.CodeMethodNotFound:
-		out.CameUp(requirement)
+		out.Observed(requirement)
 	}
 }

@@ -38,7 +38,7 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 	}
 	if obs.InputKey != "" {
 		if capabilityOf(obs.Message.Method) != "" {
-			out.CameUp(requestsByRounds)
+			out.Observed(requestsByRounds)
 		}
 		return
 	}
@@ -60,9 +60,9 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 func (r *serverRequests) end(_ *rules.Session, out *rules.Reporter) {
 	switch {
 	case r.sent:
-		out.Elsewhere(noServerRequests)
+		out.ReportedElsewhere(noServerRequests)
 	case r.served:
-		out.CameUp(noServerRequests)
+		out.Observed(noServerRequests)
 	}
 }
 

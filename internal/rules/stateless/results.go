@@ -54,10 +54,10 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 	text, isText := wire.Text(kind)
 	offered, declared := hasExtensions(s.ServerCapabilities), hasExtensions(obs.Request.Metadata.Capabilities)
 	if isText && (text == spec.ResultComplete || text == spec.ResultInputRequired) {
-		out.CameUp(resultType)
-		out.CameUp(resultTypeKnown)
+		out.Observed(resultType)
+		out.Observed(resultTypeKnown)
 		if offered && !declared {
-			out.CameUp(extensionFallback)
+			out.Observed(extensionFallback)
 		}
 		return
 	}
@@ -76,7 +76,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(resultType)
+	out.Observed(resultType)
 	d.Pointer = "/result/resultType"
 	switch {
 	case offered && declared: // an extension may define it
@@ -84,7 +84,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		d.Requirement, d.Summary = extensionFallback, "The server uses a type of result that only an extension can have."
 		d.Permitted = "the behavior without extensions, or an error, because the client declares no extension"
 		out.Deviates(d)
-		out.Elsewhere(resultTypeKnown)
+		out.ReportedElsewhere(resultTypeKnown)
 	default:
 		d.Requirement, d.Summary = resultTypeKnown, "The server's resultType is unknown."
 		d.Permitted = `"complete", "input_required", or a type of an extension that both sides declare`
@@ -116,7 +116,7 @@ func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	_, version := wire.Text(wire.At(info, "/version"))
 	switch {
 	case info == nil && hasOlderForm(obs):
-		out.Elsewhere(requirement)
+		out.ReportedElsewhere(requirement)
 	case info == nil:
 		d := shows(requirement, obs)
 		d.Summary, d.Permitted = "The server's result does not name the server.", "_meta with "+spec.MetaServerInfo
@@ -128,11 +128,11 @@ func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 			*first = &d
 		}
 	case !name || !version:
-		out.Elsewhere(requirement)
+		out.ReportedElsewhere(requirement)
 	default:
-		out.CameUp(serverInfo)
+		out.Observed(serverInfo)
 		if requirement == discoveredInfo {
-			out.CameUp(discoveredInfo)
+			out.Observed(discoveredInfo)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (u *unnamed) report(_ *rules.Session, out *rules.Reporter) {
 	switch {
 	case u.discovery != nil:
 		out.Deviates(*u.discovery)
-		out.Elsewhere(serverInfo)
+		out.ReportedElsewhere(serverInfo)
 	case u.other != nil:
 		out.Deviates(*u.other)
 	}

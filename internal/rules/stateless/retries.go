@@ -71,7 +71,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		judgeExtraInput(s, round, refused, obs, d, out)
 	case len(extra) == 0 && len(round.Inputs) > 0:
 		if !refused {
-			out.CameUp(retriesCompleted)
+			out.Observed(retriesCompleted)
 			return
 		}
 		if len(declined) > 0 || s.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
@@ -126,10 +126,10 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 	kind, _ := wire.Text(obs.Message.ResultAt("/resultType"))
 	switch {
 	case refused:
-		out.CameUp(validatesInput)
-		out.CameUp(malformedInput)
+		out.Observed(validatesInput)
+		out.Observed(malformedInput)
 	case kind == spec.ResultInputRequired && responses.Kind() == '{':
-		out.CameUp(validatesInput)
+		out.Observed(validatesInput)
 	case kind == spec.ResultInputRequired: // it takes them for none at all
 		d.Summary = "The server asks again, although inputResponses is not an object."
 		out.Deviates(d)
@@ -143,7 +143,7 @@ func judgeMalformedInput(responses jsontext.Value, refused bool, obs *rules.Obse
 // judgeMissingInput judges a retry that lacks responses. A server may proceed without them.
 func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if kind, _ := wire.Text(obs.Message.ResultAt("/resultType")); kind == spec.ResultInputRequired {
-		out.CameUp(askedAgain)
+		out.Observed(askedAgain)
 		return
 	}
 	if !refused {
@@ -158,7 +158,7 @@ func judgeMissingInput(refused bool, obs *rules.Observation, d verdict.Deviation
 // them was served.
 func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	if !refused {
-		out.CameUp(unexpectedInput)
+		out.Observed(unexpectedInput)
 		return
 	}
 	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {

@@ -250,13 +250,13 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
 		out.Deviates(d)
 	case !sameID:
-		out.CameUp(idPresent)
+		out.Observed(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
 		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.asked.Message.ID.Raw())
 		out.Deviates(d)
 	default:
-		out.CameUp(idPresent)
-		out.CameUp(idValue)
+		out.Observed(idPresent)
+		out.Observed(idValue)
 	}
 	switch {
 	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.since.n >= settled:
@@ -271,7 +271,7 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	if isAck {
 		if sub.ack == nil && !sub.early {
-			out.CameUp(ackFirst)
+			out.Observed(ackFirst)
 		}
 		return
 	}
@@ -281,12 +281,12 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 		out.Deviates(d)
 	}
 	if isChange {
-		out.CameUp(onlyOnListen)
+		out.Observed(onlyOnListen)
 		sub.judgeRequested(change.filter, obs, d, out)
 		if slices.ContainsFunc(f.all, func(over *subscription) bool {
 			return over != sub && over.cancelled != nil && over.since.n >= settled && over.requests(change.filter)
 		}) {
-			out.CameUp(cancelledOnStdio) // the cancelled subscription would have got this notification too
+			out.Observed(cancelledOnStdio) // the cancelled subscription would have got this notification too
 		}
 	}
 }
@@ -302,7 +302,7 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(onlyTypes)
+	out.Observed(onlyTypes)
 	if obs.Message.Method != spec.MethodResourcesUpdated {
 		return
 	}
@@ -311,7 +311,7 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 	switch {
 	case !ok: // the shape rules report it
 	case slices.ContainsFunc(wanted, func(uri string) bool { return strings.HasPrefix(about, uri) }): // the URI itself or one below it
-		out.CameUp(onlyResources)
+		out.Observed(onlyResources)
 	default:
 		d.Requirement, d.Summary = onlyResources, "The server sends an update of a resource that was not requested."
 		d.Permitted = "updates of the requested URIs, and of what is below them"
@@ -324,7 +324,7 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	switch {
 	case !s.Began():
 	case s.ServerDeclared(capability):
-		out.CameUp(serverRespects)
+		out.Observed(serverRespects)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: serverRespects, Summary: "The server sends a change notification without declaring it.",
@@ -377,7 +377,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 		return
 	}
 	if !subscriptionID(obs.Message).Present() {
-		out.CameUp(idElsewhere)
+		out.Observed(idElsewhere)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -395,7 +395,7 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	requests := s.ClientRequests()
 	for _, req := range requests {
 		if len(req.Responses) == 0 && !req.Cancelled {
-			out.CameUp(relatedOnly)
+			out.Observed(relatedOnly)
 			return
 		}
 	}

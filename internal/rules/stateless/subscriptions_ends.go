@@ -49,8 +49,8 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 		}
 		out.Deviates(d)
 	case sub.response != nil && sub.response.Message.IsError():
-		out.CameUp(requirement)
-		out.CameUp(refusedByError)
+		out.Observed(requirement)
+		out.Observed(refusedByError)
 	}
 }
 
@@ -81,7 +81,7 @@ func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 		out.Deviates(d)
 	case sub.response == nil:
 	case sub.response.Message.IsError():
-		out.CameUp(filterRequired)
+		out.Observed(filterRequired)
 	default:
 		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.At(sub.asked.Event, sub.response.Event)
 		out.Deviates(d)
@@ -90,7 +90,7 @@ func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 
 func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter) {
 	if sub.ack != nil {
-		out.CameUp(patternsSupported)
+		out.Observed(patternsSupported)
 		sub.judgeFilter(s, out)
 		return
 	}
@@ -147,7 +147,7 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(acknowledged)
+	out.Observed(acknowledged)
 	for _, change := range changes {
 		member := change.filter
 		d := sub.describe(ackSubset, sub.ack.Event, rules.Excerpt(agreed))
@@ -165,13 +165,13 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 			out.Deviates(d)
 		case granted:
 			sub.judgeURIs(member, agreed, d, out)
-			out.CameUp(ackSupported)
+			out.Observed(ackSupported)
 		case requested && s.Began() && s.ServerDeclared(change.capability):
 			d.Requirement, d.Summary = ackSupported, "The server does not agree to a type of notification that it declares."
 			d.Permitted = member + ", because the capability " + change.capability + " is declared"
 			out.Deviates(d)
 		default:
-			out.CameUp(ackSubset)
+			out.Observed(ackSubset)
 		}
 	}
 }
@@ -185,7 +185,7 @@ func (sub *subscription) judgeURIs(member string, agreed jsontext.Value, d verdi
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(ackSubset)
+	out.Observed(ackSubset)
 }
 
 // judgeEnds judges how subscriptions end.
@@ -216,7 +216,7 @@ func (sub *subscription) judgeMedia(out *rules.Reporter) {
 		return
 	}
 	if x.IsStream() {
-		out.CameUp(answeredByStream)
+		out.Observed(answeredByStream)
 		return
 	}
 	d := sub.describe(answeredByStream, x.Response, x.ResponseHead().Line+", "+rules.Excerpt(x.ResponseHead().MediaType()))
@@ -241,7 +241,7 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
 	default:
-		out.CameUp(gracefulID)
+		out.Observed(gracefulID)
 		return
 	}
 	out.Deviates(d)
@@ -261,7 +261,7 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	atShutdown := sub.atShutdown || sub.response == nil && (s.InputClosed || s.Signalled)
 	switch {
 	case sub.sent.n >= settled && (end == nil || atShutdown):
-		out.CameUp(staysOpen)
+		out.Observed(staysOpen)
 	case end == nil || atShutdown || sub.cancelled != nil || !sub.deliversAny():
 	case end.At-sub.ack.Event.At < atOnce && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Event.Seq > sub.asked.Event.Seq && req.Event.Seq < end.Seq
@@ -277,7 +277,7 @@ func (sub *subscription) judgeStreamEnd(out *rules.Reporter) {
 	x := sub.asked.Exchange
 	switch {
 	case sub.response != nil && !sub.response.Message.IsError():
-		out.CameUp(gracefulResponse)
+		out.Observed(gracefulResponse)
 	case x != nil && x.End != nil && x.End.How == transcript.Complete && sub.response == nil:
 		d := sub.describe(gracefulResponse, x.End, "the end of the stream without a response")
 		d.Summary, d.Permitted = "The server ends the stream of a subscription without a result.", "the result of subscriptions/listen before the end of the stream"

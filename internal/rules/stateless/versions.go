@@ -71,9 +71,9 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	switch refused := obs.Message.IsError(); {
 	case refused && code == spec.CodeUnsupported:
 		if version.Published() {
-			out.CameUp(knownLegacy)
+			out.Observed(knownLegacy)
 		} else {
-			out.CameUp(unsupportedVersion)
+			out.Observed(unsupportedVersion)
 		}
 		judgeSupportedList(s, obs, out)
 	case refused && code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover: // the order of the checks is not specified
@@ -84,7 +84,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 		}
 		out.Deviates(d)
 	case version.Published():
-		out.CameUp(knownLegacy)
+		out.Observed(knownLegacy)
 	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayExist(req.Metadata.Version):
 	default: // one text, because servers do both, depending on the method
 		d.Summary = "The server does not refuse an unsupported version with -32022."
@@ -111,12 +111,12 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		d.Summary, d.Weight = "The server's error -32022 lists the version that it refuses.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:
-		out.CameUp(supportedList)
+		out.Observed(supportedList)
 	}
 	if known := s.SupportedVersions(); len(known) > 0 && len(supported) > 0 {
 		d = shows(listConsistent, obs)
 		if isSameSet(known, supported) {
-			out.CameUp(listConsistent)
+			out.Observed(listConsistent)
 		} else {
 			d.Summary, d.Permitted = "The server's error -32022 lists other versions than server/discover.", "the same versions"
 			d.At = rules.At(s.Declaration.Responses[0].Event, obs.Request.Event, obs.Event)
@@ -127,7 +127,7 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		return
 	}
 	if status(obs) == 400 {
-		out.CameUp(unsupportedStatus)
+		out.Observed(unsupportedStatus)
 		return
 	}
 	d = shows(unsupportedStatus, obs)
@@ -185,10 +185,10 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 		d.Seen = x.ResponseHead().Line + ": " + d.Seen
 		out.Deviates(d)
 	} else {
-		out.CameUp(requirement)
+		out.Observed(requirement)
 	}
 	if slices.ContainsFunc(s.SupportedVersions(), func(v string) bool { return strings.Contains(string(obs.Message.Member("error")), v) }) {
-		out.CameUp(initializeNames)
+		out.Observed(initializeNames)
 		return
 	}
 	d = shows(initializeNames, obs)

@@ -53,7 +53,7 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	// A request that names a session known to be over tests exactly that;
 	// a request that was in progress when the session ended does not.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
-	f.Elsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
+	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
 		f.Judged = f.Judged || req.Unanswered()
 		f.Withdrawn = f.Withdrawn || req.Cancelled && !x.brokeBeforeCancellation(req)
@@ -99,7 +99,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		switch {
 		case x.Response != nil && !x.isPartial() && !v.isUnfinished(x):
-			out.CameUp(httpResponse)
+			out.Observed(httpResponse)
 		case discount.ForExchange(v.factsOf(x)) != nil: // a missing response does not count
 		case v.isUnfinished(x):
 			out.Deviates(verdict.Deviation{
@@ -154,7 +154,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 		}
 		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
-			out.CameUp(httpServed)
+			out.Observed(httpServed)
 		case legal && failed:
 			d.Summary = "The server fails on a legal request, without a JSON-RPC response."
 			out.Deviates(d)
@@ -190,9 +190,9 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 		}
 		switch req := x.requests[0]; {
 		case req.Succeeded() && req.Message.Method == spec.MethodPing && req.IsRegular():
-			out.CameUp(pingResponds)
+			out.Observed(pingResponds)
 		case req.Succeeded() && req.SoundInitialize():
-			out.CameUp(initResponse)
+			out.Observed(initResponse)
 		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.Cancelled && !pinged:
 			x.judgeRefusedPing(out)
 		case req.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:

@@ -73,7 +73,7 @@ func TestChaosIsJudged(t *testing.T) {
 		for _, r := range rules.Judge(all(), events, rev, over) {
 			for _, d := range r.Deviations {
 				if d.Summary == "" || d.Permitted == "" || len(d.At) == 0 || d.At[0] < 0 || d.At[len(d.At)-1] >= len(events) {
-					t.Fatalf("%s is not told in full: %+v", r.Requirement, d)
+					t.Fatalf("%s is not reported in full: %+v", r.Requirement, d)
 				}
 			}
 		}

@@ -17,9 +17,9 @@ func judgeDeliveries(v *view, out *rules.Reporter) {
 			return
 		}
 		if _, all := lastResponse(x); all {
-			out.CameUp(responseDelivered)
+			out.Observed(responseDelivered)
 			if x.Ended() == transcript.Complete {
-				out.CameUp(noEarlyClose)
+				out.Observed(noEarlyClose)
 			}
 			return
 		}
@@ -42,7 +42,7 @@ func (v *view) mayBeOver(x *exchange) bool {
 func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	missing, late, elsewhere := v.countMissing(x)
 	if elsewhere > 0 { // streamable-http.get-no-response
-		out.Elsewhere(responseDelivered)
+		out.ReportedElsewhere(responseDelivered)
 		return
 	}
 	if missing+late == 0 {
@@ -62,19 +62,19 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 	polled := v.revision.AtLeast(spec.V20251125)
 	switch {
 	case polled && missing == 0:
-		out.CameUp(responseDelivered)
+		out.Observed(responseDelivered)
 	case polled && x.hasIDs():
 	case polled:
 		d.Requirement, d.Permitted = responseDelivered, "the response before the stream ends, or event ids by which it can be resumed"
 		out.Deviates(d)
 	case missing == 0:
-		out.CameUp(responseDelivered)
+		out.Observed(responseDelivered)
 		d.Requirement, d.Summary = noEarlyClose, "The server ends a POST stream before the response, and resumes it."
 		out.Deviates(d)
 	default:
 		d.Requirement = noEarlyClose
 		out.Deviates(d)
-		out.Elsewhere(responseDelivered)
+		out.ReportedElsewhere(responseDelivered)
 	}
 }
 
@@ -105,7 +105,7 @@ func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
 // judgePolling judges a connection that the server closed so that the client reconnects later.
 func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 	if x.hasRetry() {
-		out.CameUp(retryBeforeClose)
+		out.Observed(retryBeforeClose)
 		return
 	}
 	out.Deviates(verdict.Deviation{

@@ -69,10 +69,10 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 		other := v.otherOpenStream(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
-			out.CameUp(singleEndpoint)
-			out.CameUp(streamOr405)
+			out.Observed(singleEndpoint)
+			out.Observed(streamOr405)
 			if other != nil && x.Succeeded() {
-				out.CameUp(concurrentStreams)
+				out.Observed(concurrentStreams)
 			}
 		case other != nil && x.Refused():
 			d.Requirement, d.Permitted = concurrentStreams, "several streams at once"
@@ -84,7 +84,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 			d.Requirement, d.Permitted = singleEndpoint, "200 with text/event-stream, or 405, on the path that takes POST"
 			d.Summary = "The server does not know GET on the endpoint."
 			out.Deviates(d)
-			out.Elsewhere(streamOr405)
+			out.ReportedElsewhere(streamOr405)
 		case x.Succeeded() && x.ResponseHead().MediaType() == transcript.EventStream:
 			// MCP does not specify the status; readers of event streams require 200.
 			d.Summary, d.Weight = "The server opens a GET stream with a status other than 200.", verdict.AtMostWarning
@@ -164,7 +164,7 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 			return
 		}
 		if v.isAnsweredDuring(x) {
-			out.CameUp(getNoResponse)
+			out.Observed(getNoResponse)
 		}
 		for _, p := range x.pieces {
 			if p.Kind != transcript.Received || p.IsCut() {
@@ -172,7 +172,7 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 			}
 			if m := responseIn(p); m != nil {
 				if _, twice := v.earlierDelivery(p); twice { // streamable-http.no-broadcast
-					out.Elsewhere(getNoResponse)
+					out.ReportedElsewhere(getNoResponse)
 					continue
 				}
 				out.Deviates(verdict.Deviation{
@@ -215,7 +215,7 @@ func (v *view) judgeUnrelated(x *exchange, p piece, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
 	case owner == nil:
-		out.CameUp(getUnrelated)
+		out.Observed(getUnrelated)
 	case owner.InFlight(p.Seq):
 		out.Deviates(verdict.Deviation{
 			Requirement: getUnrelated,
@@ -240,7 +240,7 @@ func judgeGetRetries(v *view, out *rules.Reporter) {
 			continue
 		}
 		if v.hasRetryUpTo(x) {
-			out.CameUp(getRetry)
+			out.Observed(getRetry)
 			continue
 		}
 		if v.isTakenOver(x) {

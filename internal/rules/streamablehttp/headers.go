@@ -122,10 +122,10 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 	case x.isAccepted():
 		d.Summary = "The server serves a request whose headers do not match its body."
 		out.Deviates(d)
-		out.Elsewhere(mismatchError)
+		out.ReportedElsewhere(mismatchError)
 		return
 	case e != nil && errorCode(e) == spec.CodeHeaderMismatch:
-		out.CameUp(requirement)
+		out.Observed(requirement)
 		judgeMismatchError(x, req, e, d, out)
 		return
 	case flaw == rules.VersionDiffers && e != nil && errorCode(e) == spec.CodeUnsupported:
@@ -136,7 +136,7 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" with matching headers was served")
 		return
 	}
-	out.Elsewhere(requirement)
+	out.ReportedElsewhere(requirement)
 	d.Requirement = mismatchError
 	switch {
 	case e != nil:
@@ -162,7 +162,7 @@ func judgeMismatchError(x *exchange, req *rules.Request, e *wire.Message, d verd
 		d.Summary, d.Weight = "The server's error -32020 does not have the id of the request.", verdict.AtMostWarning
 		d.Permitted += " and the id of the request"
 	default:
-		out.CameUp(mismatchError)
+		out.Observed(mismatchError)
 		return
 	}
 	out.Deviates(d)
@@ -213,7 +213,7 @@ func judgeUnderstood(v *view, out *rules.Reporter) {
 			v.judgeMatching(x, req, out)
 		case len(flaws) == 1 && flawRequirements[flaws[0]] != "":
 			if e := x.errorIn(); e != nil && errorCode(e) == spec.CodeHeaderMismatch {
-				out.CameUp(codeMeaning)
+				out.Observed(codeMeaning)
 			}
 		case len(flaws) == 1:
 			v.judgeMeaningless(x, req, flaws[0], out)
@@ -322,7 +322,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 	if e == nil || errorCode(e) != spec.CodeHeaderMismatch || headers.NeedsName(req.Message.Method) && name == "" {
 		if e == nil && x.Succeeded() {
 			for _, requirement := range odd {
-				out.CameUp(requirement)
+				out.Observed(requirement)
 			}
 		}
 		return
@@ -336,7 +336,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 		d.Weight = verdict.AtMostWarning // a proxy in front may have dropped a header
 	case 1:
 		d.Requirement, d.Summary = odd[0], oddFormRefused[odd[0]]
-		out.Elsewhere(codeMeaning)
+		out.ReportedElsewhere(codeMeaning)
 	default:
 		return
 	}
@@ -350,7 +350,7 @@ func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.Head
 	switch {
 	case requirement == "", requirement != paramIgnored && !v.s.IsStatelessOnly():
 	case x.isAccepted():
-		out.CameUp(requirement)
+		out.Observed(requirement)
 	case !v.isServed(req.Message.Method):
 		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" without the header was served")
 	default:

@@ -69,9 +69,9 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 	if !(x.Method() == "GET" && x.Status() == 403 && v.isServedWithout(x)) && !v.isInterpretable(x, out, validated, originInvalid) {
 		return
 	}
-	out.CameUp(validated)
+	out.Observed(validated)
 	if x.Status() == 403 {
-		out.CameUp(originInvalid)
+		out.Observed(originInvalid)
 		judgeForbiddenBody(x, out)
 		return
 	}
@@ -87,7 +87,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 // judgeServedForeign judges a request that was served. An Origin that no browser sends shows
 // less, and nothing new if valid foreign Origins are accepted too.
 func (v *view) judgeServedForeign(x *exchange, d verdict.Deviation, out *rules.Reporter) {
-	out.Elsewhere(originInvalid)
+	out.ReportedElsewhere(originInvalid)
 	d.Summary = "The server accepts a request with another host's Origin."
 	if isMalformedOrigin(x.RequestHead().Get("Origin")) {
 		d.Weight = max(d.Weight, verdict.AtMostWarning)
@@ -122,7 +122,7 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 	switch {
 	case m == nil:
 	case !m.ID.Present() || m.ID.IsNull():
-		out.CameUp(originBody)
+		out.Observed(originBody)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: originBody,
@@ -138,7 +138,7 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 func (v *view) judgeAbsent(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.CameUp(originAbsent)
+		out.Observed(originAbsent)
 	case x.Status() != 403:
 	default:
 		for _, y := range v.all {

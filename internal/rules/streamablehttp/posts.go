@@ -74,18 +74,18 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 		}
 		switch {
 		case x.Refused():
-			out.CameUp(rejectedStatus)
+			out.Observed(rejectedStatus)
 			judgeRefusalBody(x, out)
 		case !x.Succeeded():
 		case x.errorIn() != nil:
 			found(rejectedStatus, "The server refuses a notification or response with a 2xx status.")
-			out.Elsewhere(requirement)
+			out.ReportedElsewhere(requirement)
 		case x.Status() != 202:
 			found(requirement, "The server accepts a notification or response, but not with 202.")
 		case x.hasBody():
 			found(requirement, "The server's 202 for a notification or response has a body.")
 		default:
-			out.CameUp(requirement)
+			out.Observed(requirement)
 		}
 	}
 }
@@ -100,7 +100,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 		}
 		plain = false
 		if m.IsError() && (!m.ID.Present() || m.ID.IsNull()) {
-			out.CameUp(rejectedBody)
+			out.Observed(rejectedBody)
 			continue
 		}
 		out.Deviates(verdict.Deviation{
@@ -111,7 +111,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 		})
 	}
 	if plain {
-		out.CameUp(rejectedBody)
+		out.Observed(rejectedBody)
 	}
 }
 
@@ -126,7 +126,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 			if d, odd := x.unusualStatus(); odd {
 				out.Deviates(d)
 			} else {
-				out.CameUp(contentType)
+				out.Observed(contentType)
 			}
 			if media == jsonType && x.Ended() == transcript.Complete {
 				v.judgeJSONBody(x, out)
@@ -194,22 +194,22 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 	case f.Has(wire.TrailingText):
 		summary = "The server's JSON body has more than one value."
 	case f.Batch && !v.revision.Batches(): // base.batch-not-emitted
-		out.Elsewhere(singleObject)
+		out.ReportedElsewhere(singleObject)
 		return
 	case f.Batch && !posted:
 		summary = "The server answers a single request with an array."
 	case f.Batch:
-		out.CameUp(singleObject)
+		out.Observed(singleObject)
 		return
 	case f.Messages[0].Kind == wire.Request || f.Messages[0].Kind == wire.Notification:
 		summary = "The server's JSON body is a request or a notification."
 	case f.Messages[0].Kind == wire.Invalid && f.Messages[0].Has("jsonrpc"), !belongsHere(x, &f.Messages[0]):
-		out.Elsewhere(singleObject) // base rules judge ids and shapes
+		out.ReportedElsewhere(singleObject) // base rules judge ids and shapes
 		return
 	case f.Messages[0].Kind == wire.Invalid:
 		summary = "The server's JSON body is not a JSON-RPC message."
 	default:
-		out.CameUp(singleObject)
+		out.Observed(singleObject)
 		return
 	}
 	found(summary, positionsOf(x.Request, x.Sent, x.Response, e))
@@ -228,7 +228,7 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 		}
 	}
 	if missing == 0 {
-		out.CameUp(batchComplete)
+		out.Observed(batchComplete)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -250,7 +250,7 @@ func judgeAccepted(v *view, out *rules.Reporter) {
 		switch {
 		case !x.isPost() || x.flaws&^noVersion != 0:
 		case x.Succeeded():
-			out.CameUp(acceptBoth)
+			out.Observed(acceptBoth)
 		case x.Status() == 406:
 			out.Deviates(verdict.Deviation{
 				Requirement: acceptBoth,
@@ -280,12 +280,12 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 			d.Summary = "The server accepts a body that is not JSON."
 			out.Deviates(d)
 		case m != nil && v.s.Era() == spec.Stateless && errorCode(m) == spec.CodeHeaderMismatch: // headers can't match such a body
-			out.CameUp(parseErrorHTTP)
+			out.Observed(parseErrorHTTP)
 		case m != nil && x.Status() == 400 && errorCode(m) != spec.CodeParse:
 			d.Summary = "The server refuses a body that is not JSON, but not with -32700."
 			out.Deviates(d)
 		case x.Refused():
-			out.CameUp(parseErrorHTTP)
+			out.Observed(parseErrorHTTP)
 		}
 	}
 }

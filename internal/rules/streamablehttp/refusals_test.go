@@ -64,7 +64,7 @@ func TestRefusalBodies(t *testing.T) {
 			results := rules.Judge(all(), rec.Events, spec.V20251125, spec.StreamableHTTP)
 			i := slices.IndexFunc(results, func(r rules.Result) bool { return r.Requirement == body })
 			if came := i >= 0; came != test.came || came && len(results[i].Deviations) > 0 != test.broken {
-				t.Errorf("it came up: %v\n%s", came, strings.TrimSpace(script))
+				t.Errorf("observed: %v\n%s", came, strings.TrimSpace(script))
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 		known, seen := first[at]
 		if !seen {
 			first[at] = p
-			out.CameUp(eventIDUnique)
+			out.Observed(eventIDUnique)
 			continue
 		}
 		same := bytes.Equal(known.says.Data, p.says.Data)
@@ -125,7 +125,7 @@ func judgeResumptions(v *view, out *rules.Reporter) {
 		}
 		if x.isStreamOpened() {
 			if origin.Method() == "POST" {
-				out.CameUp(resumeViaGet)
+				out.Observed(resumeViaGet)
 			}
 			v.judgeReplayed(x, origin, id, out)
 			continue
@@ -186,7 +186,7 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 }
 
 // isCancelled reports whether the client had cancelled the request, or its id, before a position.
-// A cancellation after the stream was lost is no excuse.
+// A cancellation after the stream was lost is not an excuse.
 func (v *view) isCancelled(req *rules.Request, before int) bool {
 	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
 		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
@@ -226,10 +226,10 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 		}
 	}
 	if clean {
-		out.CameUp(noCross)
+		out.Observed(noCross)
 	}
 	if fresh {
-		out.CameUp(replay)
+		out.Observed(replay)
 	}
 }
 
@@ -297,7 +297,7 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 				})
 			} else if !several && p.Kind == transcript.Received && v.areOthersOpen(x, p.Seq) {
 				several = true
-				out.CameUp(noBroadcast)
+				out.Observed(noBroadcast)
 			}
 		}
 	}

@@ -140,7 +140,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 			out.Deviates(d)
 			continue
 		}
-		out.CameUp(sessionCharset)
+		out.Observed(sessionCharset)
 		d.Requirement, d.Permitted = sessionUnique, "unique ids that cannot be guessed, such as random UUIDs"
 		switch other := first[id]; {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
@@ -150,7 +150,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 			d.Summary = "The server's session id is short enough to be guessed."
 			out.Deviates(d)
 		default:
-			out.CameUp(sessionUnique)
+			out.Observed(sessionUnique)
 			if other == nil {
 				strong, last = append(strong, id), x
 			}
@@ -225,7 +225,7 @@ func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 	case !x.Refused() || x.Status() == 405 && x.Method() != "POST":
 	case !v.isInterpretable(x, out, sessionRequired):
 	case x.Status() == 400:
-		out.CameUp(sessionRequired)
+		out.Observed(sessionRequired)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: sessionRequired,
@@ -271,7 +271,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 	case x.Method() == "DELETE" && x.Succeeded(): // DELETE is idempotent: the session has ended
 	case !x.isAccepted() && !v.isInterpretable(x, out, sessionTerminated):
 	case x.Status() == 404:
-		out.CameUp(sessionTerminated)
+		out.Observed(sessionTerminated)
 	default:
 		d := verdict.Deviation{
 			Requirement: sessionTerminated,
@@ -303,7 +303,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 			Seen:        x.describeSeen(), At: x.at(),
 		})
 	case (x.Status() == 404 || x.Status() == 400) && v.isInterpretable(x, out, sessionUnknown):
-		out.CameUp(sessionUnknown)
+		out.Observed(sessionUnknown)
 	}
 }
 
@@ -311,7 +311,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 // responds with 404.
 func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
 	if x.Succeeded() || x.Status() == 405 {
-		out.CameUp(sessionDelete)
+		out.Observed(sessionDelete)
 		return
 	}
 	if x.Status() == 404 && !v.servedAfter(x) {
@@ -336,7 +336,7 @@ func (x *exchange) hasErrorWithID() bool {
 func judgeInitialized(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Succeeded():
-		out.CameUp(sessionless)
+		out.Observed(sessionless)
 	case x.Status() < 400 || x.Status() >= 500 || x.hasErrorWithID():
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 406: // there is no such endpoint, or the status is about Accept
 	default:

@@ -34,7 +34,7 @@ func judgeShutdown(v *view, out *rules.Reporter) {
 				})
 				return
 			case x.Succeeded():
-				out.CameUp(shutdownHTTP)
+				out.Observed(shutdownHTTP)
 			}
 		}
 	}

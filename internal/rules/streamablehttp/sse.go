@@ -133,7 +133,7 @@ func judgeEndpoints(v *view, out *rules.Reporter) {
 			})
 			continue
 		}
-		out.CameUp(legacyMediaType)
+		out.Observed(legacyMediaType)
 	}
 	for _, c := range v.channels() {
 		v.judgeAnnouncement(c, out)
@@ -156,12 +156,12 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 		out.Deviates(d)
 		return
 	}
-	out.CameUp(endpointEvent)
+	out.Observed(endpointEvent)
 	if c.foreign {
 		d.Requirement, d.Summary, d.Permitted = endpointOrigin, "The server's endpoint event names another host.", "a URI with scheme, host and port of the stream"
 		out.Deviates(d)
 	} else {
-		out.CameUp(endpointOrigin)
+		out.Observed(endpointOrigin)
 	}
 	for _, p := range c.pieces {
 		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
@@ -171,7 +171,7 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 			return
 		}
 	}
-	out.CameUp(endpointFirst)
+	out.Observed(endpointFirst)
 }
 
 // missingEndpoint returns the event that shows that no endpoint is announced: the end of the
@@ -228,12 +228,12 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.describeSeen(), At: x.at()}
 	switch {
 	case x.Succeeded():
-		out.CameUp(twoEndpoints)
-		out.CameUp(acceptsPost)
+		out.Observed(twoEndpoints)
+		out.Observed(acceptsPost)
 	case x.Status() == 404 || x.Status() == 405 || x.Status() == 501:
 		d.Requirement, d.Summary = twoEndpoints, "The server's announced endpoint does not accept POST."
 		out.Deviates(d)
-		out.Elsewhere(acceptsPost)
+		out.ReportedElsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
 	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
@@ -261,7 +261,7 @@ func (x *exchange) isKnown() bool {
 // judgePostToClosed judges a POST to the endpoint of a closed stream.
 func judgePostToClosed(x *exchange, c *channel, out *rules.Reporter) {
 	if !x.Succeeded() {
-		out.CameUp(closedRefused)
+		out.Observed(closedRefused)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -292,7 +292,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 				})
 				continue
 			}
-			out.CameUp(messageEvents)
+			out.Observed(messageEvents)
 		}
 	}
 	for _, req := range v.s.ClientRequests() {
@@ -321,7 +321,7 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		return
 	}
 	if e = v.misdirectedResponse(own[0], req); e == nil {
-		out.CameUp(ownStream)
+		out.Observed(ownStream)
 		return
 	}
 	out.Deviates(verdict.Deviation{

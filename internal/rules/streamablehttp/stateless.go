@@ -63,7 +63,7 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 			out.Deviates(d)
 			return
 		case unknown && x.Status() == 404:
-			out.CameUp(methodStatus)
+			out.Observed(methodStatus)
 		case unknown:
 			d.Summary = "The server's error -32601 comes with a status other than 404."
 			out.Deviates(d)
@@ -75,7 +75,7 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 			out.Deviates(d)
 		}
 		if x.Succeeded() {
-			out.CameUp(endpointPost)
+			out.Observed(endpointPost)
 		}
 	})
 }
@@ -98,7 +98,7 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 		switch {
 		case requirement == "" || x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403:
 		case x.Status() == 405:
-			out.CameUp(requirement)
+			out.Observed(requirement)
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: requirement, Summary: "The server answers " + x.Method() + " with a status other than 405.",
@@ -124,7 +124,7 @@ func (v *view) forEachOwnStream(see func(x *exchange, req *rules.Request)) {
 func judgeStreamForm(v *view, out *rules.Reporter) {
 	v.forEachOwnStream(func(x *exchange, _ *rules.Request) {
 		if x.ResponseHead().Get("X-Accel-Buffering") == "no" {
-			out.CameUp(noBuffering)
+			out.Observed(noBuffering)
 		} else {
 			d := verdict.Deviation{
 				Requirement: noBuffering, Summary: "The server's event stream lacks X-Accel-Buffering: no.", Permitted: "the header X-Accel-Buffering: no",
@@ -146,7 +146,7 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 			return
 		}
 		if len(x.pieces) > 0 {
-			out.CameUp(notResumable)
+			out.Observed(notResumable)
 		}
 	})
 }
@@ -174,13 +174,13 @@ func (v *view) judgeOwner(x *exchange, req *rules.Request, p piece, m *wire.Mess
 		switch owner {
 		case nil:
 		case req:
-			out.CameUp(progressStream)
-			out.CameUp(statelessRelated)
+			out.Observed(progressStream)
+			out.Observed(statelessRelated)
 		default:
 			d.Requirement, d.Summary = progressStream, "The server sends progress on the stream of another request."
 			d.At = positionsOf(x.Request, x.Sent, owner.Event, p.Event)
 			out.Deviates(d)
-			out.Elsewhere(statelessRelated)
+			out.ReportedElsewhere(statelessRelated)
 		}
 	case m.Kind == wire.Notification && req.Message.Method != spec.MethodListen && v.isSubscribed(m.Method, p.Seq):
 		d.Requirement, d.Summary = statelessRelated, "The server sends a subscription's notification on another stream."

@@ -168,7 +168,7 @@ func judgePriming(v *view, out *rules.Reporter) {
 				continue // comments or a retry field
 			}
 			if p.says.ID != "" && len(p.says.Data) == 0 {
-				out.CameUp(primingEvent)
+				out.Observed(primingEvent)
 				return
 			}
 			out.Deviates(verdict.Deviation{
@@ -211,7 +211,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 		until := v.end
 		switch x.Ended() {
 		case transcript.Complete:
-			out.CameUp(requirement)
+			out.Observed(requirement)
 			return
 		case transcript.Dropped:
 			until = x.End.At
@@ -251,7 +251,7 @@ func judgeRelated(v *view, out *rules.Reporter) {
 			switch {
 			case owner == nil:
 			case owner.Event.Exchange == x.Number:
-				out.CameUp(interimRelated)
+				out.Observed(interimRelated)
 			default:
 				out.Deviates(verdict.Deviation{
 					Requirement: interimRelated,
@@ -310,7 +310,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 			case !holdsMessage(p.Frame):
 				found(jsonrpc20, "The server's message event is not a JSON-RPC message.")
 			default:
-				out.CameUp(requirement)
+				out.Observed(requirement)
 			}
 		}
 	}

@@ -48,7 +48,7 @@ func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
 	case !v.isInterpretable(x, out, versionInvalid):
 		return
 	case x.Status() == 400:
-		out.CameUp(versionInvalid)
+		out.Observed(versionInvalid)
 		return
 	default:
 		d.Summary = "The server refuses an invalid version header, but not with 400."
@@ -62,7 +62,7 @@ func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 	switch {
 	case x.Method() != "POST":
 	case x.Succeeded():
-		out.CameUp(versionDefault)
+		out.Observed(versionDefault)
 	case x.Status() == 400 && x.session != "" && v.servedAfter(x) && v.isInterpretable(x, out, versionDefault):
 		out.Deviates(verdict.Deviation{
 			Requirement: versionDefault,

@@ -57,7 +57,7 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(cancelTerminal)
+		out.Observed(cancelTerminal)
 	case q.succeeded():
 		d.Summary = "The server accepts tasks/cancel for a task that has ended."
 		out.Deviates(d)
@@ -80,7 +80,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		out.Deviates(d)
 		return false
 	}
-	out.CameUp(cancelBefore)
+	out.Observed(cancelBefore)
 	for _, v := range t.sights {
 		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
@@ -89,7 +89,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		switch {
 		case v.status == cancelled:
 			if l.isPastCancellation(t, v) {
-				out.CameUp(cancelledStays)
+				out.Observed(cancelledStays)
 			}
 		case isTerminal(v.status):
 			d.Requirement, d.Summary = cancelledStays, "The server's cancelled task changes its status."
@@ -98,7 +98,7 @@ func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool 
 		default:
 			d.Requirement, d.Summary = cancelBefore, "The server answers tasks/cancel before the task is cancelled."
 			out.Deviates(d)
-			out.Elsewhere(cancelledStays)
+			out.ReportedElsewhere(cancelledStays)
 			return false
 		}
 	}
@@ -129,7 +129,7 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 	for _, e := range l.progress(t) {
 		ran = ran || e.Seq < q.event.Seq
 		if l.isLaterThanStop(q, e) {
-			out.Elsewhere(cancelStops)
+			out.ReportedElsewhere(cancelStops)
 		}
 	}
 	for _, s := range l.signsOfLife(t) {
@@ -153,7 +153,7 @@ func (l *ledger) judgeStops(t *task, q *taskRequest, out *rules.Reporter) {
 		waited = len(req.Responses) > 0 && req.Responses[0].Event.Seq > q.event.Seq && (req.Responses[0].Event.At-q.event.At > stopTime || req.Responses[0].Event.At == 0)
 	}
 	if ran && waited {
-		out.CameUp(cancelStops)
+		out.Observed(cancelStops)
 	}
 }
 
@@ -218,7 +218,7 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 				return
 			}
 			if v.status != cancelled {
-				out.CameUp(useTasksCancel)
+				out.Observed(useTasksCancel)
 				return
 			}
 			out.Deviates(verdict.Deviation{

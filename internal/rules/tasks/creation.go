@@ -71,13 +71,13 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 		}
 		return
 	}
-	out.CameUp(createResult)
+	out.Observed(createResult)
 	if c.asked.Message.ParamAt("/task/ttl") == nil {
-		out.CameUp(ttlOptional)
+		out.Observed(ttlOptional)
 	}
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
 	case status == working:
-		out.CameUp(startsWorking)
+		out.Observed(startsWorking)
 	case isKnownStatus(status) && !c.isOvertaken():
 		d.Requirement, d.Summary, d.Permitted = startsWorking, "The server creates a task with a status other than working.", "working"
 		out.Deviates(d)
@@ -86,7 +86,7 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 		d.Requirement, d.Summary, d.Permitted = immediateResponse, "The server's immediate response for the model is not a string.", "a string"
 		out.Deviates(d)
 	} else if v != nil {
-		out.CameUp(immediateResponse)
+		out.Observed(immediateResponse)
 	}
 	l.judgeImmediate(c, out)
 }
@@ -122,7 +122,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	}
 	took := c.event.At - c.asked.Event.At
 	if took < plain/2 {
-		out.CameUp(createImmediate)
+		out.Observed(createImmediate)
 		return
 	}
 	for _, v := range c.task.sights {
@@ -174,7 +174,7 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
 			out.Deviates(d)
 		} else {
-			out.CameUp(idGenerated)
+			out.Observed(idGenerated)
 		}
 		if c.task.call != c {
 			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "ids of which none comes twice"
@@ -183,7 +183,7 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 			continue
 		}
 		if before != nil {
-			out.CameUp(idUnique)
+			out.Observed(idUnique)
 			judgeEntropy(before, c, out)
 		}
 		before = c
@@ -211,7 +211,7 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 		d.Summary = "The server numbers its tasks, so their ids can be guessed."
 		out.Deviates(d)
 	default:
-		out.CameUp(idEntropy)
+		out.Observed(idEntropy)
 	}
 }
 

@@ -83,7 +83,7 @@ func judgeCapability(l *ledger, out *rules.Reporter) {
 			return
 		}
 	}
-	out.CameUp(capabilityShape)
+	out.Observed(capabilityShape)
 }
 
 func judgeDeclared(l *ledger, out *rules.Reporter) {
@@ -119,7 +119,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 	switch {
 	case c.reply == nil:
 	case createdTask(c.reply) != nil && l.s.ServerDeclared(toolCalls):
-		out.CameUp(capabilityDeclared)
+		out.Observed(capabilityDeclared)
 	case createdTask(c.reply) != nil:
 		out.Deviates(verdict.Deviation{
 			Requirement: capabilityDeclared,
@@ -128,11 +128,11 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 			Seen:        rules.Excerpt(c.reply.Raw),
 			At:          c.at(),
 		})
-		out.Elsewhere(undeclaredIgnored)
+		out.ReportedElsewhere(undeclaredIgnored)
 	case !c.asTask || l.s.ServerDeclared(toolCalls):
 	case c.succeeded():
-		out.CameUp(capabilityDeclared)
-		out.CameUp(undeclaredIgnored)
+		out.Observed(capabilityDeclared)
+		out.Observed(undeclaredIgnored)
 	case !l.runsPlainly(c) || !strings.Contains(strings.ToLower(string(c.reply.Raw)), "task"): // it may be refused for another reason
 	default:
 		out.Deviates(verdict.Deviation{
@@ -179,7 +179,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 		})
 		return
 	}
-	out.CameUp(requestsExhaustive)
+	out.Observed(requestsExhaustive)
 }
 
 // judgeOperation judges tasks/list and tasks/cancel. plain is set if the request itself gives no
@@ -195,7 +195,7 @@ func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, 
 		d.Summary, d.Permitted = "The server serves a task operation that it does not declare.", "an error such as -32601, or the capability "+capability
 		out.Deviates(d)
 	default:
-		out.CameUp(requirement)
+		out.Observed(requirement)
 	}
 }
 

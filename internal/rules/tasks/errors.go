@@ -56,7 +56,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	answered, _ := wire.Text(q.reply.ResultAt("/taskId"))
 	switch {
 	case isError && spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(unknownID)
+		out.Observed(unknownID)
 	case isError:
 		d.Summary = "The server refuses an invalid taskId, but not with -32602."
 		if !q.named || q.method == spec.MethodTasksResult && !none {
@@ -104,7 +104,7 @@ func judgeMessage(q *taskRequest, out *rules.Reporter) {
 	switch {
 	case !isError || !isText:
 	case strings.TrimSpace(text) != "":
-		out.CameUp(errorMessages)
+		out.Observed(errorMessages)
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: errorMessages,

@@ -49,13 +49,13 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	if t == nil {
 		return
 	}
-	out.CameUp(inputRelated)
+	out.Observed(inputRelated)
 	var atWork *observation
 	for _, v := range t.sights {
 		switch {
 		case !isRequestedBy(v, p):
 		case v.status == inputRequired:
-			out.CameUp(inputStatus)
+			out.Observed(inputStatus)
 			return
 		case v.status == working:
 			atWork = v
@@ -153,7 +153,7 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 		switch {
 		case v.event.Seq < reply.Seq || v.query != nil && v.query.asked.Event.Seq < reply.Seq:
 		case isKnownStatus(v.status) && v.status != inputRequired:
-			out.CameUp(inputLeft)
+			out.Observed(inputLeft)
 			return
 		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:
 			out.Deviates(verdict.Deviation{

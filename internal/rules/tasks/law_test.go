@@ -327,5 +327,5 @@ func TestNothingIsFoundWhereTheRulesAreKept(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("never came up: %s", strings.Join(neverSeen(), ", "))
+	t.Errorf("never observed: %s", strings.Join(neverSeen(), ", "))
 }

@@ -52,7 +52,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 		switch {
 		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange:
 		case !x.IsStream():
-			out.CameUp(noStreamForGet)
+			out.Observed(noStreamForGet)
 			return
 		case slices.IndexFunc(x.Messages(), func(m wire.Message) bool { return m.Kind != wire.Response }) < 0:
 			streamed = q
@@ -106,7 +106,7 @@ func judgeTTL(c *call, out *rules.Reporter) {
 	}
 	switch {
 	case isNumber && given < wanted:
-		out.CameUp(maxTTL)
+		out.Observed(maxTTL)
 	case isNumber:
 		d.Summary = "The server keeps a task as long as the client asks, even for decades."
 		out.Deviates(d)

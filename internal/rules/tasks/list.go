@@ -73,7 +73,7 @@ func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(listInvalidCursor)
+		out.Observed(listInvalidCursor)
 	case q.succeeded():
 		d.Summary = "The server's tasks/list accepts an invalid cursor."
 		out.Deviates(d)
@@ -166,10 +166,10 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	}
 	if len(missing) == 0 {
 		if len(listed) > 0 {
-			out.CameUp(listIncludes)
+			out.Observed(listIncludes)
 		}
 		if len(w.pages) > 1 {
-			out.CameUp(listNextCursor)
+			out.Observed(listNextCursor)
 		}
 		return
 	}
@@ -183,7 +183,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 	if isCutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"
 		d.Summary = "The server's tasks/list ends before it has listed all tasks."
-		out.Elsewhere(listIncludes)
+		out.ReportedElsewhere(listIncludes)
 	}
 	out.Deviates(d)
 }

@@ -71,7 +71,7 @@ func (l *ledger) judgeNaming(n *transcript.Message, out *rules.Reporter) {
 		d.Summary, d.At = "The server's progress of a task names another task.", rules.At(owner.call.event, n.Event)
 		out.Deviates(d)
 	case isText && l.byID[id] != nil:
-		out.CameUp(relatedEverywhere)
+		out.Observed(relatedEverywhere)
 	}
 }
 
@@ -114,7 +114,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				At:          rules.At(t.call.asked.Event, n.Event),
 			})
 		case n.named:
-			out.CameUp(tokenContinues)
+			out.Observed(tokenContinues)
 		}
 		reported = true
 		if end == nil || n.Event.Seq < end.event.Seq {
@@ -131,11 +131,11 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 			return
 		}
 		if l.s.Transport == spec.StreamableHTTP { // it may have been in transit on another stream
-			out.Elsewhere(stopsAtTerminal)
+			out.ReportedElsewhere(stopsAtTerminal)
 		}
 	}
 	if reported && end != nil && l.exchangedSince(end.event) {
-		out.CameUp(stopsAtTerminal)
+		out.Observed(stopsAtTerminal)
 	}
 }
 

@@ -18,7 +18,7 @@ func removedRules() []rules.Rule {
 		if obs.Message.IsError() {
 			// Other codes may be about the metadata of the request.
 			if code, _ := obs.Message.ErrorCode(); spec.Code(code) == spec.CodeMethodNotFound {
-				out.CameUp(removed)
+				out.Observed(removed)
 			}
 			return
 		}

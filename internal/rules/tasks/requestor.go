@@ -57,13 +57,13 @@ func judgeCreates(s *rules.Session, p *transcript.Request, out *rules.Reporter) 
 		out.Deviates(d)
 	case !s.ClientDeclared("tasks"):
 		if capability != "" {
-			out.CameUp(noTasksUndeclared)
+			out.Observed(noTasksUndeclared)
 		}
 	case creates && (capability == "" || !s.ClientDeclared(capability)):
 		d.Requirement, d.Summary = respectsCapability, "The server requests a task of a kind that the client did not declare."
 		out.Deviates(d)
 	case capability != "":
-		out.CameUp(respectsCapability)
+		out.Observed(respectsCapability)
 	}
 }
 
@@ -79,14 +79,14 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 		d.Permitted = "no related-task in requests about tasks"
 		out.Deviates(d)
 	} else {
-		out.CameUp(requestorRelated)
+		out.Observed(requestorRelated)
 	}
 	cursor := p.Message.ParamAt("/cursor")
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}
 	if isCursorGiven(s, string(cursor), p.Event) {
-		out.CameUp(requestorCursor)
+		out.Observed(requestorCursor)
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor, byte for byte"

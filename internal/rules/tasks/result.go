@@ -50,12 +50,12 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 	id, ok := wire.Text(q.reply.ResultAt(relatedTask))
 	if ok && id == t.id {
-		out.CameUp(relatedInResult)
+		out.Observed(relatedInResult)
 		return
 	}
 	other, mixed := wire.Text(q.asked.Message.ParamAt(relatedTask))
 	if ok && mixed && id == other && other != t.id {
-		out.Elsewhere(relatedInResult) // the server used the wrong task
+		out.ReportedElsewhere(relatedInResult) // the server used the wrong task
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -93,7 +93,7 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 	for i := len(t.sights) - 1; i >= 0; i-- { // the latest observation before the request
 		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
 			if isKnownStatus(v.status) && !isTerminal(v.status) {
-				out.CameUp(resultBlocks)
+				out.Observed(resultBlocks)
 			}
 			break
 		}
@@ -115,7 +115,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 	plain := l.steadyCall(t.call, q)
 	if plain == nil {
 		if q.succeeded() {
-			out.CameUp(resultExact)
+			out.Observed(resultExact)
 		}
 		return
 	}
@@ -133,7 +133,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 		d.Summary, d.Weight = "tasks/result gives something else than the call.", verdict.AtMostWarning
 		out.Deviates(d)
 	default:
-		out.CameUp(resultExact)
+		out.Observed(resultExact)
 	}
 }
 
@@ -191,7 +191,7 @@ func (l *ledger) judgeFailed(t *task, q *taskRequest, out *rules.Reporter) {
 	}
 	switch end.status {
 	case failed:
-		out.CameUp(failedStatus)
+		out.Observed(failedStatus)
 	case completed:
 		out.Deviates(verdict.Deviation{
 			Requirement: failedStatus,
@@ -217,7 +217,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 			continue
 		}
 		if q.succeeded() && withoutMeta(q.reply.Result()) == withoutMeta(first.reply.Result()) {
-			out.CameUp(resultRepeatable)
+			out.Observed(resultRepeatable)
 			continue
 		}
 		out.Deviates(verdict.Deviation{

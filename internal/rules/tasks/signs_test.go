@@ -55,7 +55,7 @@ func TestOutlived(t *testing.T) {
 	}{
 		{"asked for when its work would have been done", plain, "3.1s", true},
 		{"asked for before", plain, "2.9s", false},
-		{"nobody knows how long it takes", nil, "9s", false},
+		{"unknown duration", nil, "9s", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			script := append(append([]string{}, c.plain...), "! at 2s", taskCall, created, "! at 2.5s", cancel, cancelled, "! at "+c.at, get, shown)

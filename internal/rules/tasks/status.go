@@ -66,7 +66,7 @@ func statusRules() []rules.Rule {
 func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 	for i, v := range t.sights {
 		if i > 0 && isKnownStatus(v.status) && v.status != t.sights[i-1].status {
-			out.CameUp(transitions)
+			out.Observed(transitions)
 		}
 	}
 	end := t.terminalObservation()
@@ -77,7 +77,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		if slices.ContainsFunc(t.sights, func(v *observation) bool {
 			return isTerminal(v.status) && v.status != cancelled && l.isAfter(end.event, v)
 		}) {
-			out.Elsewhere(terminalIsFinal)
+			out.ReportedElsewhere(terminalIsFinal)
 		}
 		return
 	}
@@ -92,16 +92,16 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		}
 		switch {
 		case v.status == end.status:
-			out.CameUp(terminalIsFinal)
+			out.Observed(terminalIsFinal)
 		case isTerminal(v.status):
 			d.Requirement, d.Summary = terminalIsFinal, "The server's task changes from one terminal status to another."
 			out.Deviates(d)
-			out.Elsewhere(transitions)
+			out.ReportedElsewhere(transitions)
 			return
 		default:
 			d.Requirement, d.Summary = transitions, "The server's task continues after a terminal status."
 			out.Deviates(d)
-			out.Elsewhere(terminalIsFinal)
+			out.ReportedElsewhere(terminalIsFinal)
 			return
 		}
 	}
@@ -159,7 +159,7 @@ func (l *ledger) judgeTime(v *observation, pointer, requirement string, out *rul
 			Weight:      verdict.AtMostWarning,
 		})
 	} else if ok {
-		out.CameUp(requirement)
+		out.Observed(requirement)
 	}
 	return at, ok
 }
@@ -204,7 +204,7 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	if q.reply.ResultAt(related) == nil {
-		out.CameUp(noRelatedTask)
+		out.Observed(noRelatedTask)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -228,7 +228,7 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 	}
 	switch {
 	case ok && got == q.id:
-		out.CameUp(relatedIgnored)
+		out.Observed(relatedIgnored)
 	case ok && got == other:
 		out.Deviates(verdict.Deviation{
 			Requirement: relatedIgnored,
@@ -250,7 +250,7 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	elapsed := q.event.At - t.call.asked.Event.At
 	switch code, _ := q.code(); {
 	case q.succeeded():
-		out.CameUp(retained)
+		out.Observed(retained)
 	case spec.Code(code) != spec.CodeInvalidParams || !t.isRetained(q) || l.wasCancelled(t):
 	default:
 		out.Deviates(verdict.Deviation{
@@ -298,7 +298,7 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 		return
 	}
 	if text, _ := wire.Text(q.reply.ResultAt("/statusMessage")); strings.TrimSpace(text) != "" {
-		out.CameUp(failedMessage)
+		out.Observed(failedMessage)
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -321,7 +321,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 			At:          rules.At(n.Event),
 		})
 	} else {
-		out.CameUp(notificationRelated)
+		out.Observed(notificationRelated)
 	}
 	id, ok := wire.Text(n.ParamAt("/taskId"))
 	if !ok || !l.s.ServerDeclared("tasks") {
@@ -329,7 +329,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	}
 	for _, v := range l.byID[id].sights {
 		if v.query != nil || l.byID[id].call != nil {
-			out.CameUp(notificationComplete)
+			out.Observed(notificationComplete)
 			return
 		}
 	}

@@ -134,7 +134,7 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.CameUp(toolForbidden)
+		out.Observed(toolForbidden)
 	case createdTask(c.reply) != nil:
 		d.Summary = "The server runs a tool as a task, though the tool forbids it."
 		out.Deviates(d)
@@ -171,7 +171,7 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
-		out.CameUp(toolRequired)
+		out.Observed(toolRequired)
 		return
 	case !fits && isCode && spec.Code(code) == spec.CodeInternal:
 		return // another problem came first, such as too many calls at once
@@ -222,6 +222,6 @@ func judgeOptional(c *call, out *rules.Reporter) {
 		d.Summary, d.Permitted = "The server refuses a tool with optional tasks without a task.", "the result of the call, or taskSupport: required"
 		out.Deviates(d)
 	case created || !asked && c.succeeded():
-		out.CameUp(toolOptional)
+		out.Observed(toolOptional)
 	}
 }

@@ -165,8 +165,8 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Seen:        "progress goes on after two later requests were answered",
 			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
 		})
-		out.Elsewhere(progressStops)
-		out.Elsewhere(noResponse)
+		out.ReportedElsewhere(progressStops)
+		out.ReportedElsewhere(noResponse)
 		return
 	case len(c.progress) == 1:
 		out.Deviates(verdict.Deviation{
@@ -177,7 +177,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
 			Weight:      verdict.OnlyNote,
 		})
-		out.Elsewhere(stopProcessing)
+		out.ReportedElsewhere(stopProcessing)
 	}
 	switch {
 	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
@@ -202,10 +202,10 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 		}
 		out.Deviates(d)
 	case len(c.progress) == 0 && c.hasStopped(last):
-		out.CameUp(stopProcessing)
-		out.CameUp(progressStops)
-		out.CameUp(noResponse)
-		out.CameUp(noMessages)
+		out.Observed(stopProcessing)
+		out.Observed(progressStops)
+		out.Observed(noResponse)
+		out.Observed(noMessages)
 	}
 }
 
@@ -224,7 +224,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		At:        rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {
-		out.Elsewhere(id)
+		out.ReportedElsewhere(id)
 	}
 }
 
@@ -320,7 +320,7 @@ func judgeServerCancellation(s *rules.Session, obs *rules.Observation, read map[
 	}
 	switch p := newestWithID(s.ServerRequests(), id); {
 	case p != nil && (p.Response() == nil || !isOrdered(s) || !read[p]):
-		out.CameUp(ownRequests)
+		out.Observed(ownRequests)
 		return
 	case p != nil:
 		d.Summary, d.At = "The server cancels a request that the client has answered.", rules.At(p.Event, p.Response().Event, obs.Event)
@@ -353,7 +353,7 @@ func judgeStatelessCancellation(s *rules.Session, obs *rules.Observation, out *r
 			continue
 		}
 		if req.Message.ID.Same(id) {
-			out.CameUp(onlyListen)
+			out.Observed(onlyListen)
 			return
 		}
 		d.Summary, d.Weight = "The server cancels a subscription by an id of another type.", verdict.AtMostWarning

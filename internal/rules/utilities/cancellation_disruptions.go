@@ -49,7 +49,7 @@ func (o *disruptions) asked(_ *rules.Session, obs *rules.Observation, _ *rules.R
 func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
 	if o.now != s.Disruption() {
 		if o.now != nil && !o.decided && e.Kind == transcript.Received {
-			out.CameUp(o.requirement(o.now))
+			out.Observed(o.requirement(o.now))
 		}
 		o.now, o.decided = s.Disruption(), false
 	}
@@ -83,7 +83,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 		}
 		o.decided = true
 	case e.Kind == transcript.Received && hasResponseWithoutID(e):
-		out.Elsewhere(id) // another rule reports the response
+		out.ReportedElsewhere(id) // another rule reports the response
 		o.decided = true
 	}
 }

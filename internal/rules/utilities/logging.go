@@ -31,7 +31,7 @@ func loggingRules() []rules.Rule {
 			Title:        "logging/setLevel is served or refused as the level and the capabilities require",
 			Requirements: []string{levelAccepted, levelInvalid, levelUndeclared},
 			Start: func() rules.Fold {
-				l := &levelRequests{which: map[int]bool{}}
+				l := &levelRequests{failing: map[int]bool{}}
 				return rules.Fold{OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodSetLevel): l.noteAccepted,
 					rules.ErrorTo(spec.MethodSetLevel):  l.noteRefused,
@@ -62,7 +62,7 @@ func logDeclared() rules.Fold {
 			switch {
 			case first == nil || !s.Began():
 			case declaresLogging(s):
-				out.CameUp(loggingDeclared)
+				out.Observed(loggingDeclared)
 			default:
 				out.Deviates(verdict.Deviation{
 					Requirement: loggingDeclared,
@@ -81,15 +81,15 @@ func declaresLogging(s *rules.Session) bool { return wire.At(s.ServerCapabilitie
 
 // levelRequests tracks which levels could be set.
 type levelRequests struct {
-	served bool
-	failed []verdict.Deviation // internal errors
-	which  map[int]bool        // the severities of the levels that got them
+	served  bool
+	failed  []verdict.Deviation // internal errors
+	failing map[int]bool        // the severities of the levels that got internal errors
 }
 
 // end judges internal errors: a configuration error may prevent some levels, but not all.
 func (l *levelRequests) end(_ *rules.Session, out *rules.Reporter) {
 	for _, d := range l.failed {
-		if l.served || len(l.which) < len(severities) {
+		if l.served || len(l.failing) < len(severities) {
 			d.Weight = verdict.OnlyNote
 		} else {
 			d.Summary = "The server declares logging, but refuses every level."
@@ -121,7 +121,7 @@ func (l *levelRequests) noteAccepted(s *rules.Session, obs *rules.Observation, o
 		return
 	}
 	l.served = true
-	out.CameUp(levelAccepted)
+	out.Observed(levelAccepted)
 }
 
 // knownLevel is the control: a request that sets an existing level.
@@ -146,7 +146,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 			return
 		}
 		if code == spec.CodeMethodNotFound {
-			out.CameUp(levelUndeclared)
+			out.Observed(levelUndeclared)
 			return
 		}
 		d.Requirement, d.Weight = levelUndeclared, verdict.OnlyNote
@@ -159,7 +159,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 			return
 		}
 		if code == spec.CodeInvalidParams {
-			out.CameUp(levelInvalid)
+			out.Observed(levelInvalid)
 			return
 		}
 		d.Requirement, d.Summary = levelInvalid, "The server refuses an unknown log level, but not with -32602."
@@ -169,7 +169,7 @@ func (l *levelRequests) noteRefused(s *rules.Session, obs *rules.Observation, ou
 		d.Requirement, d.Summary, d.Permitted = levelAccepted, "The server declares logging, but refuses a level.", "a result"
 		if code == spec.CodeInternal {
 			l.failed = append(l.failed, d)
-			l.which[severity(level)] = true
+			l.failing[severity(level)] = true
 			return
 		}
 	}
@@ -199,7 +199,7 @@ func setThreshold() rules.Fold {
 			switch {
 			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.before(s, obs):
 			case got >= least:
-				out.CameUp(levelThreshold)
+				out.Observed(levelThreshold)
 			default:
 				var weight verdict.Weight
 				if !isOrdered(s) {

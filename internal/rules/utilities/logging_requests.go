@@ -46,9 +46,9 @@ func (l *requestLogs) answered(s *rules.Session, obs *rules.Observation, out *ru
 	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
 		return
 	}
-	out.CameUp(logSilent)
+	out.Observed(logSilent)
 	if l.logged && wantsLogs(s, func(req *rules.Request) bool { return req.RespondedBefore(obs.Request.Event.Seq) }) != nil {
-		out.CameUp(logNoCarry)
+		out.Observed(logNoCarry)
 	}
 }
 
@@ -103,13 +103,13 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 		d := describeLog(logNoCarry, "The server keeps the log level of an earlier request.", wantsNone, obs, req)
 		d.At = rules.At(earlier.Event, req.Event, obs.Event)
 		out.Deviates(d)
-		out.Elsewhere(logSilent)
+		out.ReportedElsewhere(logSilent)
 	case req.Metadata.LogLevel == nil:
 		out.Deviates(describeLog(logSilent, unwanted, wantsNone, obs, req))
 	case req.RespondedBefore(at):
 		out.Deviates(describeLog(logBefore, "The server sends a log message after the response.", "log messages before the response", obs, req))
 	default:
-		out.CameUp(logOwnStream)
+		out.Observed(logOwnStream)
 		judgeSeverity(rules.LogSeverity(req.Metadata.LogLevel), obs, req, out)
 	}
 }
@@ -159,8 +159,8 @@ func judgeSeverity(least int, obs *rules.Observation, req *rules.Request, out *r
 	switch {
 	case got < 0 || least < 0:
 	case got >= least:
-		out.CameUp(logThreshold)
-		out.CameUp(logBefore)
+		out.Observed(logThreshold)
+		out.Observed(logBefore)
 	default:
 		d := describeLog(logThreshold, "The server sends a log message below the level of the request.", "messages of level "+severities[least]+" and above", obs, req)
 		out.Deviates(d)
@@ -183,7 +183,7 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	case !out.IsInterpretable(obs, like, logInvalid):
 		return
 	case spec.Code(code) == spec.CodeInvalidParams:
-		out.CameUp(logInvalid)
+		out.Observed(logInvalid)
 		return
 	default:
 		d.Summary = "The server refuses an unknown log level, but not with -32602."

@@ -78,8 +78,8 @@ func progressTokens() rules.Fold {
 				judgeUnknownToken(s, g, token, obs, out)
 				return
 			}
-			out.CameUp(onlyRequested)
-			out.CameUp(tokenEcho)
+			out.Observed(onlyRequested)
+			out.Observed(tokenEcho)
 			for _, req := range all {
 				if len(req.Responses) > 0 {
 					continue
@@ -88,7 +88,7 @@ func progressTokens() rules.Fold {
 					reported[req] = true
 				}
 				if s.Transport != spec.StreamableHTTP {
-					out.CameUp(onlyActive)
+					out.Observed(onlyActive)
 				}
 				return
 			}
@@ -101,13 +101,13 @@ func progressTokens() rules.Fold {
 		case s.Transport == spec.StreamableHTTP:
 			over = append(over, obs.Event)
 		default: // it had the chance to report more
-			out.CameUp(stopsAfter)
+			out.Observed(stopsAfter)
 		}
 	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, answer := range over {
 			if last.At == 0 || last.At-answer.At >= listenTime { // a transcript without times, or enough time
-				out.CameUp(onlyActive)
-				out.CameUp(stopsAfter)
+				out.Observed(onlyActive)
+				out.Observed(stopsAfter)
 			}
 		}
 	}}
@@ -123,7 +123,7 @@ func judgeUnknownToken(s *rules.Session, g *tokenRequests, token wire.ID, obs *r
 	case req != nil:
 		d.Requirement, d.Summary, d.At = tokenEcho, "The server changes a progressToken.", rules.At(req.Event, obs.Event)
 		d.Permitted = "the token unchanged, in type and value: " + rules.Excerpt(tokenOf(req.Message).Raw())
-		out.Elsewhere(onlyRequested)
+		out.ReportedElsewhere(onlyRequested)
 	default:
 		d.Requirement, d.Summary, d.At = onlyRequested, "The server sends progress with a token that no request has.", rules.At(obs.Event)
 	}
@@ -139,8 +139,8 @@ func judgeLateProgress(s *rules.Session, all []*rules.Request, obs *rules.Observ
 	}
 	if !isInOrder(s, req, answer, obs.Event) || s.Transport == spec.StreamableHTTP && len(all) > 1 {
 		// Whether it was sent before the response is unknown, so neither can be said.
-		out.Elsewhere(onlyActive)
-		out.Elsewhere(stopsAfter)
+		out.ReportedElsewhere(onlyActive)
+		out.ReportedElsewhere(stopsAfter)
 		return
 	}
 	d := verdict.Deviation{
@@ -190,7 +190,7 @@ func progressIncreases() rules.Fold {
 			case !isOrdered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
 				// a resumed stream may repeat it, and streams may overtake each other
 			case now.value > before.value:
-				out.CameUp(increases)
+				out.Observed(increases)
 			case now.value == before.value && now.text != before.text && math.Abs(now.value) >= 1<<53:
 				// they differ only beyond the precision of doubles
 			default:
@@ -238,7 +238,7 @@ func progressRate() rules.Fold {
 		switch {
 		case len(all) < 2 || took == 0: // a transcript without times
 		case len(all) < flood || took >= floodWindow:
-			out.CameUp(rateLimited)
+			out.Observed(rateLimited)
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: rateLimited,
@@ -280,7 +280,7 @@ func serverTokens() rules.Fold {
 				})
 				return
 			}
-			out.CameUp(tokenUnique)
+			out.Observed(tokenUnique)
 		},
 	}}
 }

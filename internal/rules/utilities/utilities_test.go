@@ -68,7 +68,7 @@ func TestCorners(t *testing.T) {
 			`> {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7}}}`, at(progress, "7.0", "1"), at(progress, "7e0", "2"), done,
 		}, nil},
 		{"values beyond all doubles", []string{call, at(progress, `"t"`, "1e400"), at(progress, `"t"`, "1e399"), done}, nil},
-		{"the same number in other words", []string{call, at(progress, `"t"`, "10"), at(progress, `"t"`, "1e1"), done}, []string{"progress.increases broken"}},
+		{"the same number, spelled differently", []string{call, at(progress, `"t"`, "10"), at(progress, `"t"`, "1e1"), done}, []string{"progress.increases broken"}},
 		{"progress of a cancelled request that was then answered", []string{call, cancel("1"), done, at(progress, `"t"`, "1")}, []string{"progress.stops-after-completion broken"}},
 
 		// Cancelled requests.
@@ -77,7 +77,7 @@ func TestCorners(t *testing.T) {
 		{"the report of the step that was under way", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 100ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, nil},
 		{"a report that comes later", []string{call, "! at 50ms", at(progress, `"t"`, "1"), cancel("1"), trip(2), trip(3), "! at 200ms", at(progress, `"t"`, "2"), "! at 300ms", trip(4)}, []string{"progress.stops-after-cancel note"}},
 		{"cancelled twice", []string{call, cancel("1"), trip(2), cancel("1"), trip(3), aborted}, []string{"cancellation.no-response-after-cancel warning"}},
-		{"an answer as ever", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
+		{"an ordinary answer", []string{call, cancel("1"), trip(2), trip(3), done}, []string{"cancellation.no-response-after-cancel note"}},
 		{"an error that may have another cause", []string{call, cancel("1"), trip(2), trip(3), fails}, []string{"cancellation.no-response-after-cancel note"}},
 		{"an error of a tool that succeeds otherwise", []string{
 			`> {"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":"slow"}}`, `< {"jsonrpc":"2.0","id":9,"result":{"content":[]}}`,

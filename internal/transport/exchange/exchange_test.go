@@ -165,7 +165,7 @@ func TestResponses(t *testing.T) {
 		{"a head without end", ok + strings.Repeat("X: y\r\n", 20_000), []string{"over unreadable the head is longer than 65536 bytes"}},
 		{"interim responses without end", strings.Repeat("HTTP/1.1 103 Early Hints\r\n\r\n", 20), append(slicesRepeat("response HTTP/1.1 103 Early Hints", 10), "over unreadable interim responses without end")},
 		{
-			"a body that was packed though nobody asked", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(`{"a":1}`),
+			"a body that was compressed without a request for it", ok + "Content-Encoding: gzip\r\n\r\n" + zipped(`{"a":1}`),
 			[]string{"response HTTP/1.1 200 OK\nContent-Encoding: gzip", `received "{\"a\":1}"`, "over complete"},
 		},
 		{
@@ -295,7 +295,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-func TestNobodyThere(t *testing.T) {
+func TestNoListener(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

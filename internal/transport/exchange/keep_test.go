@@ -129,7 +129,7 @@ func TestUnaskedBytesAreNotAResponse(t *testing.T) {
 			t.Errorf("request %d: status %d", i+1, status)
 		}
 		unasked <- true
-		<-unasked // the bytes are in the socket of the client
+		<-unasked // the bytes have reached the client's socket
 	}
 	x.Wait()
 }

@@ -46,7 +46,7 @@ func TestListenersAt(t *testing.T) {
 		}
 	}
 	if got := listenersAt(&url.URL{Scheme: "http", Host: l.Addr().String()}, []int{1 << 30}); len(got) != 1 || len(got[0].pids) > 0 {
-		t.Errorf("of nobody listen %+v", got)
+		t.Errorf("no process listens, but got %+v", got)
 	}
 	if !slices.ContainsFunc(listeners([]int{os.Getpid()}), func(l listener) bool { return l.at == at }) {
 		t.Error("our own listener is not among ours")

@@ -222,7 +222,7 @@ func TestSendBytesRecordsLines(t *testing.T) {
 	})
 }
 
-func TestServerThatDoesNotReadBlocksNobody(t *testing.T) {
+func TestServerThatDoesNotReadBlocksNoCaller(t *testing.T) {
 	eachKind(t, "reads when told", func(s *session) {
 		s.await(transcript.Received, "ready")
 		big := bytes.Repeat([]byte("b"), 4<<20)

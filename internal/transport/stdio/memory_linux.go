@@ -16,7 +16,7 @@ func resident(pid int) (int64, bool) {
 
 // usageOf is like resident, and also counts the processes.
 func usageOf(pid int) (memory int64, processes int, known bool) {
-	all, f := system{}.all(), family{}
+	all, f := system{}.all(), processSet{}
 	roots := []int{pid}
 	for other, r := range all {
 		if r.group == pid {

@@ -124,7 +124,7 @@ func markIn(environ []byte) string {
 
 // ownerOf returns the name that this program gave to the server or outsider that started
 // the process, or "" if the process has no such name.
-func (r *registry) ownerOf(one relative) string {
+func (r *registry) ownerOf(one processInfo) string {
 	for name := range strings.SplitSeq(r.table.mark(one.pid), "/") {
 		if name != "" && (name == r.outsider || strings.HasPrefix(name, r.token+".")) {
 			return name
@@ -136,7 +136,7 @@ func (r *registry) ownerOf(one relative) string {
 // doomed reports whether the process, which must not be the leader of a living server, belongs
 // to a server that has exited. A process without a readable mark counts as a server's, once no
 // server lives or KillAll was called, unless it may have another origin.
-func (r *registry) doomed(one relative) bool {
+func (r *registry) doomed(one processInfo) bool {
 	owner := r.ownerOf(one)
 	switch {
 	case one.zombie, owner != "" && owner == r.outsider, r.lost.has(one):
@@ -152,14 +152,14 @@ func (r *registry) doomed(one relative) bool {
 
 // orphans returns the processes that servers may have left running, without
 // the leaders of living servers. The caller holds the lock.
-func (r *registry) orphans() []relative {
+func (r *registry) orphans() []processInfo {
 	leaders := map[int]bool{}
 	for p := range r.peers {
 		if p, ok := p.(*process); ok {
 			leaders[p.cmd.Process.Pid] = true
 		}
 	}
-	return slices.DeleteFunc(r.table.suspects(), func(one relative) bool { return leaders[one.pid] || one.pid == os.Getpid() })
+	return slices.DeleteFunc(r.table.suspects(), func(one processInfo) bool { return leaders[one.pid] || one.pid == os.Getpid() })
 }
 
 // orphansOf returns the orphans that certainly or possibly belong to the
@@ -192,7 +192,7 @@ const (
 // it can't kill are listed by LeftBehind.
 func (r *registry) endOrphans() {
 	deadline := time.Now().Add(orphansWithin)
-	killed := family{}
+	killed := processSet{}
 	for pass, pause := 0, orphanPause; ; pass++ {
 		left, fresh := r.pass(killed, pass == 0, time.Now().After(deadline))
 		switch {
@@ -210,7 +210,7 @@ func (r *registry) endOrphans() {
 // pass kills each orphan of exited servers, and adds it to killed. It returns how many of
 // them are still alive, and whether it killed one that was not in killed before. The last
 // pass gives up on those that are still alive.
-func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) {
+func (r *registry) pass(killed processSet, first, last bool) (left int, fresh bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.token == "" {
@@ -219,7 +219,7 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 	if r.closed && !last {
 		left = r.dying() // before listing the orphans: a server that exits in between leaves new ones
 	}
-	var doomed []relative
+	var doomed []processInfo
 	for _, one := range r.orphans() {
 		switch {
 		case one.zombie && one.parent == os.Getpid() && one.group != ownGroup():
@@ -249,7 +249,7 @@ func (r *registry) pass(killed family, first, last bool) (left int, fresh bool) 
 		}
 	}
 	if left == 0 && len(r.owners) == 0 {
-		r.ended = family{}
+		r.ended = processSet{}
 	}
 	return left, fresh
 }
@@ -268,7 +268,7 @@ func (r *registry) dying() (n int) {
 }
 
 // giveUp records a process that can't be killed. The caller holds the lock.
-func (r *registry) giveUp(one relative, why string) {
+func (r *registry) giveUp(one processInfo, why string) {
 	r.lost[one.pid] = one.start
 	command := strings.TrimSpace(strings.ReplaceAll(r.table.commandLine(one.pid), "\x00", " "))
 	r.left = append(r.left, leftover{one.pid, command[:min(len(command), mostCommand)], why})
@@ -292,7 +292,7 @@ func shownCommand(line string) string {
 
 // retire records that the server has exited, so that all processes in known must end too,
 // and kills its orphans. The caller must not hold the lock.
-func (r *registry) retire(owner string, known family) {
+func (r *registry) retire(owner string, known processSet) {
 	r.mu.Lock()
 	delete(r.owners, owner)
 	for pid, start := range known {

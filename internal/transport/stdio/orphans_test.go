@@ -17,7 +17,7 @@ import (
 // A fakeTable is a processTable in which each kill can make other processes
 // fork, exit and become orphans.
 type fakeTable struct {
-	procs map[int]relative
+	procs map[int]processInfo
 	marks map[int]string
 	fails map[int]error // why a process can't be killed; nil if it ignores the kill
 	step  func()        // called after each kill
@@ -27,13 +27,13 @@ type fakeTable struct {
 }
 
 func newFakeTable() *fakeTable {
-	return &fakeTable{procs: map[int]relative{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, after: func() {}, next: 1 << 24}
+	return &fakeTable{procs: map[int]processInfo{}, marks: map[int]string{}, fails: map[int]error{}, step: func() {}, after: func() {}, next: 1 << 24}
 }
 
 // spawn adds a process in its own group and returns its pid.
 func (f *fakeTable) spawn(parent int, mark string) int {
 	f.next++
-	f.procs[f.next] = relative{pid: f.next, parent: parent, group: f.next, start: uint64(f.next)}
+	f.procs[f.next] = processInfo{pid: f.next, parent: parent, group: f.next, start: uint64(f.next)}
 	f.marks[f.next] = mark
 	return f.next
 }
@@ -51,29 +51,29 @@ func (f *fakeTable) end(pid int) {
 	}
 }
 
-func (f *fakeTable) all() map[int]relative { return f.procs }
+func (f *fakeTable) all() map[int]processInfo { return f.procs }
 
-func (f *fakeTable) suspects() []relative {
+func (f *fakeTable) suspects() []processInfo {
 	defer f.after()
 	return childrenIn(f.procs, os.Getpid())
 }
 
-func childrenIn(all map[int]relative, parent int) (out []relative) {
+func childrenIn(all map[int]processInfo, parent int) (out []processInfo) {
 	for _, r := range all {
 		if r.parent == parent {
 			out = append(out, r)
 		}
 	}
-	slices.SortFunc(out, func(a, b relative) int { return a.pid - b.pid })
+	slices.SortFunc(out, func(a, b processInfo) int { return a.pid - b.pid })
 	return out
 }
 
-func (f *fakeTable) look(pid int) (relative, bool) { r, ok := f.procs[pid]; return r, ok }
-func (f *fakeTable) mark(pid int) string           { return f.marks[pid] }
-func (f *fakeTable) reap(r relative)               { delete(f.procs, r.pid) }
-func (f *fakeTable) commandLine(pid int) string    { return fmt.Sprintf("sleep\x00%d\x1b[2J", pid) }
+func (f *fakeTable) look(pid int) (processInfo, bool) { r, ok := f.procs[pid]; return r, ok }
+func (f *fakeTable) mark(pid int) string              { return f.marks[pid] }
+func (f *fakeTable) reap(r processInfo)               { delete(f.procs, r.pid) }
+func (f *fakeTable) commandLine(pid int) string       { return fmt.Sprintf("sleep\x00%d\x1b[2J", pid) }
 
-func (f *fakeTable) kill(r relative) error {
+func (f *fakeTable) kill(r processInfo) error {
 	if err, fails := f.fails[r.pid]; fails {
 		return err
 	}
@@ -133,7 +133,7 @@ func TestOrphansEnd(t *testing.T) {
 		}
 		for _, ended := range rapid.Permutation(names).Draw(t, "order") {
 			f.kills = nil
-			r.retire(ended, family{})
+			r.retire(ended, processSet{})
 			for _, pid := range f.kills {
 				if own[pid] != ended {
 					t.Fatalf("process %d of %q was killed when %q ended", pid, own[pid], ended)
@@ -195,11 +195,11 @@ func TestUnmarkedOrphans(t *testing.T) {
 		one := f.procs[pid]
 		one.group = c.group
 		f.procs[pid] = one
-		r.retire(names[0], family{})
+		r.retire(names[0], processSet{})
 		if len(f.kills) > 0 {
 			t.Errorf("%s: killed while a server lived that it may belong to", name)
 		}
-		r.retire(names[1], family{})
+		r.retire(names[1], processSet{})
 		if got := len(f.kills) > 0; got != c.want {
 			t.Errorf("%s: killed is %v", name, got)
 		}
@@ -216,8 +216,8 @@ func TestUnkillableOrphansAreNamed(t *testing.T) {
 		forbidden, deaf := f.spawn(os.Getpid(), names[0]), f.spawn(os.Getpid(), names[0])
 		f.fails[forbidden], f.fails[deaf] = syscall.EPERM, nil
 		other := f.spawn(os.Getpid(), names[0])
-		r.retire(names[0], family{})
-		r.retire(names[1], family{})
+		r.retire(names[0], processSet{})
+		r.retire(names[1], processSet{})
 		if diff := cmp.Diff([]string{
 			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: operation not permitted`, forbidden, forbidden),
 			fmt.Sprintf(`process %d (sleep %d\x1b[2j), which the server started, could not be ended: it was killed, and has not ended`, deaf, deaf),

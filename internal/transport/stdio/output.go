@@ -55,15 +55,15 @@ func (l *link) read(f outlet, take func([]byte)) error {
 
 // An output splits stdout into lines and records them.
 type output struct {
-	link *link
-	line []byte // the line so far, or its head if the line is cut
-	size int64  // the length of the line so far, in bytes
-	cut  bool   // the line is longer than the limit
-	deaf bool   // nothing more is recorded
+	link    *link
+	line    []byte // the line so far, or its head if the line is cut
+	size    int64  // the length of the line so far, in bytes
+	cut     bool   // the line is longer than the limit
+	stopped bool   // nothing more is recorded
 }
 
 func (o *output) take(p []byte) {
-	for len(p) > 0 && !o.deaf {
+	for len(p) > 0 && !o.stopped {
 		line, rest, found := bytes.Cut(p, newline)
 		o.add(line)
 		if found {
@@ -95,11 +95,11 @@ func (o *output) add(p []byte) {
 // record records the current line and starts the next. A cut line is the last.
 func (o *output) record(unterminated bool) {
 	if flood := o.link.rec.Admit(len(o.line)); flood != "" && !o.cut {
-		o.deaf = true
+		o.stopped = true
 		o.flooded(flood)
 		return
 	}
-	o.deaf = o.cut
+	o.stopped = o.cut
 	o.link.rec.Add(transcript.Event{Kind: transcript.Received, Raw: o.line, Size: o.size, Unterminated: unterminated})
 	o.line, o.size = nil, 0
 }
@@ -112,7 +112,7 @@ func (o *output) flooded(what string) {
 
 // finish records the unterminated line after the last newline, if any.
 func (o *output) finish() {
-	if o.size > 0 && !o.deaf {
+	if o.size > 0 && !o.stopped {
 		o.record(true)
 	}
 }

@@ -14,8 +14,8 @@ type process struct {
 	owner string // its name in the marks of the processes that it starts; "" without Adopt
 
 	mu    sync.Mutex
-	gone  bool   // the server has exited: its pid may soon be reused
-	known family // descendants that end with it, whatever their marks
+	gone  bool       // the server has exited: its pid may soon be reused
+	known processSet // descendants that end with it, whatever their marks
 }
 
 // startProcess starts the command in its own process group and closes far. It
@@ -30,7 +30,7 @@ func startProcess(c Command, far farEnds) (peer, error) {
 		Path: path, Args: c.Argv, Dir: c.Dir, Env: alive.marked(c.Env, owner),
 		Stdin: far.in, Stdout: far.out, Stderr: far.err,
 	}
-	p := &process{cmd: cmd, owner: owner, known: family{}}
+	p := &process{cmd: cmd, owner: owner, known: processSet{}}
 	if err := p.group.start(cmd); err != nil {
 		delete(alive.owners, owner)
 		return nil, explain(c, path, err)

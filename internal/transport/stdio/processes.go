@@ -1,8 +1,8 @@
 package stdio
 
-// A relative is what the system reports about a process. Its pid and start time
+// processInfo is what the system reports about a process. Its pid and start time
 // together identify it: pids are reused.
-type relative struct {
+type processInfo struct {
 	pid, parent, group int
 	start              uint64
 	zombie             bool
@@ -11,34 +11,34 @@ type relative struct {
 // A processTable reads and kills processes; processes_*.go has the system's.
 type processTable interface {
 	// all returns every visible process, by pid.
-	all() map[int]relative
+	all() map[int]processInfo
 	// suspects returns a set of processes that includes every orphan of a
 	// server: our children if orphans become ours, else all of our user.
-	suspects() []relative
+	suspects() []processInfo
 	// look returns the current state of one process.
-	look(pid int) (relative, bool)
+	look(pid int) (processInfo, bool)
 	// mark returns the value of markVariable in the environment with which the
 	// process was started, "" if there is none or it can't be read.
 	mark(pid int) string
 	// kill kills the process; it does nothing if the process is gone.
-	kill(relative) error
+	kill(processInfo) error
 	// reap reaps a zombie that is our child.
-	reap(relative)
+	reap(processInfo)
 	// commandLine returns the process's arguments, or at least its name.
 	commandLine(pid int) string
 }
 
-// A family is a set of processes: the start time of each, by its pid.
-type family map[int]uint64
+// A processSet is a set of processes: the start time of each, by its pid.
+type processSet map[int]uint64
 
 // has reports whether f contains the process.
-func (f family) has(r relative) bool {
+func (f processSet) has(r processInfo) bool {
 	start, known := f[r.pid]
 	return known && start == r.start
 }
 
 // gather adds the roots to f, and all descendants of the processes in f.
-func (f family) gather(all map[int]relative, roots ...int) {
+func (f processSet) gather(all map[int]processInfo, roots ...int) {
 	for _, pid := range roots {
 		if r, ok := all[pid]; ok {
 			f[pid] = r.start

@@ -19,41 +19,41 @@ type system struct{}
 // szomb is the state of a zombie, SZOMB in <sys/proc.h>.
 const szomb = 5
 
-func relativeOf(p *unix.KinfoProc) relative {
-	return relative{
+func infoOf(p *unix.KinfoProc) processInfo {
+	return processInfo{
 		pid: int(p.Proc.P_pid), parent: int(p.Eproc.Ppid), group: int(p.Eproc.Pgid),
 		start:  uint64(p.Proc.P_starttime.Nano()), //nolint:gosec // it is after 1970
 		zombie: p.Proc.P_stat == szomb,
 	}
 }
 
-func (system) all() map[int]relative {
+func (system) all() map[int]processInfo {
 	list, err := unix.SysctlKinfoProcSlice("kern.proc.uid", os.Getuid())
 	if err != nil {
 		return nil
 	}
-	all := make(map[int]relative, len(list))
+	all := make(map[int]processInfo, len(list))
 	for i := range list {
-		r := relativeOf(&list[i])
+		r := infoOf(&list[i])
 		all[r.pid] = r
 	}
 	return all
 }
 
-func (s system) suspects() []relative {
-	var out []relative
+func (s system) suspects() []processInfo {
+	var out []processInfo
 	for _, r := range s.all() {
 		out = append(out, r)
 	}
 	return out
 }
 
-func (system) look(pid int) (relative, bool) {
+func (system) look(pid int) (processInfo, bool) {
 	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil || int(p.Proc.P_pid) != pid {
-		return relative{}, false
+		return processInfo{}, false
 	}
-	return relativeOf(p), true
+	return infoOf(p), true
 }
 
 // arguments returns the number of arguments with which a process was started,
@@ -74,7 +74,7 @@ func (system) mark(pid int) string {
 	return markIn(list)
 }
 
-func (s system) kill(r relative) error {
+func (s system) kill(r processInfo) error {
 	if now, ok := s.look(r.pid); !ok || now.start != r.start {
 		return nil
 	}
@@ -84,7 +84,7 @@ func (s system) kill(r relative) error {
 	return nil
 }
 
-func (system) reap(r relative) { _, _ = unix.Wait4(r.pid, nil, unix.WNOHANG, nil) }
+func (system) reap(r processInfo) { _, _ = unix.Wait4(r.pid, nil, unix.WNOHANG, nil) }
 
 func (system) commandLine(pid int) string {
 	count, list := arguments(pid)

@@ -20,12 +20,12 @@ func adopt() (orphansAreOurs, possible bool) {
 // A system is the processTable that reads /proc.
 type system struct{}
 
-func (s system) all() map[int]relative {
+func (s system) all() map[int]processInfo {
 	entries, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
-	all := map[int]relative{}
+	all := map[int]processInfo{}
 	for _, e := range entries {
 		pid, err := strconv.Atoi(e.Name())
 		if err != nil {
@@ -43,7 +43,7 @@ func (s system) all() map[int]relative {
 // miss a child while another exits. At the end of the run, and if the kernel
 // was built without that list, it reads all processes instead. The caller
 // holds the registry's lock.
-func (s system) suspects() []relative {
+func (s system) suspects() []processInfo {
 	if !alive.adopting {
 		return ofUser(s.all())
 	}
@@ -52,7 +52,7 @@ func (s system) suspects() []relative {
 	if alive.closed || errors.Is(err, fs.ErrNotExist) {
 		return childrenOf(os.Getpid(), s.all())
 	}
-	var out []relative
+	var out []processInfo
 	for _, field := range strings.Fields(string(list)) {
 		pid, _ := strconv.Atoi(field)
 		if r, ok := s.look(pid); ok {
@@ -62,7 +62,7 @@ func (s system) suspects() []relative {
 	return out
 }
 
-func childrenOf(parent int, all map[int]relative) (out []relative) {
+func childrenOf(parent int, all map[int]processInfo) (out []processInfo) {
 	for _, r := range all {
 		if r.parent == parent {
 			out = append(out, r)
@@ -72,7 +72,7 @@ func childrenOf(parent int, all map[int]relative) (out []relative) {
 }
 
 // ofUser returns the processes whose environments we may read.
-func ofUser(all map[int]relative) (out []relative) {
+func ofUser(all map[int]processInfo) (out []processInfo) {
 	for pid, r := range all {
 		if unix.Access("/proc/"+strconv.Itoa(pid)+"/environ", unix.R_OK) == nil {
 			out = append(out, r)
@@ -85,21 +85,21 @@ func ofUser(all map[int]relative) (out []relative) {
 // parentheses and may contain any character. The kernel reports a process as a
 // zombie once its main thread has ended, but the process keeps its children
 // until its last thread ends.
-func (system) look(pid int) (relative, bool) {
+func (system) look(pid int) (processInfo, bool) {
 	line, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
-		return relative{}, false
+		return processInfo{}, false
 	}
 	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(fields) < 20 {
-		return relative{}, false
+		return processInfo{}, false
 	}
 	parent, _ := strconv.Atoi(fields[1])
 	group, _ := strconv.Atoi(fields[2])
 	threads, _ := strconv.Atoi(fields[17])
 	start, _ := strconv.ParseUint(fields[19], 10, 64)
 	ended := (fields[0] == "Z" || fields[0] == "X") && threads <= 1
-	return relative{pid: pid, parent: parent, group: group, start: start, zombie: ended}, true
+	return processInfo{pid: pid, parent: parent, group: group, start: start, zombie: ended}, true
 }
 
 func (system) mark(pid int) string {
@@ -109,7 +109,7 @@ func (system) mark(pid int) string {
 
 // kill signals through a pidfd, which keeps referring to the same process even
 // if the pid is reused after look has checked it.
-func (s system) kill(r relative) error {
+func (s system) kill(r processInfo) error {
 	fd, err := unix.PidfdOpen(r.pid, 0)
 	if err == nil {
 		defer func() { _ = unix.Close(fd) }()
@@ -128,7 +128,7 @@ func (s system) kill(r relative) error {
 	return err
 }
 
-func (system) reap(r relative) { _, _ = unix.Wait4(r.pid, nil, unix.WNOHANG, nil) }
+func (system) reap(r processInfo) { _, _ = unix.Wait4(r.pid, nil, unix.WNOHANG, nil) }
 
 func (system) commandLine(pid int) string {
 	folder := "/proc/" + strconv.Itoa(pid)

@@ -9,10 +9,10 @@ func adopt() (orphansAreOurs, possible bool) { return false, false }
 // A system is the processTable of a system that is never queried.
 type system struct{}
 
-func (system) all() map[int]relative     { return nil }
-func (system) suspects() []relative      { return nil }
-func (system) look(int) (relative, bool) { return relative{}, false }
-func (system) mark(int) string           { return "" }
-func (system) kill(relative) error       { return nil }
-func (system) reap(relative)             {}
-func (system) commandLine(int) string    { return "" }
+func (system) all() map[int]processInfo     { return nil }
+func (system) suspects() []processInfo      { return nil }
+func (system) look(int) (processInfo, bool) { return processInfo{}, false }
+func (system) mark(int) string              { return "" }
+func (system) kill(processInfo) error       { return nil }
+func (system) reap(processInfo)             {}
+func (system) commandLine(int) string       { return "" }

@@ -21,13 +21,13 @@ type registry struct {
 	outsider string          // the owner name of commands that are not servers
 	started  int             // how many servers were given a name
 	owners   map[string]bool // the names of the living servers
-	ended    family          // processes of servers that have exited
-	lost     family          // processes that can't be killed
+	ended    processSet      // processes of servers that have exited
+	lost     processSet      // processes that can't be killed
 	left     []leftover      // processes that LeftBehind will list
 }
 
 func newRegistry(t processTable) *registry {
-	return &registry{peers: map[peer]struct{}{}, table: t, owners: map[string]bool{}, ended: family{}, lost: family{}}
+	return &registry{peers: map[peer]struct{}{}, table: t, owners: map[string]bool{}, ended: processSet{}, lost: processSet{}}
 }
 
 // add starts a server and lists it. Both happen under the lock, so that

@@ -132,7 +132,7 @@ func (s *Service) Stop(patience transport.Patience) (killed bool) {
 // orphans whose owner is unknown. It returns an empty list if the system does
 // not list processes.
 func (s *Service) Members() []int {
-	all, members := system{}.all(), family{}
+	all, members := system{}.all(), processSet{}
 	roots := []int{s.PID()}
 	for pid, r := range all {
 		if r.group == s.PID() {
