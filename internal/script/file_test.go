@@ -63,16 +63,16 @@ func TestReplayFilesAreChecked(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoReplayFileIsToldInWords checks that the errors do not mention the
+// TestMalformedReplayFiles checks that the errors do not mention the
 // Go types of this program.
-func TestWhatIsNoReplayFileIsToldInWords(t *testing.T) {
+func TestMalformedReplayFiles(t *testing.T) {
 	for data, want := range map[string]string{
 		"":                                "it is not a replay file: it is empty",
 		"{":                               "it is not a replay file: it ends in the middle",
 		"{}":                              "it is not a replay file: it has no mcp-conform-replay, which says the version",
-		"[]":                              "it is not a replay file: it holds an array, and no object",
-		"true":                            "it is not a replay file: it holds true or false, and no object",
-		`{"mcp-conform-replay":2}`:        "it is of version 2; this program reads version 1",
+		"[]":                              "it is not a replay file: it holds an array, not an object",
+		"true":                            "it is not a replay file: it holds true or false, not an object",
+		`{"mcp-conform-replay":2}`:        "it has version 2; this program reads version 1",
 		`{"script":{"operations":"all"}}`: "it is not a replay file: script.operations can't be a string",
 		`{"no-such":1}`:                   `it is not a replay file: unknown field "no-such"`,
 	} {
