@@ -103,9 +103,10 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
 	}
 }
 
-// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work.
+// closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. The
+// server is a fresh one, because the work of other cases may keep a process alive.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, client.Options{Capabilities: nothing})
+	c := t.StartFresh(ctx, client.Options{Capabilities: nothing})
 	if !doWork(ctx, t, c) {
 		t.NotObserved(inFlight, "a call was not answered in a moment, and may be at work still")
 		return
