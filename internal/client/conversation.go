@@ -13,6 +13,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -56,20 +57,16 @@ type Conversation struct {
 	// hearing ends when all of the server's output is recorded.
 	hearing    context.Context
 	endHearing context.CancelCauseFunc
-	closing    atomic.Bool
-	closed     chan struct{} // closed when Shutdown is done
+	closed     *locks.Once
 
 	waiting             atomic.Int32 // requests that currently expect a response
 	unansweredExchanges atomic.Int32 // consecutive HTTP exchanges that ended without the expected response
 	hasSpoken           atomic.Bool  // the server has sent a message
-	started             atomic.Bool  // the server was seen to respond, see Started
-	isStartUnclear      atomic.Bool  // see StartUnclear
+	started             atomic.Bool  // the server was seen to respond, see HasStarted
+	isStartUnclear      atomic.Bool  // see IsStartUnclear
 	quietUpTo           atomic.Int64 // the length of the record after the last proof of absence
 
-	// replies holds an element while a response to the server is written. It is not a lock,
-	// because a test in a bubble of testing/synctest would stand still while a lock is
-	// waited for.
-	replies chan struct{}
+	replies *locks.RWMutex // locked while a response to the server is written
 
 	mu      sync.Mutex
 	lastID  *atomic.Int64 // shared by conversations that continue each other
@@ -99,7 +96,7 @@ func (s Server) Declares(capability string) bool {
 // Open starts a server, or connects to one, and returns a conversation without
 // messages.
 func Open(ctx context.Context, dialer transport.Dialer, opts Options) (*Conversation, error) {
-	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{}), closed: make(chan struct{}), replies: make(chan struct{}, 1)}
+	c := &Conversation{Record: transcript.NewWithin(opts.Budget, transcript.Limits{}), opts: opts.withDefaults(), hasResponseStream: dialer.Transport() == spec.SSE, answering: make(chan struct{}), closed: locks.NewOnce(), replies: locks.NewRWMutex()}
 	link, err := dialer.Dial(ctx, c.Record)
 	if err != nil {
 		return nil, err
@@ -129,7 +126,7 @@ func (c *Conversation) CanContinue(opts Options) bool {
 // server, in the same record, with further ids. From now on c answers no requests of the
 // server. Closing c ends both.
 func (c *Conversation) Continue(opts Options) *Conversation {
-	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{}), closed: make(chan struct{}), replies: make(chan struct{}, 1)}
+	next := &Conversation{Record: c.Record, opts: opts.withDefaults(), link: c.link, hasResponseStream: c.hasResponseStream, answering: make(chan struct{}), closed: locks.NewOnce(), replies: locks.NewRWMutex()}
 	next.releaseSlot = next.opts.Idle
 	next.started.Store(c.HasStarted())
 	next.hasSpoken.Store(c.hasSpoken.Load())
@@ -170,8 +167,8 @@ func (c *Conversation) BeginIdle() (resume func()) {
 // HoldReplies delays responses to the server's own requests until release is
 // called, for a caller that sends a message in pieces.
 func (c *Conversation) HoldReplies() (release func()) {
-	c.replies <- struct{}{}
-	return func() { <-c.replies }
+	c.replies.Lock()
+	return c.replies.Unlock
 }
 
 // Revision returns the revision that the client requests.
@@ -321,14 +318,11 @@ func (c *Conversation) Signal(name string) bool { return c.link.Signal(name) }
 // Shutdown ends the connection in the order of the specification, with the
 // given patience, and waits until the server has ended.
 func (c *Conversation) Shutdown(p transport.Patience) {
-	if !c.closing.CompareAndSwap(false, true) {
-		<-c.closed
-		return
-	}
-	defer close(c.closed)
-	c.link.Shutdown(p)
-	c.cancel(ErrEnded)
-	<-c.answering
+	c.closed.Do(func() {
+		c.link.Shutdown(p)
+		c.cancel(ErrEnded)
+		<-c.answering
+	})
 }
 
 // Close is like Shutdown, with the conversation's own patience.

@@ -1,13 +1,10 @@
 package engine
 
 import (
-	"context"
-	"math"
 	"slices"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
@@ -36,13 +33,12 @@ func mostAlive(jobs int, over spec.Transport, isSlow bool) int {
 // gate limits how many servers work and how many exist at once, and lets an
 // exclusive unit run with no other server.
 type gate struct {
-	// entered has shares that passes acquire: an exclusive pass all of them. It is not a lock, because
-	// a test in a bubble of testing/synctest would stand still while a lock is waited for.
-	entered *semaphore.Weighted
+	// alone is locked by an exclusive pass, and read-locked by the others.
+	alone *locks.RWMutex
 	// one is set if no second copy of the server can run.
 	one bool
 	// longRunningLeft, if set, is closed when the pass that stays for most of the run
-	// has left. Exclusive callers wait for it before they ask for entered: once
+	// has left. Exclusive callers wait for it before they ask for the lock: once
 	// they do, no other caller enters, and the pass may last until others have.
 	longRunningLeft chan struct{}
 
@@ -61,7 +57,7 @@ type gate struct {
 }
 
 func newGate(jobs, alive int) *gate {
-	g := &gate{entered: semaphore.NewWeighted(allShares), most: alive, jobs: jobs}
+	g := &gate{alone: locks.NewRWMutex(), most: alive, jobs: jobs}
 	g.fewer = sync.NewCond(&g.mu)
 	return g
 }
@@ -74,17 +70,11 @@ func (g *gate) admit(most int) {
 	g.fewer.Broadcast()
 }
 
-// How many shares of gate.entered a pass acquires.
-const (
-	oneShare  = 1
-	allShares = math.MaxInt64
-)
-
 // A pass is the permission to run servers.
 type pass struct {
-	g      *gate
-	shares int64 // of gate.entered
-	once   sync.Once
+	g    *gate
+	lock sync.Locker // of gate.alone, to write or to read
+	once sync.Once
 
 	works, rested bool // guarded by g.mu
 	isLongRunning bool
@@ -93,14 +83,14 @@ type pass struct {
 // enter waits for a slot; of several callers the one with the lowest rank enters first.
 // If alone is set, no other server exists until the pass is left.
 func (g *gate) enter(alone bool, rank int) *pass {
-	p := &pass{g: g, shares: oneShare}
+	p := &pass{g: g, lock: g.alone.RLocker()}
 	if alone || g.one {
-		p.shares = allShares
+		p.lock = g.alone
 		if g.longRunningLeft != nil && !g.one {
 			<-g.longRunningLeft
 		}
 	}
-	g.acquire(p.shares)
+	p.lock.Lock()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waiting = append(g.waiting, rank)
@@ -174,7 +164,7 @@ func (p *pass) leave() {
 			close(p.g.longRunningLeft)
 		}
 		p.g.countLeft(p.isLongRunning)
-		p.g.entered.Release(p.shares)
+		p.lock.Unlock()
 	})
 }
 
@@ -191,11 +181,6 @@ func (g *gate) countLeft(lasted bool) {
 
 // drain waits until no server exists.
 func (g *gate) drain() {
-	g.acquire(allShares)
-	g.entered.Release(allShares)
-}
-
-// acquire waits for shares of g.entered, in the order of the calls.
-func (g *gate) acquire(shares int64) {
-	_ = g.entered.Acquire(context.Background(), shares) // it fails only if its context ends
+	g.alone.Lock()
+	defer g.alone.Unlock()
 }

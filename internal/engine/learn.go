@@ -2,9 +2,9 @@ package engine
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
@@ -21,27 +21,14 @@ func (r *offer) learnRoles() {
 		if len(revisions) == 0 {
 			continue
 		}
-		learned := once(func() []inventory.Learned { return r.learnRolesIn(slices.Max(revisions)) })
+		var learned []inventory.Learned
+		once := locks.NewOnce()
 		for _, rev := range revisions {
-			r.inventories[rev].LearnBy(learned)
+			r.inventories[rev].LearnBy(func() []inventory.Learned {
+				once.Do(func() { learned = r.learnRolesIn(slices.Max(revisions)) })
+				return learned
+			})
 		}
-	}
-}
-
-// once is like sync.OnceValue, but for a function that waits for a server: other callers wait for
-// a channel, which a bubble of testing/synctest can see.
-func once[T any](f func() T) func() T {
-	var begun atomic.Bool
-	var value T
-	done := make(chan struct{})
-	return func() T {
-		if begun.CompareAndSwap(false, true) {
-			defer close(done)
-			value = f()
-			return value
-		}
-		<-done
-		return value
 	}
 }
 

@@ -5,16 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -42,12 +40,12 @@ type search struct {
 	stop     context.CancelCauseFunc
 	quit     context.CancelFunc // also ends the shrinking and retrying of findings
 
-	// playing has shares that workers acquire to play a script: a worker that confirms
-	// a finding acquires all, so that no other server runs at that time.
-	playing *semaphore.Weighted
-	// weighing holds an element while a request is repeated. blind reports that the
+	// alone is read-locked by workers that search, and write-locked by a worker
+	// that confirms a finding, so that no other server runs at that time.
+	alone *locks.RWMutex
+	// weighing is locked while a request is repeated. blind reports that the
 	// server's memory cannot be measured.
-	weighing chan struct{}
+	weighing *locks.RWMutex
 	blind    atomic.Bool
 
 	mu       sync.Mutex
@@ -63,7 +61,7 @@ type search struct {
 func newSearch(o Options) *search {
 	return &search{
 		Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs),
-		playing: semaphore.NewWeighted(allShares), weighing: make(chan struct{}, 1),
+		alone: locks.NewRWMutex(), weighing: locks.NewRWMutex(),
 		known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{},
 	}
 }
@@ -216,27 +214,14 @@ func (s *search) work(ctx, bounded context.Context) {
 // script is cut off and not judged.
 func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn) (o *Outcome, cut bool) {
 	defer s.lockMemoryUse(&c.script)()
-	defer s.enter(oneShare)()
+	s.alone.RLock()
+	defer s.alone.RUnlock()
 	ctx, cancel := within(ctx, long, s.closing.small)
 	defer cancel()
 	p := s.player(d, c.place, exploring)
 	p.Stop, p.Hangs, p.Brief = bounded.Done(), func(method string) bool { return s.hangs(family(method)) }, s.brief()
 	o = s.play(ctx, p, c.place, c.script)
 	return o, ctx.Err() != nil
-}
-
-// How many shares of search.playing a worker acquires. They are not a lock, because a test
-// in a bubble of testing/synctest would stand still while a lock is waited for.
-const (
-	oneShare  = 1
-	allShares = math.MaxInt64
-)
-
-// enter waits until the worker may play a script. The caller must call the returned
-// function when the script is done.
-func (s *search) enter(shares int64) (leave func()) {
-	_ = s.playing.Acquire(context.Background(), shares) // it fails only if its context ends
-	return func() { s.playing.Release(shares) }
 }
 
 // look judges an outcome, and follows up new sightings.

@@ -3,6 +3,7 @@ package fuzz
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
@@ -59,8 +60,9 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	defer s.crowd.follow(false)
 	laws := s.lawsOf(sight.Law)
 	key := sight.Key()
-	shows := func(ctx context.Context, what script.Script, most time.Duration, shares int64) *Outcome {
-		defer s.enter(shares)()
+	shows := func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome {
+		place.Lock()
+		defer place.Unlock()
 		if ctx.Err() != nil {
 			return nil
 		}
@@ -97,7 +99,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 
 // showing plays a script on a fresh server, and returns its outcome if it shows
 // the finding, else nil.
-type showing func(ctx context.Context, what script.Script, most time.Duration, shares int64) *Outcome
+type showing func(ctx context.Context, what script.Script, most time.Duration, place sync.Locker) *Outcome
 
 // reduce shrinks a finding, and returns how often it must be retried. Each
 // attempt waits at most the given time for a response; back reports whether the
@@ -107,19 +109,20 @@ func (s *search) reduce(ctx context.Context, f *Finding, evidence []int, wait ti
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
 	defer cancel()
 	repeats = 1
-	if small, ok := justEvidence(f.Script, evidence); ok && !back && shows(ctx, small, exploring, oneShare) != nil {
+	together := s.alone.RLocker()
+	if small, ok := justEvidence(f.Script, evidence); ok && !back && shows(ctx, small, exploring, together) != nil {
 		f.Script, back, evidence = small, true, nil
 	}
-	back = back || shows(ctx, f.Script, exploring, oneShare) != nil
+	back = back || shows(ctx, f.Script, exploring, together) != nil
 	for try := 0; try < 3 && !back && ctx.Err() == nil; try++ {
 		repeats = 4
-		back = shows(ctx, f.Script, exploring, oneShare) != nil
+		back = shows(ctx, f.Script, exploring, together) != nil
 	}
 	switch {
 	case back:
 		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(smaller script.Script) bool {
 			for range repeats {
-				if shows(ctx, smaller, wait, oneShare) != nil {
+				if shows(ctx, smaller, wait, together) != nil {
 					return true
 				}
 			}
@@ -168,11 +171,11 @@ func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script
 			if ctx.Err() != nil {
 				return
 			}
-			shares := int64(allShares)
+			place := sync.Locker(s.alone)
 			if hangs && f.Again > 0 {
-				shares = oneShare
+				place = s.alone.RLocker()
 			}
-			o := shows(ctx, what, s.Timeout, shares)
+			o := shows(ctx, what, s.Timeout, place)
 			if o == nil && ctx.Err() != nil {
 				return // the script was cut off
 			}

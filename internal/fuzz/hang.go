@@ -59,9 +59,9 @@ func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sig
 		return false
 	}
 	c.script = *plain
-	leave := s.enter(oneShare)
+	s.alone.RLock()
 	again := s.playFresh(ctx, c.place, c.script, exploring)
-	leave()
+	s.alone.RUnlock()
 	for _, other := range Judge(s.lawsOf(sight.Law), again) {
 		if _, ok := again.hangs(&other); ok && other.Method == method {
 			s.look(ctx, c, again)
@@ -110,7 +110,7 @@ func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows show
 				smaller.Operations = append(smaller.Operations, guess.as(all[i]))
 			}
 		}
-		if shows(ctx, smaller, s.brief(), oneShare) != nil {
+		if shows(ctx, smaller, s.brief(), s.alone.RLocker()) != nil {
 			f.Script = smaller
 			return true
 		}

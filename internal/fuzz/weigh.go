@@ -38,8 +38,8 @@ func (s *search) lockMemoryUse(one *script.Script) (end func()) {
 	if !slices.ContainsFunc(one.Operations, func(o script.Operation) bool { return o.Do == script.Repeat }) {
 		return func() {}
 	}
-	s.weighing <- struct{}{}
-	return func() { <-s.weighing }
+	s.weighing.Lock()
+	return s.weighing.Unlock
 }
 
 // weigh gives up measuring if the server's memory cannot be measured. If no

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
@@ -54,8 +55,7 @@ type link struct {
 	errDone   chan struct{} // the reader of stderr has returned
 	exited    chan struct{} // the server has exited
 	done      chan struct{} // the server, its process group and its pipes are gone
-	closing   atomic.Bool
-	down      chan struct{}  // Shutdown is done
+	down      *locks.Once
 	goroutine sync.WaitGroup // the writer, and the goroutine that closes stdin
 }
 
@@ -81,7 +81,7 @@ func open(rec *transcript.Transcript, pipes func() (nearEnds, farEnds, error), s
 		errDone:   make(chan struct{}),
 		exited:    make(chan struct{}),
 		done:      make(chan struct{}),
-		down:      make(chan struct{}),
+		down:      locks.NewOnce(),
 	}
 	rec.Add(transcript.Event{Kind: transcript.Opened, Detail: p.name()})
 	go l.readOutput()
@@ -146,11 +146,10 @@ func (l *link) signalled(name string) {
 // has it, waits, and kills the server. It returns when the server, all other
 // processes in its process group and the link's goroutines have ended.
 func (l *link) Shutdown(patience transport.Patience) {
-	if !l.closing.CompareAndSwap(false, true) {
-		<-l.down
-		return
-	}
-	defer close(l.down)
+	l.down.Do(func() { l.shutdown(patience) })
+}
+
+func (l *link) shutdown(patience transport.Patience) {
 	_ = l.CloseInput()
 	gone := within(l.exited, patience.AfterClose)
 	if !gone && l.Signal("TERM") {
