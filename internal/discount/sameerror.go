@@ -48,9 +48,9 @@ func (r sameError) observe(c Conversation) {
 		}
 		ready = c.Events[at].Seq
 	}
-	capabilities := declared(c.Dialogue)
+	capabilities := declaredIn(c)
 	for _, q := range c.Dialogue.Requests() {
-		if feature, _, isList := strings.Cut(q.Message.Method, "/"); isList && capabilities != nil && wire.At(capabilities, "/"+feature) == nil {
+		if feature, _, ok := strings.Cut(q.Message.Method, "/"); ok && capabilities != nil && wire.At(capabilities, "/"+feature) == nil {
 			continue // it should be refused
 		}
 		if q.Event.Seq < ready || !isPlain(q.Message) || c.Revision.Era() == spec.Stateless && !isPlainStateless(q.Message, c.Revision) {
@@ -64,16 +64,12 @@ func (r sameError) observe(c Conversation) {
 	}
 }
 
-// declared returns the capabilities that the server declared in its handshake, or nil if it held none.
-func declared(d *transcript.Dialogue) jsontext.Value {
-	for _, q := range d.Requests() {
-		if q.Message.Method != spec.MethodInitialize {
-			continue
-		}
-		for _, m := range q.Responses {
-			if capabilities := wire.At(m.Message.Members["result"], "/capabilities"); capabilities != nil {
-				return capabilities
-			}
+// declaredIn returns the capabilities in the first result of initialize, or of server/discover in
+// the stateless era, or nil if there is none.
+func declaredIn(c Conversation) jsontext.Value {
+	for _, q := range c.Dialogue.Requests() {
+		if m := q.Response(); m != nil && q.Message.Method == c.Revision.OpeningMethod() && m.Message.ResultAt("/capabilities") != nil {
+			return m.Message.ResultAt("/capabilities")
 		}
 	}
 	return nil

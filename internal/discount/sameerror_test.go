@@ -90,13 +90,15 @@ func TestSameErrorWithoutHandshake(t *testing.T) {
 		met  []exchange
 		want string
 	}{
-		"all lists":       {[]exchange{tools, prompts}, want},
-		"one list":        {[]exchange{tools}, ""},
-		"one is served":   {[]exchange{tools, prompts, {"resources/list", meta, `"result":{}`}}, ""},
-		"flawed metadata": {[]exchange{tools, prompts, {"tools/list", ``, `"error":{"code":-32602,"message":"no version"}`}}, want},
-		"a log level":     {[]exchange{tools, prompts, {"tools/list", meta + `,"io.modelcontextprotocol/logLevel":"loud"`, `"error":{"code":-32602,"message":"no level"}`}}, want},
-		"flawed headers":  {[]exchange{tools, prompts, {"tools/list", meta, `"error":{"code":-32020,"message":"no method"}`}}, want},
-		"pings":           {[]exchange{tools, {"ping", meta, refused}}, ""},
+		"all lists":          {[]exchange{tools, prompts}, want},
+		"one list":           {[]exchange{tools}, ""},
+		"one is served":      {[]exchange{tools, prompts, {"resources/list", meta, `"result":{}`}}, ""},
+		"flawed metadata":    {[]exchange{tools, prompts, {"tools/list", ``, `"error":{"code":-32602,"message":"no version"}`}}, want},
+		"a log level":        {[]exchange{tools, prompts, {"tools/list", meta + `,"io.modelcontextprotocol/logLevel":"loud"`, `"error":{"code":-32602,"message":"no level"}`}}, want},
+		"flawed headers":     {[]exchange{tools, prompts, {"tools/list", meta, `"error":{"code":-32020,"message":"no method"}`}}, want},
+		"an undeclared list": {[]exchange{{"server/discover", meta, `"result":{"capabilities":{"tools":{}}}`}, tools, prompts}, ""},
+		"both declared":      {[]exchange{{"server/discover", meta, `"result":{"capabilities":{"tools":{},"prompts":{}}}`}, tools, prompts}, want},
+		"pings":              {[]exchange{tools, {"ping", meta, refused}}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			record := transcript.New()
