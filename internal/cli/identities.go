@@ -159,7 +159,7 @@ func (a *app) next(f *serverFlags) string {
 }
 
 // otherTokens returns the current token of the second user for the server at a URL, or nil if there
-// is not a second user. A server that the run restarts may have another URL, and a token is for one.
+// is no second user. A server that the run restarts may have another URL, and a token is for one.
 func (a *app) otherTokens(f *remoteFlags, hasFirst bool) (func(u *url.URL) string, error) {
 	switch {
 	case f.otherUser == "":

@@ -11,7 +11,7 @@ import (
 const leastClosing = 10 * time.Second
 
 // closing holds the times at which the parts of a search must end. A zero time
-// is not a limit.
+// limits nothing.
 type closing struct {
 	begun time.Time // no script begins after it
 	small time.Time // running scripts are cut off, and shrinking stops

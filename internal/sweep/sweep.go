@@ -39,7 +39,7 @@ type Options struct {
 	Done func(*Result, Progress)
 }
 
-// Limits are what a server may use. Zero is not a limit.
+// Limits are what a server may use. Zero limits nothing.
 type Limits struct {
 	Time      time.Duration // for the run
 	Grace     time.Duration // for the run to end after that, before it is killed

@@ -1,5 +1,5 @@
 // Package mrtr sends requests that require input of the client, and retries them with all
-// of it, without some, with more, with what is not an answer, and with another state.
+// of it, without some, with more, with something that is not an answer, and with another state.
 package mrtr
 
 import (
