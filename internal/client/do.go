@@ -181,7 +181,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		})
 	}
 	short := false
-	var lines spreadLines
+	var spread spreadResponse
 	return c.await(ctx, from, func(e *transcript.Event) bool {
 		if match(e) {
 			c.unansweredExchanges.Store(0)
@@ -194,7 +194,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 			within(c.opts.Timeout, awaitEnd)
 			return false
 		}
-		over, unclaimed := c.endsWithoutResponse(e, from, frame), lines.completeResponse(e) || c.hasUnknownID(e)
+		over, unclaimed := c.endsWithoutResponse(e, from, frame), spread.complete(e) || c.hasUnknownID(e)
 		if over {
 			c.unansweredExchanges.Add(1)
 		}

@@ -1,33 +1,35 @@
 package client
 
 import (
-	"bytes"
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// spreadLines holds the lines of a JSON object that the server spreads over several lines, as it
-// may not over stdio.
-type spreadLines []byte
+// A spreadResponse is a response that the server may be spreading over several lines, which it may
+// not do over stdio.
+type spreadResponse struct{ text wire.Spread }
 
-// longestSpread limits the lines that are kept.
+// longestSpread limits the bytes that are kept.
 const longestSpread = 1 << 20
 
-// completeResponse adds the line of an event, and reports whether it ends a response.
-func (s *spreadLines) completeResponse(e *transcript.Event) bool {
-	isMessage := slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind != wire.Invalid })
-	if e.Kind != transcript.Received || e.Exchange != 0 || isMessage || len(*s)+len(e.Raw) > longestSpread {
+// complete adds the line of an event, and reports whether it ends a response.
+func (s *spreadResponse) complete(e *transcript.Event) bool {
+	isMessage := func(m wire.Message) bool { return m.Kind != wire.Invalid }
+	switch {
+	case e.Kind != transcript.Received || e.Exchange != 0:
+		return false
+	case slices.ContainsFunc(e.Messages(), isMessage), len(s.text.Text())+len(e.Raw) > longestSpread:
+		s.text = wire.Spread{}
+		return false
+	case s.text.IsEmpty() && !wire.OpensSpread(e.Raw):
 		return false
 	}
-	if bytes.HasPrefix(e.Raw, []byte("{")) {
-		*s = nil
-	}
-	*s = append(*s, bytes.TrimSpace(e.Raw)...)
-	if !bytes.HasPrefix(e.Raw, []byte("}")) {
+	if s.text.Add(e.Raw); s.text.IsOpen() {
 		return false
 	}
-	messages := wire.Parse(*s).Messages
-	return len(messages) == 1 && messages[0].Kind == wire.Response
+	f := wire.Parse(s.text.Text())
+	s.text = wire.Spread{}
+	return slices.ContainsFunc(f.Messages, func(m wire.Message) bool { return m.Kind == wire.Response })
 }

@@ -87,9 +87,8 @@ type lineReader struct {
 
 	afterHeader bool // a blank line here belongs to the header before it
 	// A value that is not complete yet.
-	open    []*transcript.Event
-	text    []byte
-	nesting nesting
+	open []*transcript.Event
+	text wire.Spread
 }
 
 func (r *lineReader) keep(got *reading) { r.readings[got.last()] = got }
@@ -107,7 +106,7 @@ func (r *lineReader) line(e *transcript.Event) {
 		r.keep(got)
 	case len(r.open) > 0:
 		r.add(e)
-	case got.shape == foreign && opens(e.Raw) && len(got.messages) == 0:
+	case got.shape == foreign && wire.OpensSpread(e.Raw) && len(got.messages) == 0:
 		r.add(e)
 	case got.shape == blank && header:
 		got.shape = headed
@@ -117,82 +116,20 @@ func (r *lineReader) line(e *transcript.Event) {
 	}
 }
 
-// opens reports whether the line looks like the beginning of a JSON text that
-// goes on in the next.
-func opens(line []byte) bool {
-	line = bytes.TrimSpace(line)
-	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
-		return false
-	}
-	var n nesting
-	if n.read(line); !n.open() {
-		return false
-	}
-	rest := bytes.TrimLeft(line[1:], " \t{[")
-	return len(rest) == 0 || rest[0] == '"'
-}
-
-// nesting tracks the brackets and strings of JSON text that may come in chunks, may be malformed,
-// and may have newlines in its strings. A JSON reader does not accept such input.
-type nesting struct {
-	depth      int    // of brackets of any kind; negative if more were closed than opened
-	closers    []byte // what closes the open brackets
-	inString   bool
-	mismatched bool // a bracket was closed by another kind, or was not open
-}
-
-func (n *nesting) read(text []byte) {
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case n.inString && c == '\\':
-			i++
-		case c == '"':
-			n.inString = !n.inString
-		case n.inString:
-		case c == '{' || c == '[':
-			n.depth++
-			n.closers = append(n.closers, c+2) // what closes it
-		case c == '}' || c == ']':
-			n.depth--
-			last := len(n.closers) - 1
-			if last < 0 || n.closers[last] != c {
-				n.mismatched = true
-			}
-			n.closers = n.closers[:max(last, 0)]
-		}
-	}
-}
-
-// open reports whether the value continues after the text.
-func (n *nesting) open() bool { return n.depth > 0 || n.inString }
-
-// balanced reports whether each bracket outside strings was closed by its own kind, and no string
-// is left open.
-func (n *nesting) balanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }
-
-// add adds a line to the open value. A newline within a string is replaced by the escape that it
-// should have been.
+// add adds a line to the open value.
 func (r *lineReader) add(e *transcript.Event) {
-	if len(r.open) > 0 {
-		if r.nesting.inString {
-			r.text = append(r.text, `\n`...)
-		} else {
-			r.text = append(r.text, '\n')
-		}
-	}
 	r.open = append(r.open, e)
-	r.text = append(r.text, e.Raw...)
-	r.nesting.read(e.Raw)
+	r.text.Add(e.Raw)
 	switch {
-	case len(r.text) > maxSpread:
+	case len(r.text.Text()) > maxSpread:
 		r.giveUp()
-	case !r.nesting.open():
+	case !r.text.IsOpen():
 		r.complete()
 	}
 }
 
 func (r *lineReader) complete() {
-	f := wire.Parse(r.text)
+	f := wire.Parse(r.text.Text())
 	messages := messagesIn(f, nil)
 	switch {
 	case len(messages) > 0:
@@ -219,7 +156,7 @@ func (r *lineReader) giveUp() {
 }
 
 func (r *lineReader) reset() {
-	r.open, r.text, r.nesting = nil, nil, nesting{}
+	r.open, r.text = nil, wire.Spread{}
 }
 
 // readLine reads a single line.
@@ -262,9 +199,7 @@ func mayBeMessage(line []byte) bool {
 	if !bytes.HasPrefix(first, []byte("{")) || !bytes.Contains(line, []byte(`"jsonrpc"`)) {
 		return false
 	}
-	var n nesting
-	n.read(line)
-	return n.balanced()
+	return wire.IsBalanced(line)
 }
 
 // trailing sets the shape of a line that continues after its message.

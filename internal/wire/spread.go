@@ -1,0 +1,94 @@
+package wire
+
+import "bytes"
+
+// A Spread is JSON text that a server spreads over several lines. Over stdio it must not do so,
+// but what it meant can be read. The zero value is empty.
+type Spread struct {
+	text    []byte
+	lines   int
+	nesting nesting
+}
+
+// Add adds a line, without its newline. A newline within a string is replaced by the escape that it
+// should have been.
+func (s *Spread) Add(line []byte) {
+	if s.lines > 0 {
+		if s.nesting.inString {
+			s.text = append(s.text, `\n`...)
+		} else {
+			s.text = append(s.text, '\n')
+		}
+	}
+	s.lines++
+	s.text = append(s.text, line...)
+	s.nesting.read(line)
+}
+
+// Text returns the lines so far.
+func (s *Spread) Text() []byte { return s.text }
+
+// IsEmpty reports whether no line was added.
+func (s *Spread) IsEmpty() bool { return s.lines == 0 }
+
+// IsOpen reports whether the value goes on in the next line.
+func (s *Spread) IsOpen() bool { return s.nesting.open() }
+
+// OpensSpread reports whether the line looks like the beginning of a JSON text that
+// goes on in the next.
+func OpensSpread(line []byte) bool {
+	line = bytes.TrimSpace(line)
+	if len(line) == 0 || line[0] != '{' && line[0] != '[' {
+		return false
+	}
+	var n nesting
+	if n.read(line); !n.open() {
+		return false
+	}
+	rest := bytes.TrimLeft(line[1:], " \t{[")
+	return len(rest) == 0 || rest[0] == '"'
+}
+
+// IsBalanced reports whether each bracket outside strings is closed by its own kind, and no string is
+// left open.
+func IsBalanced(text []byte) bool {
+	var n nesting
+	n.read(text)
+	return n.balanced()
+}
+
+// nesting tracks the brackets and strings of JSON text that may come in chunks, may be malformed,
+// and may have newlines in its strings. A JSON reader does not accept such input.
+type nesting struct {
+	depth      int    // of brackets of any kind; negative if more were closed than opened
+	closers    []byte // what closes the open brackets
+	inString   bool
+	mismatched bool // a bracket was closed by another kind, or was not open
+}
+
+func (n *nesting) read(text []byte) {
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case n.inString && c == '\\':
+			i++
+		case c == '"':
+			n.inString = !n.inString
+		case n.inString:
+		case c == '{' || c == '[':
+			n.depth++
+			n.closers = append(n.closers, c+2) // what closes it
+		case c == '}' || c == ']':
+			n.depth--
+			last := len(n.closers) - 1
+			if last < 0 || n.closers[last] != c {
+				n.mismatched = true
+			}
+			n.closers = n.closers[:max(last, 0)]
+		}
+	}
+}
+
+// open reports whether the value continues after the text.
+func (n *nesting) open() bool { return n.depth > 0 || n.inString }
+
+func (n *nesting) balanced() bool { return len(n.closers) == 0 && !n.inString && !n.mismatched }
