@@ -45,7 +45,7 @@ func (h *chained) units(shared *unit) []*unit {
 }
 
 // chains distributes the cases among at most so many units, so that those that spoil servers are in
-// as many as possible: each can use up a server that others of its unit left.
+// as many of them as possible: the first in a chain can use a server that earlier cases left.
 func chains(rev spec.Revision, cases []*suite.Case, most int) []*unit {
 	cases = inChainOrder(cases)
 	out := make([]*unit, min(most, (len(cases)+leastChain-1)/leastChain))

@@ -19,8 +19,8 @@ func lookalikeIDs() []wire.ID {
 	return []wire.ID{wire.IntID(7_000_021), wire.StringID("7000021"), wire.IntID(-7_000_021), wire.StringID("-7000021")}
 }
 
-// wideIDs returns ids beyond the integers that a double can tell apart, though it can hold these. The
-// first is for a trial.
+// wideIDs returns ids beyond 2^53, and another one for a trial. From there on a double can't hold every
+// integer, but it can hold these.
 func wideIDs() (trial wire.ID, ids []wire.ID) {
 	return wire.IntID(1<<53 + 6), []wire.ID{wire.IntID(1<<53 + 2), wire.IntID(1<<53 + 4)}
 }
