@@ -19,7 +19,7 @@ func many() *verdict.Report {
 		for j, q := range all {
 			v := verdict.Verdict{Requirement: q.ID, Area: q.Area, Level: q.Level, Revision: rev, Transport: spec.Stdio, Judges: []string{"some.judge"}}
 			v.Outcome = []verdict.Outcome{verdict.Kept, verdict.Kept, verdict.NotObserved, verdict.NotApplicable, verdict.Kept}[(j+i)%5]
-			v.Reason = map[verdict.Outcome]string{verdict.NotObserved: "nothing was sent that could show it", verdict.NotApplicable: "the server does not declare it"}[v.Outcome]
+			v.Reason = map[verdict.Outcome]string{verdict.NotObserved: "mcp-conform sent nothing that could show it", verdict.NotApplicable: "the server does not declare it"}[v.Outcome]
 			r.Verdicts = append(r.Verdicts, v)
 		}
 	}

@@ -31,7 +31,7 @@ func TestRefusalsWithFailingControls(t *testing.T) {
 		}
 		return map[string]any{"isError": true, "content": []any{map[string]any{"type": "text", "text": "getaddrinfo ENOTFOUND api.example"}}}, nil
 	})
-	const same = "gets the same"
+	const same = "gives the same response to"
 	listless := suitetest.Handles(func(c *refserver.Call, next func(*refserver.Call) (any, *refserver.Error)) (any, *refserver.Error) {
 		if c.Method == spec.MethodToolsList {
 			return nil, &refserver.Error{Code: spec.CodeInvalidParams, Message: "unknown tenant"}

@@ -26,17 +26,17 @@ var ErrEnded = errors.New("the server ended the connection")
 
 // ErrUnanswered says that no response came in time, or that a later request got
 // a response and this one did not.
-var ErrUnanswered = errors.New("the request was not answered")
+var ErrUnanswered = errors.New("no response came in time")
 
 // ErrQuietSkipped says that the wait for silence was skipped, see Options.SkipQuiet.
 var ErrQuietSkipped = errors.New("what was looked for has come")
 
 // ErrNoFence says that the fence after a request got no response either, so
 // that the server may not have read the request.
-var ErrNoFence = errors.New("the fence after it got no response")
+var ErrNoFence = errors.New("a later request got none, either")
 
 // ErrTooLong says that a response came and was too long to be kept.
-var ErrTooLong = errors.New("the answer was too long to be kept")
+var ErrTooLong = errors.New("the response is longer than mcp-conform keeps")
 
 // A Conversation is one client's use of a server. Its methods may be called
 // from any goroutine.

@@ -295,7 +295,7 @@ func replyTo(id wire.ID, await func(match func(*transcript.Event) bool) (*transc
 	case errors.Is(err, ErrUnanswered), errors.Is(err, ErrEnded), errors.Is(err, ErrStarting):
 		return &Reply{Err: err}
 	default:
-		return &Reply{Err: fmt.Errorf("the wait for the answer was cut off: %w", err)}
+		return &Reply{Err: fmt.Errorf("the wait for the response was cut off: %w", err)}
 	}
 }
 

@@ -66,8 +66,8 @@ func TestHandshakeFails(t *testing.T) {
 			s.say(wire.NewResult(m.ID, map[string]any{"protocolVersion": "2024-11-05"}))
 		}, "asked for version 2025-11-25, the server chose 2024-11-05", nil, 0},
 		{"no version", func(s *scripted, m *wire.Message) { s.say(wire.NewResult(m.ID, "x")) }, "the server chose ", nil, 0},
-		{"mute", func(*scripted, *wire.Message) {}, "the request was not answered", ErrUnanswered, DefaultStartTimeout},
-		{"another id", func(s *scripted, m *wire.Message) { s.say(wire.NewResult(wire.StringID(m.ID.Raw()), nil)) }, "the request was not answered", ErrUnanswered, 100 * time.Millisecond},
+		{"mute", func(*scripted, *wire.Message) {}, "no response came in time", ErrUnanswered, DefaultStartTimeout},
+		{"another id", func(s *scripted, m *wire.Message) { s.say(wire.NewResult(wire.StringID(m.ID.Raw()), nil)) }, "no response came in time", ErrUnanswered, 100 * time.Millisecond},
 		{"ended", func(s *scripted, _ *wire.Message) { s.later(time.Second, s.end) }, "the server ended the connection", ErrEnded, time.Second},
 		{"flooded", func(s *scripted, _ *wire.Message) { s.rec.Add(transcript.Event{Kind: transcript.Flooded}) }, "the server ended the connection", ErrEnded, 0},
 	} {

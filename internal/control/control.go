@@ -54,13 +54,13 @@ func (c Control) Unclear(odd Response, byName bool) string {
 	same := c.Got.form == odd.form
 	switch {
 	case !c.Sent:
-		return "it was refused (" + odd.Words + "), and " + c.What + " got no response to compare it with"
+		return "the server refused the request (" + odd.Words + "), and there is no response to " + c.What + " to compare"
 	case c.Served, byName && !same:
 		return ""
 	case same:
-		return c.What + " gets the same: " + c.Got.Words
+		return "the server gives the same response to " + c.What + ": " + c.Got.Words
 	default:
-		return c.What + " fails, too: " + c.Got.Words
+		return "the server also refuses " + c.What + ": " + c.Got.Words
 	}
 }
 

@@ -33,12 +33,12 @@ func TestUnclear(t *testing.T) {
 		want               string // part of the reason; "" if the refusal may be interpreted
 	}{
 		{name: "the control is served", control: served, odd: invalid},
-		{name: "both panic, at other times", control: panics, odd: `"error":{"code":-32603,"message":"panic at 0x99 after 12 ms"}`, want: "gets the same: error -32603"},
-		{name: "both fail as tools", control: isError, odd: isError, want: `gets the same: a result with isError "ENOTFOUND"`},
-		{name: "the control fails otherwise", control: isError, odd: invalid, want: "fails, too: a result with isError"},
+		{name: "both panic, at other times", control: panics, odd: `"error":{"code":-32603,"message":"panic at 0x99 after 12 ms"}`, want: "the same response to a call: error -32603"},
+		{name: "both fail as tools", control: isError, odd: isError, want: `the same response to a call: a result with isError "ENOTFOUND"`},
+		{name: "the control fails otherwise", control: isError, odd: invalid, want: "also refuses a call: a result with isError"},
 		{name: "the control fails otherwise, and what is odd is a name", control: isError, odd: invalid, byName: true},
-		{name: "both names are refused alike", control: strings.ReplaceAll(noTool, "NAME", "real"), odd: strings.ReplaceAll(noTool, "NAME", "made-up"), byName: true, want: "gets the same"},
-		{name: "there is no control", odd: invalid, want: "got no response to compare it with"},
+		{name: "both names are refused alike", control: strings.ReplaceAll(noTool, "NAME", "real"), odd: strings.ReplaceAll(noTool, "NAME", "made-up"), byName: true, want: "the same response to a call: "},
+		{name: "there is no control", odd: invalid, want: "there is no response to"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ type mixing struct{ found atomic.Bool }
 
 func (m *mixing) discount(c *Claim) (Effect, string) {
 	if m.found.Load() && c.Concurrent && spec.AreaOf(c.Requirement) != string(spec.SSE) {
-		return Void, "it may be about a response to another client"
+		return Void, "the response may belong to another client"
 	}
 	return Counts, ""
 }

@@ -54,8 +54,8 @@ func TestAdviceOnCalls(t *testing.T) {
 		lacks  string
 	}{
 		"safe":                     {tool, inventory.Config{Policy: inventory.CallSafe}, `no tool may be called; add "call: [safe, NAME]" under tools: in mcp-conform.yaml, or give --call-tools all`, "tools: {call: [safe, NAME]}"},
-		"all, and each tool never": {tool, inventory.Config{Policy: inventory.CallAll, Never: []string{"x"}}, "tools.never keeps each of the server's tools from being called", ""},
-		"all, and no tool":         {none, inventory.Config{Policy: inventory.CallAll}, "no tool of the server is known", ""},
+		"all, and each tool never": {tool, inventory.Config{Policy: inventory.CallAll, Never: []string{"x"}}, "tools.never in the configuration excludes every tool of the server", ""},
+		"all, and no tool":         {none, inventory.Config{Policy: inventory.CallAll}, "the server listed no tool", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

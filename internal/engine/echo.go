@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// EchoReason and EchoAdvice describe a server that sends back what it receives.
+// EchoReason and EchoAdvice describe a server that echoes what it receives.
 const (
-	EchoReason = "the server sends back what it is sent, initialize too, instead of answering"
+	EchoReason = "the server echoes every message, even initialize, instead of answering it"
 	EchoAdvice = "is this an MCP server? check the command, and that nothing between here and the server echoes (a terminal, cat, tee)"
 )
 

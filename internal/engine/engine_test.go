@@ -278,8 +278,8 @@ func TestErrors(t *testing.T) {
 			isA[*engine.UnreachableError], "came only when stdin was closed"},
 		{"junk", &toy{answer: func(int64, *wire.Message) []byte { return []byte("hello") }}, engine.Options{Cases: ping, StartTimeout: quick},
 			isA[*engine.UnreachableError], `"hello"`},
-		{"it sends back what it is sent", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping, Timeout: quick},
-			isA[*engine.UnreachableError], "sends back what it is sent"},
+		{"it echoes", &toy{answer: func(_ int64, m *wire.Message) []byte { return m.Raw }}, engine.Options{Cases: ping, Timeout: quick},
+			isA[*engine.UnreachableError], "echoes every message"},
 		{"stateless", &toy{answer: func(_ int64, m *wire.Message) []byte {
 			if m.Method == spec.MethodDiscover {
 				return nil

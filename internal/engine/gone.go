@@ -240,7 +240,7 @@ func (r *execution) dropDoubtfulObservations() {
 		}
 		for i := range u.observations {
 			if s := &u.observations[i]; s.Deviation == nil && s.Outcome != verdict.HarnessError {
-				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server was gone"}
+				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server no longer served any client"}
 			}
 		}
 	}

@@ -56,9 +56,9 @@ func (r *session) unjudgedNotice() string {
 	case 0:
 		return ""
 	case 1:
-		return "one conversation was not judged: the time of the run was over"
+		return "one conversation was not judged: the run reached its time limit"
 	default:
-		return fmt.Sprintf("%d conversations were not judged: the time of the run was over", n)
+		return fmt.Sprintf("%d conversations were not judged: the run reached its time limit", n)
 	}
 }
 

@@ -90,7 +90,7 @@ func TestTheLimitHolds(t *testing.T) {
 	if !strings.Contains(report.Incomplete, limit.Error()) {
 		t.Errorf("incomplete: %q", report.Incomplete)
 	}
-	if !strings.Contains(strings.Join(report.Notices, "\n"), "not judged: the time of the run was over") {
+	if !strings.Contains(strings.Join(report.Notices, "\n"), "not judged: the run reached its time limit") {
 		t.Errorf("notices: %q", report.Notices)
 	}
 }

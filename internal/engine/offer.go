@@ -56,7 +56,7 @@ func (r *offer) blocked(rev spec.Revision) string {
 // missing returns why the case does not apply to the transport or the server's offer, or "".
 func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
 	if c.OnlyOver != "" && c.OnlyOver != r.transport() {
-		return "the case is about " + string(c.OnlyOver)
+		return "the case applies only to " + string(c.OnlyOver)
 	}
 	for _, need := range c.Needs {
 		if !r.inventories[rev].Declares(need) {

@@ -388,7 +388,7 @@ func (p *probed) reason() string {
 	case p.failed:
 		return "the server did not serve " + opening
 	case !p.reply.Answered():
-		return opening + " was not answered"
+		return opening + " got no response"
 	case p.reply.Succeeded() && p.revision.Era() == spec.Stateless:
 		return "server/discover lists only other versions"
 	case p.reply.Succeeded() && p.chosen == "":

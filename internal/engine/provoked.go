@@ -15,11 +15,11 @@ import (
 
 // unseen is the reason if nothing was sent that could have shown the
 // requirement. If something was, the reason says what came instead.
-const unseen = "nothing was sent that could show it"
+const unseen = "mcp-conform sent nothing that could show it"
 
 // unshown is the reason if a case ended without an observation of one of its
 // requirements.
-const unshown = "nothing in the traffic could show it"
+const unshown = "no message of the case could show it"
 
 // explainOutcomes replaces the reason of a verdict that was not observed
 // although a case provoked it: it says what the server did.

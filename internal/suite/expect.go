@@ -53,11 +53,11 @@ func (t *T) Expect(c *client.Conversation, actual any, shownBy ...*transcript.Ev
 // defect of the case.
 func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, weight ...verdict.Weight) bool {
 	if r, ok := a.actual.(*client.Reply); ok && !r.Answered() {
-		a.t.NotObserved(requirement, "the request was not answered: "+reason(r.Err))
+		a.t.NotObserved(requirement, "the server did not answer the request"+cause(r.Err))
 		return false
 	}
 	if r, ok := a.actual.(*client.Reply); ok && r.Busy() {
-		a.t.NotObserved(requirement, "the server said that it had no time for the request")
+		a.t.NotObserved(requirement, "the server was too busy for the request")
 		return false
 	}
 	matched, err := m.Match(a.actual)
@@ -81,12 +81,11 @@ func (a Assertion) Keeps(requirement, summary string, m types.GomegaMatcher, wei
 	return false
 }
 
-func reason(err error) string {
-	if errors.Is(err, client.ErrUnanswered) {
-		return client.ErrUnanswered.Error()
+// cause returns what follows the statement that there is no response: err after
+// a colon, or "" if err says nothing more.
+func cause(err error) string {
+	if err == nil || errors.Is(err, client.ErrUnanswered) {
+		return ""
 	}
-	if err == nil {
-		return "no answer"
-	}
-	return err.Error()
+	return ": " + err.Error()
 }

@@ -44,7 +44,7 @@ func isSubscribed(c *client.Conversation) bool {
 // declares listChanged, it gives the server time to send the notification.
 func (t *T) WalkAgain(ctx context.Context, method, member string, pages int) {
 	if t.Inventory.Incomplete[method] != "" {
-		t.GiveUp("the list could not be walked to its end before")
+		t.GiveUp("mcp-conform could not read the list to its end before")
 	}
 	c := t.Conversation(ctx)
 	begun := c.Record.Len()

@@ -90,7 +90,7 @@ type OtherUser struct {
 // first user. The caller has to call Leave.
 func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 	if t.Transport != spec.StreamableHTTP {
-		t.Skip("the case is about Streamable HTTP")
+		t.Skip("the case applies only to Streamable HTTP")
 	}
 	o := t.Outside(c)
 	header, first := o.Authorization()
@@ -114,7 +114,7 @@ func (t *T) OtherUser(ctx context.Context, c *client.Conversation) *OtherUser {
 		t.GiveUp("both tokens belong to the same user")
 	}
 	if o.SendOpening(ctx, "without a token", nil).IsServed() {
-		t.GiveUp("the server serves requests without a token, so that it need not tell users apart")
+		t.GiveUp("the server serves requests without a token, so it need not tell users apart")
 	}
 	u := &OtherUser{Outside: o, authorization: []string{"Bearer " + second}}
 	opened := o.SendOpening(ctx, "by the second user", u.authorization)

@@ -89,9 +89,9 @@ func TestKeeps(t *testing.T) {
 		err    error
 		reason string
 	}{
-		{"no answer", fmt.Errorf("%w, and %w", client.ErrUnanswered, client.ErrNoFence), "the request was not answered: the request was not answered"},
-		{"the end", client.ErrEnded, "the request was not answered: the server ended the connection"},
-		{"nothing sent", nil, "the request was not answered: no answer"},
+		{"no answer", fmt.Errorf("%w, and %w", client.ErrUnanswered, client.ErrNoFence), "the server did not answer the request"},
+		{"the end", client.ErrEnded, "the server did not answer the request: the server ended the connection"},
+		{"nothing sent", nil, "the server did not answer the request"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			h, c := handle()

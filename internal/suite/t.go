@@ -172,7 +172,7 @@ func (t *T) Conversation(ctx context.Context) *client.Conversation {
 	// What an earlier case did to the server is not a finding of this case.
 	if !t.Case.Unchecked {
 		if r := c.Do(ctx, c.HarmlessMethod(), nil); r.Err != nil {
-			t.GiveUp("the server that the case shares with others no longer answers: " + r.Err.Error())
+			t.GiveUp("the server no longer answers, after earlier cases used it: " + r.Err.Error())
 		}
 	}
 	return c
@@ -228,13 +228,13 @@ func (t *T) Open(ctx context.Context, o client.Options) *client.Conversation {
 // fence.
 func (t *T) Fence(ctx context.Context, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
-		t.GiveUp("the fence was not answered: " + err.Error())
+		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }
 
 // Quiet ends the case as not observed if silence cannot be proved.
 func (t *T) Quiet(ctx context.Context, c *client.Conversation) {
 	if err := c.Quiet(ctx); err != nil {
-		t.GiveUp("the fence was not answered: " + err.Error())
+		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }

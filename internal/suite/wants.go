@@ -98,9 +98,9 @@ func (t *T) NeedsCallable() {
 	switch {
 	case len(t.Inventory.Callable()) > 0:
 	case len(t.Inventory.Tools) == 0:
-		t.GiveUp("no tool of the server is known")
+		t.GiveUp("the server listed no tool")
 	case t.Inventory.CallsAll():
-		t.GiveUp("tools.never keeps each of the server's tools from being called")
+		t.GiveUp("tools.never in the configuration excludes every tool of the server")
 	default:
 		t.addWant(wantCallable)
 		t.endUnconfigured(wantCallable)

@@ -112,7 +112,7 @@ func (w *Web) Begin(r WebRequest) *Stream {
 		Method: r.method(), Fields: fields, Body: r.Body, Chunks: r.Chunks, Pieces: r.Pieces, Pause: pieceDelay, Keep: r.Keep,
 	}, r.Target)
 	if err != nil {
-		w.t.GiveUp("no request can be sent there: " + err.Error())
+		w.t.GiveUp("mcp-conform can't send the request: " + err.Error())
 	}
 	s.exchange = p
 	return s

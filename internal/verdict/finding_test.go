@@ -16,7 +16,7 @@ func finding(requirement string, o Outcome, summary string) Finding {
 func TestAddOrdersNumbersAndRaises(t *testing.T) {
 	var o Opinions
 	place := Place{"ping.responds", spec.V20251125, spec.Stdio}
-	o.Expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "nothing was sent that could show it"})
+	o.Expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "mcp-conform sent nothing that could show it"})
 	o.Expect(place, "other", Opinion{Outcome: Blocked, Reason: "no handshake"})
 	p := &Report{Verdicts: o.Verdicts()}
 	p.Add(finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a"))

@@ -38,7 +38,7 @@ var issuedTokens = []issuedToken{
 // The twin of each is a valid token, which is served.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
-		t.GiveUp("mcp-conform can't get wrong tokens that the server would trust; see --auth-server and --client-id")
+		t.GiveUp("mcp-conform has no wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
 	}
 	p := protected(ctx, t)
 	resource, scope := p.wanted(ctx)
@@ -124,7 +124,7 @@ func (p *prober) judgeNoScope(ctx context.Context, resource string) {
 	a := p.open(ctx, "with a token without scope", token)
 	switch {
 	case a.IsServed():
-		p.t.NotObserved(scopeStatus, "the server needs no scope for the first request")
+		p.t.NotObserved(scopeStatus, "the server requires no scope for the first request")
 		return
 	case a.Status != http.StatusForbidden:
 		p.deviates(ctx, verdict.Deviation{

@@ -56,7 +56,7 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) 
 func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
 	token, _ := p.Authorization()
 	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
-		p.t.GiveUp("the server refuses a request without a token, and it is not known that it would serve one with a token")
+		p.t.GiveUp("the server refuses a request without a token, and mcp-conform has no token with which it is served")
 	}
 	p.deviates(ctx, verdict.Deviation{
 		Requirement: noToken, Summary: "The server does not refuse a request without a token with status 401.", Permitted: "401 Unauthorized",

@@ -17,7 +17,7 @@ import (
 // token. The twin of each request, with the token, is served.
 func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.StreamableHTTP {
-		t.Skip("the case is about Streamable HTTP")
+		t.Skip("the case applies only to Streamable HTTP")
 	}
 	c := t.Start(ctx, client.Options{})
 	p := newProber(t, c)
@@ -28,11 +28,11 @@ func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	p.mustBeProtected(ctx)
 	list := p.listRequest()
 	if !p.post(ctx, "with the token", []string{header}, list(), "").IsServed() {
-		t.GiveUp("the same request is not served with the token, either")
+		t.GiveUp("the server does not serve the same request with the token, either")
 	}
 	p.judgeLowerCase(ctx, header, p.post(ctx, "with the scheme in lower case", []string{"bearer " + token}, list(), ""))
 	if !p.judgeEveryRequest(ctx, header, list) {
-		t.NotObserved(queryUnused, "the same request is not refused without a token, either")
+		t.NotObserved(queryUnused, "the server serves the same request without a token, too")
 	} else {
 		p.judgeQuery(ctx, p.post(ctx, "with the token in the query only", nil, list(), "access_token="+url.QueryEscape(token)))
 	}
@@ -161,7 +161,7 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 		return
 	}
 	if list := p.listRequest(); !p.post(ctx, "with the token, once more", []string{header}, list(), "").IsServed() {
-		p.t.GiveUp("the request is no longer served with the token, either")
+		p.t.GiveUp("the server no longer serves the request with the token, either")
 	}
 	p.deviates(ctx, verdict.Deviation{
 		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP has it", Weight: verdict.AtMostWarning,
@@ -180,7 +180,7 @@ func (p *prober) judgeDelete(ctx context.Context, header string, list func() []b
 		return a, a.IsServed()
 	}
 	if _, ok := served("with the token, before the DELETE"); !ok {
-		p.t.GiveUp("the session has ended before")
+		p.t.GiveUp("the session had already ended")
 	}
 	for _, w := range []wrongToken{{how: "without the token"}, {how: "with random text as a token", header: []string{"Bearer " + rand.Text()}}} {
 		for _, value := range w.header {

@@ -31,7 +31,7 @@ func batchCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			if !sendBatchOfRequests(ctx, t, c) {
-				t.NotObserved(silentBatches, "batches are not served at all")
+				t.NotObserved(silentBatches, "the server serves no batches at all")
 				return
 			}
 			sendMixedBatch(ctx, t, c)
@@ -109,7 +109,7 @@ func sendBatchOfRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	ids := []wire.ID{c.NewID(), c.NewID()}
 	a, err := sendBatch(ctx, c, ids, c.Request(ids[0], c.HarmlessMethod(), nil), c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
-		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
+		t.GiveUp("mcp-conform got no response to the batch: " + err.Error())
 	}
 	if a.missed {
 		judgeMissingResponses(t, c, &a, "a batch of requests")
@@ -143,7 +143,7 @@ func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 		knownNotification(),
 		c.Request(ids[1], c.HarmlessMethod(), nil))
 	if err != nil {
-		t.GiveUp("the batch could not be sent and awaited: " + err.Error())
+		t.GiveUp("mcp-conform got no response to the batch: " + err.Error())
 	}
 	if a.missed {
 		judgeMissingResponses(t, c, &a, "a batch of requests and a notification")
@@ -169,7 +169,7 @@ func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	a, err := sendBatch(ctx, c, ids, messages...)
 	switch {
 	case err != nil:
-		t.GiveUp("the long batch could not be sent and awaited: " + err.Error())
+		t.GiveUp("mcp-conform got no response to the long batch: " + err.Error())
 	case a.missed && (len(a.events) > 0 || a.ended):
 		judgeMissingResponses(t, c, &a, fmt.Sprintf("a batch of %d requests", longOf))
 	case !a.missed:
@@ -222,7 +222,7 @@ func judgeExtraResponses(t *suite.T, c *client.Conversation, a *batchResponses) 
 func sendBatchOfNotifications(ctx context.Context, t *suite.T, c *client.Conversation) {
 	from := c.Record.Len()
 	if err := c.Send(ctx, joinAsArray(knownNotification(), knownNotification())); err != nil {
-		t.GiveUp("the batch could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send the batch: " + err.Error())
 	}
 	t.Quiet(ctx, c)
 	at := unmatchedResponses(c, from)

@@ -43,7 +43,7 @@ func callConcurrently(ctx context.Context, t *suite.T) {
 		all = append(all, knownRequest{method: spec.MethodToolsCall, params: tool.Params()})
 	}
 	if len(all) == 0 && !echoes {
-		t.Skip("no tool may be called that needs no arguments, or returns its argument")
+		t.Skip("none of the tools that may be called works without arguments or returns its argument")
 	}
 	good := requestsWithResult(ctx, c, all)
 	var requests [][]byte
@@ -128,7 +128,7 @@ func progressTotals(c *client.Conversation, from int, token string) (totals []st
 func subscribeConcurrently(ctx context.Context, t *suite.T) {
 	uris := t.Inventory.Resources[:min(maxSubscriptions, len(t.Inventory.Resources))]
 	if len(uris) < 2 {
-		t.Skip("the server does not list several resources")
+		t.Skip("the server lists fewer than two resources")
 	}
 	c := t.Conversation(ctx)
 	at := func(method string) bool {

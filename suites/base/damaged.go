@@ -28,7 +28,7 @@ func damagedBatchCase() suite.Case {
 			id := c.NewID()
 			a, err := sendBatch(ctx, c, []wire.ID{id}, c.Request(id, c.HarmlessMethod(), nil))
 			if err != nil || a.missed {
-				t.GiveUp("batches are not served at all")
+				t.GiveUp("the server serves no batches at all")
 			}
 			sendInvalidMember(ctx, t, c)
 			if !c.Alive() || c.Fence(ctx) != nil {
@@ -43,7 +43,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 	id := c.NewID()
 	a, err := sendBatch(ctx, c, []wire.ID{id}, []byte("1"), c.Request(id, c.HarmlessMethod(), nil))
 	if err != nil {
-		t.NotObserved(invalidMembers, err.Error())
+		t.NotObserved(invalidMembers, "mcp-conform got no response to the batch: "+err.Error())
 		return
 	}
 	d := verdict.Deviation{
@@ -52,7 +52,7 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 		At:          []int{a.sent},
 	}
 	if a.missed && !a.ended && suite.IsRefused(c, a.from) {
-		t.NotObserved(invalidMembers, "the batch was refused as a whole by a status of HTTP")
+		t.NotObserved(invalidMembers, "the server refused the whole batch by its HTTP status")
 		return
 	}
 	if !a.missed {
@@ -101,10 +101,10 @@ func sendEmptyBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case err != nil && hasEnded(c, c.Fence(ctx)):
 		d.Summary, d.Seen = "The server exits at an empty batch.", "the server ended the connection"
 	case errors.Is(err, client.ErrNoFence):
-		t.NotObserved(emptyArray, "the server answers nothing any more")
+		t.NotObserved(emptyArray, "the server no longer answers")
 		return
 	case err != nil && suite.IsRefusedByStatus(c, from):
-		t.NotObserved(emptyArray, "the batch was refused by a status of HTTP alone")
+		t.NotObserved(emptyArray, "the server refused the batch by HTTP status alone")
 		return
 	case err != nil:
 		d.Summary, d.Seen = "The server does not answer an empty batch.", suite.DescribeSilence(c, from)

@@ -35,7 +35,7 @@ func longRequestCase() suite.Case {
 			case r.Answered():
 				t.Kept(answered)
 			case suite.IsRefused(c, from):
-				t.NotObserved(answered, "the long request was refused by an HTTP status")
+				t.NotObserved(answered, "the server refused the long request by HTTP status")
 			case errors.Is(r.Err, client.ErrUnanswered):
 				t.Deviates(c, verdict.Deviation{
 					Requirement: answered,
@@ -46,7 +46,7 @@ func longRequestCase() suite.Case {
 					Weight:      verdict.AtMostWarning,
 				})
 			case !errors.Is(r.Err, client.ErrEnded):
-				t.GiveUp("the answer could not be awaited: " + r.Err.Error())
+				t.GiveUp("mcp-conform could not wait for the response: " + r.Err.Error())
 			}
 		},
 	}

@@ -115,13 +115,13 @@ func judgeParams(t *suite.T, c *client.Conversation, r *client.Reply) {
 	case errors.Is(r.Err, client.ErrEnded):
 		d.Summary = "The server exits at a missing or mistyped parameter."
 	case !r.Answered():
-		t.NotObserved(requirement, "the request was not answered")
+		t.NotObserved(requirement, "the server did not answer the request")
 		return
 	case r.Busy():
 		t.NotObserved(requirement, "the server was too busy for the request")
 		return
 	case isError && spec.Code(code) == spec.CodeHeaderMismatch && c.Web() != nil:
-		t.NotObserved(requirement, "the server refused the headers: without the parameter there is no Mcp-Name")
+		t.NotObserved(requirement, "the server refused the headers: a request without the parameter has no Mcp-Name")
 		return
 	case isError && spec.Foresees(spec.BadParams, t.Revision, spec.Code(code)):
 		t.Kept(requirement)

@@ -18,7 +18,7 @@ func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asks := knownRequests(ctx, t, c)
 	if len(asks) == 0 {
-		t.GiveUp("nothing that the server offers came at once")
+		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
 	var requests [][]byte
 	var of []*knownRequest
@@ -113,7 +113,7 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 		one = knownRequests(ctx, t, c)
 	}
 	if len(one) == 0 {
-		t.GiveUp("nothing that the server offers came at once")
+		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
 	most := crowd
 	if t.Transport != spec.Stdio {
@@ -139,7 +139,7 @@ func sendLargeWithSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	asks := knownRequests(ctx, t, c)
 	if len(asks) == 0 {
-		t.GiveUp("nothing that the server offers came at once")
+		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
 	biggest := &asks[0]
 	for i := range asks {

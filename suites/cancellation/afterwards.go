@@ -72,7 +72,7 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 	}
 	limit := a.limit()
 	if limit > longest {
-		t.NotObserved(raceHandled, "the tool takes too long to wait for all of its calls that were cancelled")
+		t.NotObserved(raceHandled, "the tool takes too long for mcp-conform to wait for all cancelled calls")
 		return
 	}
 	id, from := startCall(ctx, t, c, a.isBrief)

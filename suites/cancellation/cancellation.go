@@ -103,7 +103,7 @@ func Cases() []suite.Case {
 func byNotification(run func(ctx context.Context, t *suite.T)) func(ctx context.Context, t *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {
-			t.Skip("over Streamable HTTP a client cancels by closing the response")
+			t.Skip("over Streamable HTTP a client cancels by closing the response stream")
 		}
 		run(ctx, t)
 	}

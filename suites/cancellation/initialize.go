@@ -32,13 +32,13 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 	}
 	from := c.Record.Len()
 	if c.Send(ctx, frames...) != nil {
-		t.GiveUp("initialize could not be sent")
+		t.GiveUp("mcp-conform could not send initialize")
 	}
 	r := awaitInitialize(ctx, c, from, id, ping)
 	switch {
 	case r.Succeeded():
 	case len(frames) == 1 || ctx.Err() != nil:
-		t.GiveUp("initialize was not answered with a result")
+		t.GiveUp("the server did not answer initialize with a result")
 	default:
 		if again := c.Initialize(ctx); !again.Answered() {
 			noteSilence(ctx, t, c, again, atOnceEnds)

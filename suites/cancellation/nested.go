@@ -29,7 +29,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 	calls, from := []wire.ID{c.NewID(), c.NewID()}, c.Record.Len()
 	asked := awaitServerRequests(ctx, t, c, calls, tool.Params(), tool.Params())
 	if len(asked) == 0 {
-		t.GiveUp("the tool did not ask the client")
+		t.GiveUp("the tool sent the client no request")
 	}
 	last := calls[0]
 	if len(asked) > 1 {
@@ -37,7 +37,7 @@ func cancelAskingCall(ctx context.Context, t *suite.T) {
 		last = awaitOneOf(ctx, c, from, calls)
 	}
 	if c.Cancel(ctx, last, "the case wants to see what becomes of the request in it") != nil {
-		t.GiveUp("the cancellation could not be sent")
+		t.GiveUp("mcp-conform could not send the cancellation")
 	}
 	t.Quiet(ctx, c)
 	_ = c.Send(ctx, suite.Refuse(asked[0]))
@@ -76,7 +76,7 @@ func cancelOtherAskingCalls(ctx context.Context, t *suite.T, c *client.Conversat
 	}
 	if r := c.Do(ctx, c.HarmlessMethod(), nil); !r.Answered() {
 		hasEnded(ctx, c, r.Err)
-		t.GiveUp("the server answers no more")
+		t.GiveUp("the server no longer answers")
 	}
 }
 
@@ -90,25 +90,25 @@ const againTime = 3 * time.Second
 func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool inventory.Known) {
 	id, from := c.NewID(), c.Record.Len()
 	if c.Send(ctx, c.Request(id, spec.MethodToolsCall, tool.Params())) != nil {
-		t.GiveUp("the tool could not be called once more")
+		t.GiveUp("mcp-conform could not call the tool again")
 	}
 	if c.AwaitResponse(ctx, from, id, client.Within(againTime)).Answered() {
 		t.Kept(raceHandled)
 		return
 	}
 	if ctx.Err() != nil || !c.Alive() {
-		t.GiveUp("the call could not be waited for")
+		t.GiveUp("mcp-conform could not wait for the end of the call")
 	}
 	fresh := t.StartFresh(ctx, client.Options{Answer: suite.Refuse})
 	if !fresh.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(againTime)).Answered() {
-		t.GiveUp("the call comes to no end where nothing was cancelled either")
+		t.GiveUp("the call does not end without a cancellation, either")
 	}
 	if c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout)).Answered() {
 		t.Kept(raceHandled)
 		return
 	}
 	if ctx.Err() != nil || !c.Alive() {
-		t.GiveUp("the call could not be waited for")
+		t.GiveUp("mcp-conform could not wait for the end of the call")
 	}
 	_ = c.Cancel(ctx, id, transcript.OverdueReason)
 	t.Deviates(c, verdict.Deviation{
@@ -130,7 +130,7 @@ func awaitServerRequests(ctx context.Context, t *suite.T, c *client.Conversation
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, frames...); err != nil {
-		t.GiveUp("the tool could not be called: " + err.Error())
+		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	var asked []*wire.Message
 	ended := 0

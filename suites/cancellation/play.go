@@ -174,7 +174,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 	}
 	p.settle()
 	if !p.raced {
-		t.NotObserved(r.requirement, "nothing was seen to be running that could be cancelled")
+		t.NotObserved(r.requirement, "mcp-conform saw no running request that it could cancel")
 		return c
 	}
 	e := p.firstNotPermitted(r)
@@ -183,11 +183,11 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 		return c
 	}
 	if ctx.Err() != nil || !c.Alive() {
-		t.NotObserved(r.requirement, "the answers could not be waited for")
+		t.NotObserved(r.requirement, "mcp-conform could not wait for the responses")
 		return c
 	}
 	if !r.succeedsUncancelled(ctx, c, p, e) {
-		t.NotObserved(r.requirement, "the requests are not all answered where nothing is cancelled either, or only late")
+		t.NotObserved(r.requirement, "without a cancellation the server does not answer all of these requests in time, either")
 		return c
 	}
 	d := verdict.Deviation{

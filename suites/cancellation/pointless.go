@@ -60,7 +60,7 @@ func conversationAfter(ctx context.Context, t *suite.T, c *client.Conversation) 
 	case r.Answered():
 		return c
 	case !hasEnded(ctx, c, r.Err):
-		t.GiveUp("the server answers no more: " + suite.Describe(r))
+		t.GiveUp("the server no longer answers: " + suite.Describe(r))
 	}
 	return t.Start(ctx, client.Options{})
 }
@@ -85,6 +85,6 @@ func hasEnded(ctx context.Context, c *client.Conversation, err error) bool {
 func requireFence(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if err := c.Fence(ctx); err != nil {
 		hasEnded(ctx, c, err)
-		t.GiveUp("the fence was not answered: " + err.Error())
+		t.GiveUp("the server did not answer a later request: " + err.Error())
 	}
 }

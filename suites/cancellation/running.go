@@ -82,7 +82,7 @@ func cancelSlowCall(ctx context.Context, t *suite.T, c *client.Conversation, slo
 func startCall(ctx context.Context, t *suite.T, c *client.Conversation, slow inventory.Known) (wire.ID, int) {
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform/cancel/"+id.Raw()))); err != nil {
-		t.GiveUp("the tool could not be called: " + err.Error())
+		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	return id, from
 }

@@ -45,7 +45,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 	_ = idle.CloseInput()
 	switch {
 	case !suite.AwaitExit(ctx, idle, suite.ExitTime(idle, leastExit)):
-		t.NotObserved(exit, "the server does not exit where nothing was cancelled either")
+		t.NotObserved(exit, "the server does not exit without a cancellation, either")
 	case ctx.Err() == nil:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: exit,

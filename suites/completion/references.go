@@ -43,7 +43,7 @@ func completeAll(ctx context.Context, t *suite.T) {
 	requireCompletion(t)
 	all := completables(t)
 	if len(all) == 0 {
-		t.Skip("there are neither arguments of prompts nor variables of templates")
+		t.Skip("the server has no prompt arguments and no template variables")
 	}
 	a := newCompleter(t.Conversation(ctx))
 	kinds := map[any]bool{}
@@ -106,7 +106,7 @@ func completeMalformed(ctx context.Context, t *suite.T) {
 // completeUndeclared sends a request that every server with completion understands.
 func completeUndeclared(ctx context.Context, t *suite.T) {
 	if mayComplete(t) {
-		t.Skip("the server declares completions, or the revision has no word for it")
+		t.Skip("the server declares completions, or the revision has no such capability")
 	}
 	a := newCompleter(t.Conversation(ctx))
 	s := completable{promptRef(unknownName), unknownName}

@@ -49,7 +49,7 @@ func Cases() []suite.Case {
 func useListedVersions(ctx context.Context, t *suite.T) {
 	listed := t.SupportedVersions(spec.Handshake)
 	if len(listed) == 0 {
-		t.NotObserved(listedWork, "server/discover lists no version besides the one in use")
+		t.NotObserved(listedWork, "server/discover lists only the version in use")
 		return
 	}
 	for _, version := range listed {
@@ -73,7 +73,7 @@ func judgeInitialize(t *suite.T, c *client.Conversation, version string, r *clie
 	}
 	switch {
 	case !r.Answered():
-		t.NotObserved(listedWork, "initialize was not answered")
+		t.NotObserved(listedWork, "the server did not answer initialize")
 	case !r.Succeeded():
 		d.Summary = "The server refuses a version that server/discover lists."
 		t.Deviates(c, d)

@@ -46,7 +46,7 @@ func checkCompletionReceivers(ctx context.Context, t *suite.T) {
 		announced = announced || completedElicitation(e, given()) != ""
 	}
 	if !announced {
-		t.GiveUp("no notification said that the visit of the page is over")
+		t.GiveUp("the server sent no notification that the user had finished with the page")
 	}
 	t.Quiet(ctx, other)
 	for _, e := range other.Record.From(0) {

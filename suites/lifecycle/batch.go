@@ -32,7 +32,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 		return
 	}
 	if !sound.Answered() {
-		t.GiveUp("no initialize was answered after the batch")
+		t.GiveUp("the server answered no initialize after the batch")
 	}
 	answers, refusals := map[string]*client.Reply{}, 0
 	_, err := c.Await(ctx, from, func(e *transcript.Event) bool {
@@ -67,7 +67,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 			refusals--
 			t.Kept(batchInitialize)
 		default:
-			t.NotObserved(batchInitialize, "the batch was neither accepted nor refused")
+			t.NotObserved(batchInitialize, "the server neither accepted nor refused the batch")
 		}
 	}
 }

@@ -26,12 +26,12 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 	r := c.Initialize(ctx)
 	if !r.Succeeded() {
 		if !r.Answered() && (ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r)) {
-			t.GiveUp("initialize could not be sent and waited for")
+			t.GiveUp("mcp-conform could not send initialize or wait for its response")
 		}
 		// A missing response is judged here too: the same initialize without
 		// these capabilities is known to be answered.
 		reportDeviation(t, c, r, unknownCapabilities, "The server refuses initialize with unknown client capabilities.", "a result, as capabilities are an open set")
-		t.GiveUp("initialize with unknown client capabilities got no result")
+		t.GiveUp("the server did not answer initialize with unknown client capabilities with a result")
 	}
 	t.Kept(unknownCapabilities)
 	t.Expect(c, r).Keeps(sameVersion, "The server answers a version that it supports with another.", suite.Satisfy(
@@ -41,7 +41,7 @@ func sendUnknownCapabilities(ctx context.Context, t *suite.T) {
 			return ok && version == string(t.Revision)
 		}))
 	if err := c.Initialized(ctx); err != nil {
-		t.GiveUp("initialized could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send initialized: " + err.Error())
 	}
 	judgeAfterSilence(ctx, t, c)
 }
@@ -52,7 +52,7 @@ func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) 
 	_ = c.Quiet(ctx)
 	request := firstServerRequest(c)
 	if request == nil {
-		t.NotObserved(errorsPrepared, "the server sent no request that could be left unanswered")
+		t.NotObserved(errorsPrepared, "the server sent no request that mcp-conform could leave unanswered")
 		return
 	}
 	r := c.Do(ctx, spec.MethodPing, nil)
@@ -60,7 +60,7 @@ func judgeAfterSilence(ctx context.Context, t *suite.T, c *client.Conversation) 
 	case r.Answered():
 		t.Kept(errorsPrepared)
 	case ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r):
-		t.NotObserved(errorsPrepared, "the ping could not be sent and waited for")
+		t.NotObserved(errorsPrepared, "mcp-conform could not send the ping or wait for its response")
 	default:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: errorsPrepared,
@@ -99,7 +99,7 @@ func sendDeficientInitialize(ctx context.Context, t *suite.T) {
 		}
 		if !r.Answered() {
 			if ctx.Err() != nil || r.Sent == nil && !hasEndedInstead(ctx, c, r) {
-				t.GiveUp("initialize could not be sent and waited for")
+				t.GiveUp("mcp-conform could not send initialize or wait for its response")
 			}
 			reportDeviation(t, c, r, errorsPrepared, fmt.Sprintf("The server does not answer initialize without %s.", missing), "an error response, or a result")
 			fresh()

@@ -36,7 +36,7 @@ func useDeclared(ctx context.Context, t *suite.T) {
 			reportDeviation(t, c, r, serves, "The server exits after initialized.", "normal operation")
 			return
 		case ctx.Err() != nil || r.Sent == nil:
-			t.GiveUp(method + " could not be sent and waited for")
+			t.GiveUp("mcp-conform could not send " + method + " or wait for its response")
 		case method == spec.MethodPing:
 			if r.Succeeded() {
 				t.Kept(serves) // otherwise ping.responds reports it

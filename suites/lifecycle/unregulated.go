@@ -46,7 +46,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 		reportDeviation(t, c, r, beforeInitialize, "The server exits at a request before initialized.", "an error, a result or silence")
 		return false
 	case !r.Answered():
-		t.NotObserved(beforeInitialize, "after a request before it, initialize was not answered")
+		t.NotObserved(beforeInitialize, "the server did not answer initialize after an earlier request")
 		return false
 	}
 	usable := r.Succeeded() && c.Server().ProtocolVersion == string(t.Revision)
@@ -64,7 +64,7 @@ func requestBeforeInitialize(ctx context.Context, t *suite.T, c *client.Conversa
 			return false
 		}
 		if err != nil {
-			t.NotObserved(beforeInitialize, "the fence was not answered: "+err.Error())
+			t.NotObserved(beforeInitialize, "the server did not answer a later request: "+err.Error())
 			return false
 		}
 		if list != "" {

@@ -108,7 +108,7 @@ func setLevels(ctx context.Context, t *suite.T) {
 		r := setLevel(ctx, c, level)
 		switch {
 		case !r.Answered():
-			t.GiveUp("a level could not be set: " + suite.Describe(r))
+			t.GiveUp("the server did not set a log level: " + suite.Describe(r))
 		case !r.Succeeded(): // later messages show nothing
 		default:
 			judgeLogging(ctx, t, c, level)
@@ -122,7 +122,7 @@ func setLevels(ctx context.Context, t *suite.T) {
 func setInvalidLevels(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	if !setLevel(ctx, c, "debug").Answered() {
-		t.GiveUp("a level could not be set")
+		t.GiveUp("the server did not answer logging/setLevel")
 	}
 	for _, level := range unknown {
 		if !setLevel(ctx, c, level).Answered() {
@@ -245,9 +245,9 @@ func provenLevels(c *client.Conversation, tool inventory.Known, want []string) [
 func whyInconclusive(tool inventory.Known) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.Own {
-		return "the tool " + name + ", which is configured to log, was not seen to log anything"
+		return "the tool " + name + ", which the configuration names as one that logs, sent no log message"
 	}
-	return "the tool " + name + ", which is known by its name alone, was not seen to log at the levels at which such tools do"
+	return "the tool " + name + ", which only its name suggests to log, sent no log message at the levels of such tools"
 }
 
 // firstMissingLevel returns the first of the levels that no message since from has, or "".

@@ -66,7 +66,7 @@ func requestLogsOnStreams(ctx context.Context, t *suite.T) {
 	slow, ok := t.Inventory.Slow(slowTime, slowSteps)
 	id, from := c.NewID(), c.Record.Len()
 	if ok = ok && c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.Params())) == nil; !ok && err != nil {
-		t.GiveUp("no other stream could be opened")
+		t.GiveUp("mcp-conform could not open another stream")
 	}
 	c.Do(ctx, spec.MethodToolsCall, withLevel(tool.Params(), "debug"), client.Within(0))
 	t.Quiet(ctx, c)

@@ -24,7 +24,7 @@ func findSecrets(ctx context.Context, t *suite.T) {
 	}
 	c := t.Start(ctx, client.Options{})
 	if name := suite.IdentifyingHeader(c); name != "" {
-		t.GiveUp("the requests have credentials of the user's own in the header " + name)
+		t.GiveUp("every request carries the user's own credentials, in the header " + name)
 	}
 	params := tool.Params()
 	if c.Revision().Era() == spec.Stateless {
@@ -39,7 +39,7 @@ func findSecrets(ctx context.Context, t *suite.T) {
 	})
 	t.Fence(ctx, c)
 	if x == nil || x.Request == nil {
-		t.GiveUp("the tool could not be called")
+		t.GiveUp("mcp-conform could not call the tool")
 	}
 	logged := false
 	for _, e := range c.Record.From(x.Request.Seq) {

@@ -164,7 +164,7 @@ func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most in
 	}
 	if len(out) == 0 {
 		t.KnowsTool(inventory.AsksElicitation)
-		t.GiveUp("no request is known that requires input")
+		t.GiveUp("mcp-conform found no request for which the server requires input")
 	}
 	return out
 }

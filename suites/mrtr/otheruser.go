@@ -42,7 +42,7 @@ func retryAsOtherUser(ctx context.Context, t *suite.T) {
 		seen = seen || completes(a.send(ctx, next))
 	}
 	if !seen {
-		t.GiveUp("no retry of the first user with a requestState is completed")
+		t.GiveUp("the server completed no retry of the first user with a requestState")
 	}
 	t.Kept(statePrincipal)
 }

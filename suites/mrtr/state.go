@@ -41,7 +41,7 @@ func changeState(ctx context.Context, t *suite.T) {
 	}
 	if stated == 0 {
 		for _, id := range []string{stateTampered, stateBound} {
-			t.NotObserved(id, "no retry with a requestState is completed")
+			t.NotObserved(id, "the server completed no retry with a requestState")
 		}
 	}
 	sendStrangeStates(ctx, t, asking[0])
@@ -322,7 +322,7 @@ func retryElsewhere(ctx context.Context, t *suite.T) {
 		t.Deviates(other, d)
 	}
 	if !judged {
-		t.NotObserved(selfContained, "no retry is completed")
+		t.NotObserved(selfContained, "the server completed no retry")
 	}
 }
 

@@ -84,7 +84,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 		id := l.area + ".list.same-on-every-connection"
 		switch {
 		case !ok || !okOther || !okAgain || !okOtherAgain:
-			t.NotObserved(id, "the list could not be walked to its end")
+			t.NotObserved(id, "mcp-conform could not read the list to its end")
 			continue
 		case first != again || other != otherAgain:
 			t.NotObserved(id, "the list changes by itself")
@@ -126,7 +126,7 @@ func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, b
 		id := l.area + ".list.no-side-effect-of-requests"
 		is, at, ok := entries(ctx, a, l.method, l.member)
 		if !ok {
-			t.NotObserved(id, "the list could not be walked to its end")
+			t.NotObserved(id, "mcp-conform could not read the list to its end")
 			continue
 		}
 		if is == was {
@@ -175,7 +175,7 @@ func judgeCursor(ctx context.Context, t *suite.T, a, b *client.Conversation, met
 	case r.Succeeded():
 		t.Kept(otherConnection)
 	case !a.Do(ctx, method, pageParams(cursor)).Succeeded():
-		t.NotObserved(otherConnection, "the cursor is refused on its own connection, too")
+		t.NotObserved(otherConnection, "the server refuses the cursor on its own connection, too")
 	default:
 		t.Deviates(b, verdict.Deviation{
 			Requirement: otherConnection,

@@ -82,6 +82,6 @@ func resumeAfterChange(ctx context.Context, t *suite.T) {
 		}
 	}
 	if !tried {
-		t.Skip("no list that a known call changes has several pages")
+		t.Skip("no known call changes a list that has several pages")
 	}
 }

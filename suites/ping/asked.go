@@ -40,7 +40,7 @@ func pingWhileAsked(ctx context.Context, t *suite.T) {
 		}
 	}
 	if !a.tried {
-		t.GiveUp("the tool did not ask the client")
+		t.GiveUp("the tool sent the client no request")
 	}
 }
 
@@ -74,7 +74,7 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 	c, call, from := a.c, a.c.NewID(), a.c.Record.Len()
 	a.thinks.begin()
 	if err := c.Send(ctx, c.Request(call, spec.MethodToolsCall, tool.Params())); err != nil {
-		a.t.GiveUp("the tool could not be called: " + err.Error())
+		a.t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	question, ended := awaitServerRequest(ctx, c, from, call)
 	if question == nil {
@@ -90,7 +90,7 @@ func (a *askingConversation) ping(ctx context.Context, tool inventory.Known) boo
 	prompt := make([]bool, len(pings))
 	for i, id := range pings {
 		if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
-			a.t.GiveUp("the ping could not be sent: " + err.Error())
+			a.t.GiveUp("mcp-conform could not send the ping: " + err.Error())
 		}
 		if prompt[i] = c.AwaitResponse(ctx, at, id, client.Within(a.limit())).Answered(); !prompt[i] {
 			pings = pings[:i+1]

@@ -42,12 +42,12 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 	c := sharedConversation(ctx, t)
 	id, from := c.NewID(), c.Record.Len()
 	if err := c.Send(ctx, c.Request(id, spec.MethodToolsCall, slow.WithToken("mcp-conform-busy"))); err != nil {
-		t.GiveUp("the tool could not be called: " + err.Error())
+		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	wait, cancel := c.Record.WithTimeout(ctx, c.Options().Timeout, client.ErrUnanswered)
 	defer cancel()
 	if !suite.IsRunning(ctx, c, from, id) {
-		t.GiveUp("the tool was not seen to be running: it reported no progress")
+		t.GiveUp("mcp-conform could not see the tool running: it reported no progress")
 	}
 	judgePing(ctx, t, c, c.Do(ctx, spec.MethodPing, nil))
 	// The conversation is shared, so it must have no request in progress at the end.
@@ -90,12 +90,12 @@ func pingBehindCalls(ctx context.Context, t *suite.T) {
 	for i := range calls {
 		calls[i] = c.NewID()
 		if err := c.Send(ctx, c.Request(calls[i], spec.MethodToolsCall, slow.Params())); err != nil {
-			t.GiveUp("the tool could not be called: " + err.Error())
+			t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 		}
 	}
 	id := c.NewID()
 	if err := c.Send(ctx, c.Request(id, spec.MethodPing, nil)); err != nil {
-		t.GiveUp("the ping could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send the ping: " + err.Error())
 	}
 	ping = c.AwaitResponse(ctx, from, id, client.Within(thinkingTime+c.Options().Timeout))
 	for _, id := range calls {

@@ -28,7 +28,7 @@ func pingDuringHandshake(ctx context.Context, t *suite.T) {
 		init = c.Initialize(ctx)
 	}
 	if !init.Succeeded() {
-		t.GiveUp("initialize was not answered with a result: " + suite.Describe(init))
+		t.GiveUp("the server did not answer initialize with a result: " + suite.Describe(init))
 	}
 	pingBeforeInitialized(ctx, t, c)
 }
@@ -74,7 +74,7 @@ func judgeEarly(ctx context.Context, t *suite.T, c *client.Conversation, r *clie
 		d.Weight = verdict.AtMostWarning
 		t.Deviates(c, d)
 	default:
-		t.NotObserved(beforeInitialized, "the ping could not be sent and waited for")
+		t.NotObserved(beforeInitialized, "mcp-conform could not send the ping or wait for its response")
 	}
 }
 

@@ -89,9 +89,9 @@ func judgePing(ctx context.Context, t *suite.T, c *client.Conversation, r *clien
 		t.Kept(responds)
 	case r.Answered():
 	case ctx.Err() != nil || r.Sent == nil:
-		t.GiveUp("the ping could not be sent and waited for")
+		t.GiveUp("mcp-conform could not send the ping or wait for its response")
 	case !knowsPing(c):
-		t.NotObserved(responds, "no ping was answered in this conversation, which a rule judges")
+		t.NotObserved(responds, "the server answered no ping of this client, which a rule judges")
 	default:
 		t.Deviates(c, unansweredPing(responds, "The server does not answer every ping.", r))
 	}

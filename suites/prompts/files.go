@@ -26,20 +26,20 @@ var meant = lazyregexp.New(`(?i)file|path|ur[il]|dir|folder|document|source|load
 func sendFileNames(ctx context.Context, t *suite.T) {
 	prompts := firstPrompts(t, maxProvoked, takesNoFiles)
 	if len(prompts) == 0 {
-		t.Skip("no prompt takes arguments that can't be meant to name files")
+		t.Skip("each prompt with arguments may expect the name of a file")
 	}
 	c := t.Conversation(ctx)
 	if !suite.IsOnSameMachine(c) {
-		t.GiveUp("the server may run on another machine, so that there is no file to show it")
+		t.GiveUp("the server may run on another machine, where mcp-conform can't write a file for it")
 	}
 	folder, err := os.MkdirTemp("", "mcp-conform-")
 	if err != nil {
-		t.GiveUp("no file could be written: " + err.Error())
+		t.GiveUp("mcp-conform could not write a file: " + err.Error())
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
 	path, held := filepath.Join(folder, "note.txt"), "mcp-conform-"+rand.Text()
 	if err := os.WriteFile(path, []byte(held), 0o600); err != nil {
-		t.GiveUp("no file could be written: " + err.Error())
+		t.GiveUp("mcp-conform could not write a file: " + err.Error())
 	}
 	g := newGetter(c)
 	for _, p := range prompts {

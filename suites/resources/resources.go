@@ -176,7 +176,7 @@ func lastPosition(events []*transcript.Event, methods ...string) int {
 func sharedConversation(ctx context.Context, t *suite.T) *client.Conversation {
 	c := t.Conversation(ctx)
 	if !c.Alive() {
-		t.GiveUp("the server had ended the connection before")
+		t.GiveUp("the server had already ended the connection")
 	}
 	return c
 }

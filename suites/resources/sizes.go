@@ -30,7 +30,7 @@ func resizeResource(ctx context.Context, t *suite.T) {
 	for _, n := range resizings {
 		change, _, _ := t.Inventory.ChangingTo(n)
 		if !c.Do(ctx, spec.MethodToolsCall, change.Params(), client.Within(0)).Succeeded() {
-			t.GiveUp("the call that changes the resource does not succeed")
+			t.GiveUp("the call that should change the resource fails")
 		}
 		t.Quiet(ctx, c)
 		if _, now := readContents(ctx, t, c, uri); now.bytes != before.contents.bytes {
@@ -50,7 +50,7 @@ func judgeResized(t *suite.T, c *client.Conversation, before, first, second size
 	case second.size == second.contents.bytes:
 		t.Kept(sizeRaw)
 	case first.contents != second.contents || first.size != second.size || second.size != before.size:
-		t.GiveUp("the resource changes by itself, or its size is counted in another way")
+		t.GiveUp("the resource changes by itself, or the server counts its size in another way")
 	default:
 		t.Deviates(c, verdict.Deviation{
 			Requirement: sizeRaw,
@@ -94,7 +94,7 @@ func listAndRead(ctx context.Context, t *suite.T, c *client.Conversation, uri st
 		return true
 	})
 	if s.list == nil {
-		t.GiveUp("the list has no size for the resource that changes, or may be an older one")
+		t.GiveUp("the list gives no size for the resource that changes, or may be out of date")
 	}
 	if s.read, s.contents = readContents(ctx, t, c, uri); s.contents != earlier {
 		t.GiveUp("the resource changes by itself")
@@ -119,6 +119,6 @@ func readContents(ctx context.Context, t *suite.T, c *client.Conversation, uri s
 			}
 		}
 	}
-	t.GiveUp("the resource that changes can't be read as one text or blob")
+	t.GiveUp("the server does not return the resource that changes as one text or blob")
 	return nil, contents{}
 }

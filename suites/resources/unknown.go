@@ -13,11 +13,11 @@ import (
 
 func readUnknown(ctx context.Context, t *suite.T) {
 	if len(t.Inventory.Incomplete) > 0 {
-		t.GiveUp("a list could not be walked to its end, so it is not known what exists")
+		t.GiveUp("mcp-conform could not read a list to its end, so it does not know what exists")
 	}
 	nowhere, ok := missingURI(t.Inventory.Resources, t.Inventory.Templates)
 	if !ok {
-		t.GiveUp("every URI that could be thought of matches a template")
+		t.GiveUp("every URI that mcp-conform tried matches a template")
 	}
 	c, unknown := listedConversation(ctx, t), map[string]any{"uri": nowhere}
 	probeInvalid(ctx, t, c, unknown)

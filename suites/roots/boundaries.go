@@ -93,11 +93,11 @@ func checkBoundaries(ctx context.Context, t *suite.T, c *client.Conversation, g 
 	switch {
 	case g == nil:
 	case len(ways) == 0:
-		notApplicable(t, "the server reads no files by their names, as far as is known")
+		notApplicable(t, "mcp-conform knows no tool or resource of the server that reads files by name")
 	case !suite.IsOnSameMachine(c):
-		notApplicable(t, "the server may run on another machine, so that there are no files to show it")
+		notApplicable(t, "the server may run on another machine, where mcp-conform can't write files for it")
 	case !awaitRootsRequest(ctx, c, 0, time.Millisecond):
-		notApplicable(t, "the server did not ask for the roots")
+		notApplicable(t, "the server did not request the roots")
 	case c.Quiet(ctx) == nil: // by now it knows them
 		for _, way := range ways {
 			g.judge(ctx, t, c, way)

@@ -182,7 +182,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 		return false
 	}
 	if !keeps {
-		t.NotObserved(asksAgain, "the server did not ask for the roots by itself before")
+		t.NotObserved(asksAgain, "the server had not requested the roots by itself before")
 		return true
 	}
 	if awaitRootsRequest(ctx, c, from, c.Grace()) {
@@ -224,7 +224,7 @@ func removeRoots(ctx context.Context, t *suite.T, c *client.Conversation, summar
 	case errors.Is(err, client.ErrEnded):
 		return reportUnresponsive(t, c, from, "the server ended", summary)
 	case errors.Is(err, client.ErrUnanswered):
-		return reportUnresponsive(t, c, from, "the server answers nothing any more", summary)
+		return reportUnresponsive(t, c, from, "the server no longer answers", summary)
 	default:
 		return false
 	}

@@ -51,7 +51,7 @@ func answerInOtherOrder(ctx context.Context, t *suite.T) {
 			return
 		}
 	}
-	t.NotObserved(matchedByID, "no tool has two questions to the model open at once and shows the answers in its results")
+	t.NotObserved(matchedByID, "no tool sent two sampling requests at once and showed the responses in its results")
 }
 
 // twoCalls are two calls of a tool during which the server sampled once each.

@@ -59,7 +59,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 		return u.Send(ctx, "POST of "+method+" by the first user", http.MethodPost, u.URL, u.Headers(http.MethodPost, body, []string{header}), body).IsServed()
 	}
 	if !isOpen() {
-		t.GiveUp("the same request is not served for the first user, either")
+		t.GiveUp("the server does not serve the same request for the first user, either")
 	}
 	unknown := madeUp(session)
 	const how, nowhere = "of the first user, by the second user", "that does not exist, by the second user"

@@ -68,13 +68,13 @@ func judgeUnprepared(ctx context.Context, t *suite.T, c *client.Conversation, me
 		t.Kept(noPriorContext)
 		return
 	case !r.Answered() || r.Busy() || method == spec.MethodDiscover:
-		t.NotObserved(noPriorContext, "the first complete request was not answered")
+		t.NotObserved(noPriorContext, "the server did not answer the first complete request")
 		return
 	}
 	discovery := c.Do(ctx, spec.MethodDiscover, nil)
 	later := c.Do(ctx, method, nil)
 	if !discovery.Succeeded() || !later.Succeeded() {
-		t.NotObserved(noPriorContext, method+" is not served after server/discover, either")
+		t.NotObserved(noPriorContext, "the server does not serve "+method+" after server/discover, either")
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
@@ -118,7 +118,7 @@ func judgeChanged(ctx context.Context, t *suite.T, c *client.Conversation, metho
 func judgeLacking(t *suite.T, c *client.Conversation, key string, before, after *client.Reply) {
 	switch {
 	case !before.Answered() || !after.Answered() || before.Busy() || after.Busy():
-		t.NotObserved(noPriorContext, "the request without "+key+" was not answered")
+		t.NotObserved(noPriorContext, "the server did not answer the request without "+key)
 	case before.Succeeded():
 		t.NotObserved(noPriorContext, "the server serves requests without "+key+" in any case")
 	case after.Succeeded():
@@ -138,7 +138,7 @@ func judgeLacking(t *suite.T, c *client.Conversation, key string, before, after 
 func judgeUnknown(t *suite.T, c *client.Conversation, before, after *client.Reply) {
 	switch {
 	case !before.Answered() || !after.Answered() || before.Busy() || after.Busy():
-		t.NotObserved(perRequest, "the request of an unknown version was not answered")
+		t.NotObserved(perRequest, "the server did not answer the request of an unknown version")
 	case before.Succeeded():
 		t.NotObserved(perRequest, "the server serves an unknown version in any case")
 	case after.Succeeded():
@@ -157,7 +157,7 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 	known := t.Inventory.Server.Result
 	r := c.Discover(ctx)
 	if !r.Succeeded() || known == nil {
-		t.NotObserved(sameEachTime, "server/discover got no result to compare")
+		t.NotObserved(sameEachTime, "the server did not answer server/discover with a result to compare")
 		return
 	}
 	for _, member := range []string{"supportedVersions", "capabilities"} {
@@ -215,7 +215,7 @@ func interleavedCase() suite.Case {
 				}
 			}
 			if len(frames) == 0 {
-				t.GiveUp("no request is served alone, either")
+				t.GiveUp("the server does not serve any of the requests alone, either")
 			}
 			for _, r := range c.DoAll(ctx, frames) {
 				t.Expect(c, r).Keeps(manyClients, "The server refuses a request of another client on the same connection.", suite.BeResult())
@@ -235,7 +235,7 @@ func connectionsCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			if c.Web() == nil {
-				t.NotObserved(noSameConnection, "over stdio a connection is a process, which may keep its cursors for itself")
+				t.NotObserved(noSameConnection, "over stdio each connection has its own process, with its own cursors")
 				return
 			}
 			w := t.Web(c)
@@ -253,14 +253,14 @@ func connectionsCase() suite.Case {
 					continue
 				}
 				if !suite.IsServed(page(method, cursor, true)) {
-					t.GiveUp("the cursor is not accepted on the connection on which it came, either")
+					t.GiveUp("the server does not accept the cursor on the connection on which it came, either")
 				}
 				other := page(method, cursor, false)
 				switch {
 				case suite.IsServed(other):
 					t.Kept(noSameConnection)
 				case other == nil || other.Response == nil:
-					t.NotObserved(noSameConnection, "the request on the other connection was not answered")
+					t.NotObserved(noSameConnection, "the server did not answer the request on the other connection")
 				case suite.IsServed(page(method, cursor, true)):
 					t.Deviates(c, verdict.Deviation{
 						Requirement: noSameConnection, Summary: "The server refuses a cursor on another connection.",
@@ -268,7 +268,7 @@ func connectionsCase() suite.Case {
 						At: slices.Concat(suite.PositionsOf(x), suite.PositionsOf(other)),
 					})
 				default:
-					t.NotObserved(noSameConnection, "the cursor is not accepted again on its own connection, either")
+					t.NotObserved(noSameConnection, "the server does not accept the cursor a second time on its own connection, either")
 				}
 				return
 			}

@@ -42,7 +42,7 @@ func initializeCase() suite.Case {
 				_ = c.Send(ctx, wire.NewNotification(spec.MethodInitialized, nil))
 				judgeSession(ctx, t, c, r)
 			case !r.Answered() && !suite.IsRefused(c, 0):
-				t.NotObserved(bothEras, "initialize was not answered")
+				t.NotObserved(bothEras, "the server did not answer initialize")
 			default:
 				t.NotObserved(bothEras, "the server refuses initialize")
 				withoutHandshake(ctx, t, c, params)
@@ -100,11 +100,11 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 		r := c.DoRaw(ctx, id, wire.NewRequest(id, method, nil))
 		switch {
 		case !r.Answered() || r.Busy():
-			t.NotObserved(bothEras, method+" was not answered")
+			t.NotObserved(bothEras, "the server did not answer "+method)
 		case r.Succeeded():
 			t.Kept(bothEras)
 		case isModernError(r) && !isServedStatelessly(ctx, t, requests):
-			t.NotObserved(bothEras, method+" got an error, as such requests get in "+string(spec.V20260728))
+			t.NotObserved(bothEras, "the server refuses "+method+", as it may refuse a request of "+string(spec.V20260728))
 		case isModernError(r):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: bothEras, Summary: "The server treats a session that initialize opened as stateless.",
@@ -113,7 +113,7 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 			})
 			return
 		default:
-			t.NotObserved(bothEras, method+" got an error that may have another reason")
+			t.NotObserved(bothEras, method+" got an error that may have another cause")
 		}
 	}
 }

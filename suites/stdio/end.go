@@ -108,7 +108,7 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
 func closeWhileBusy(ctx context.Context, t *suite.T) {
 	c := t.StartFresh(ctx, client.Options{Capabilities: nothing})
 	if !doWork(ctx, t, c) {
-		t.NotObserved(inFlight, "a call was not answered in a moment, and may be at work still")
+		t.NotObserved(inFlight, "the server did not answer a call at once, and may still be working on it")
 		return
 	}
 	var requests [][]byte
@@ -117,7 +117,7 @@ func closeWhileBusy(ctx context.Context, t *suite.T) {
 	}
 	from := c.Record.Len()
 	if err := c.Send(ctx, requests...); err != nil {
-		t.NotObserved(inFlight, err.Error())
+		t.NotObserved(inFlight, "mcp-conform could not send the requests: "+err.Error())
 		return
 	}
 	_ = c.CloseInput()
@@ -169,7 +169,7 @@ func judgeExit(ctx context.Context, t *suite.T, c *client.Conversation, summary 
 // terminateAfterClosing sends SIGTERM to a server that did not exit when stdin was closed.
 func terminateAfterClosing(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Signal("TERM") {
-		t.NotApplicable(exitOnTerm, "there is no SIGTERM here")
+		t.NotApplicable(exitOnTerm, "this system has no SIGTERM")
 		return
 	}
 	judgeTerm(ctx, t, c, "The server does not exit on SIGTERM after stdin closes.")
@@ -203,7 +203,7 @@ func signalCase() suite.Case {
 			c := t.Conversation(ctx)
 			t.Fence(ctx, c)
 			if !c.Signal("TERM") {
-				t.Skip("there is no SIGTERM here")
+				t.Skip("this system has no SIGTERM")
 			}
 			judgeTerm(ctx, t, c, "The server does not exit on SIGTERM.")
 			judgeExitCode(t, c, exitOnTerm, "The server exits with a code other than 0 on SIGTERM.", afterTerm)

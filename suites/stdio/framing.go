@@ -36,7 +36,7 @@ func framingCase() suite.Case {
 			c := t.Conversation(ctx)
 			steps := []step{sendInPieces, sendSplitCharacters, sendCarriageReturn}
 			if !sendBurst(ctx, t, c) {
-				t.NotObserved(partialUTF8, "what arrives together with a message is lost, so it can't be sent in pieces of known size")
+				t.NotObserved(partialUTF8, "the server loses messages that arrive together, so mcp-conform can't tell how it receives the pieces of one")
 				steps = []step{sendCarriageReturn}
 			}
 			for _, step := range steps {
@@ -101,7 +101,7 @@ func sendInPieces(ctx context.Context, t *suite.T, c *client.Conversation) {
 // server read.
 func sendSplitCharacters(ctx context.Context, t *suite.T, c *client.Conversation) {
 	if !c.Do(ctx, c.HarmlessMethod(), nil, client.WithID(wire.StringID("é鍵🗝"))).Answered() {
-		t.NotObserved(partialUTF8, "a request whose id is not ASCII is not answered in one piece either")
+		t.NotObserved(partialUTF8, "the server does not answer a request with a non-ASCII id that arrives in one piece, either")
 		return
 	}
 	var r *client.Reply

@@ -37,7 +37,7 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 	asked := makeServerAsk(ctx, t, c)
 	took, runs := startSlowCall(ctx, t, c)
 	if !asked && !runs {
-		t.GiveUp("no call sent the client a request, and none was seen to run")
+		t.GiveUp("no call sent the client a request, and mcp-conform saw none running")
 	}
 	_ = c.CloseInput()
 	if suite.AwaitExit(ctx, c, exitTimeAfter(c, took)) {
@@ -116,7 +116,7 @@ func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit
 	idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
 	_ = idle.CloseInput()
 	if !awaitExit(ctx, idle) {
-		t.GiveUp("an idle server does not exit either when its stdin is closed")
+		t.GiveUp("the server does not exit when its stdin is closed while it is idle, either")
 	}
 	for _, requirement := range []string{exitHandshake, exitStateless} {
 		t.Deviates(c, verdict.Deviation{

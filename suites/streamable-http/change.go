@@ -30,19 +30,19 @@ func oneChangeCase() suite.Case {
 			call, uri, ok := changingCall(t)
 			if !ok {
 				t.Needs(inventory.ChangesResource, inventory.ChangesResources, inventory.ChangesTools, inventory.ChangesPrompts)
-				t.GiveUp("the resource that changes can't be subscribed to")
+				t.GiveUp("mcp-conform can't subscribe to the resource that changes")
 			}
 			c := t.Start(ctx, client.Options{})
 			w := t.Web(c)
 			if uri != "" && !c.Do(ctx, spec.MethodResourcesSubscribe, map[string]any{"uri": uri}, client.Within(0)).Succeeded() {
-				t.GiveUp("the resource that changes can't be subscribed to")
+				t.GiveUp("mcp-conform can't subscribe to the resource that changes")
 			}
 			streams := [2]*suite.Stream{}
 			for i := range streams {
 				streams[i] = w.Begin(suite.WebRequest{Method: "GET"})
 				defer streams[i].Drop()
 				if !streams[i].Opened(ctx) {
-					t.GiveUp("the server opens no two streams at once")
+					t.GiveUp("the server does not open two streams at once")
 				}
 			}
 			change := func() int { return makeChange(ctx, t, c, call) }
@@ -57,7 +57,7 @@ func makeChange(ctx context.Context, t *suite.T, c *client.Conversation, call in
 	t.Quiet(ctx, c)
 	from := c.Record.Len()
 	if !c.Do(ctx, spec.MethodToolsCall, call.Params(), client.Within(callTime)).Succeeded() {
-		t.GiveUp("the call that changes something does not succeed")
+		t.GiveUp("the call that should change something fails")
 	}
 	t.Quiet(ctx, c) // the notification may come a little later
 	return from

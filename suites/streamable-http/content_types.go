@@ -122,7 +122,7 @@ func contentTypeCase() suite.Case {
 // plain one is served.
 func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement string, spellings []headerSpelling) {
 	if !isServed(w.SendHarmless(ctx)) {
-		t.GiveUp("the server does not serve the request in its plain form")
+		t.GiveUp("the server does not serve the request with the ordinary header, either")
 	}
 	reported := map[string]bool{}
 	for _, s := range spellings {

@@ -40,7 +40,7 @@ func headerCase() suite.Case {
 			}
 			post := poster(ctx, w, suite.Request{Method: method})
 			if !suite.IsServed(post()) {
-				t.GiveUp("the request is not served with the right headers, either")
+				t.GiveUp("the server does not serve the request with the right headers, either")
 			}
 			other := spec.MethodToolsCall
 			for _, h := range []suite.Header{

@@ -21,7 +21,7 @@ func methodCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			w := t.Web(t.Start(ctx, client.Options{}))
 			if !suite.IsServed(w.SendHarmless(ctx)) {
-				t.GiveUp("the request that shows that the server goes on is not served before, either")
+				t.GiveUp("the server does not serve an ordinary request before the odd one, either")
 			}
 			preflight := []suite.Header{suite.WithHeader("Access-Control-Request-Method", "POST")}
 			for _, r := range []suite.WebRequest{{Method: "HEAD"}, {Method: "OPTIONS", Headers: preflight}, {Method: "PUT", Body: []byte("{}")}} {

@@ -47,7 +47,7 @@ func resumptionCase() suite.Case {
 			}
 			w.SendHarmless(ctx)
 			if calls[0].lastID == "" {
-				t.GiveUp("there was no event id before the answer, so that what became of the request does not show")
+				t.GiveUp("the stream had no event id before the response, so mcp-conform could not resume it")
 			}
 			for _, k := range calls {
 				k.resume(ctx, w)
@@ -150,7 +150,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		switch {
 		case m == nil && k.behind: // the other calls show the outcome of a request
 		case m == nil:
-			t.NotObserved(notCancel, "the answer did not come on the stream that was taken up again, which may have other reasons")
+			t.NotObserved(notCancel, "the response did not come on the resumed stream, which may have other causes")
 		case !m.IsError():
 			t.Kept(notCancel)
 			k.judgeLostProgress(t, w, x)

@@ -54,5 +54,5 @@ func recordOtherVersion(ctx context.Context, t *suite.T, w *suite.Web) {
 		}
 		return
 	}
-	t.NotObserved(mismatch, "the server was seen to speak no other revision")
+	t.NotObserved(mismatch, "mcp-conform saw the server speak no other revision")
 }

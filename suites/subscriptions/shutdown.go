@@ -23,13 +23,13 @@ func terminate(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})
 	if err != nil {
-		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send subscriptions/listen: " + err.Error())
 	}
 	if _, err := s.AwaitAcknowledgement(ctx); err != nil {
-		t.GiveUp("the subscription was not acknowledged")
+		t.GiveUp("the server did not acknowledge the subscription")
 	}
 	if !c.Signal("TERM") {
-		t.GiveUp("the server can't be sent SIGTERM")
+		t.GiveUp("mcp-conform can't send the server SIGTERM")
 	}
 	if !suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
 		t.GiveUp("the server does not exit on SIGTERM")
@@ -40,7 +40,7 @@ func terminate(ctx context.Context, t *suite.T) {
 	case end.responded:
 		t.Kept(gracefulResponse)
 	case end.exit == nil || end.exit.ExitCode != 0:
-		t.NotObserved(gracefulResponse, "the process was ended by the signal, or failed")
+		t.NotObserved(gracefulResponse, "the signal ended the process, or the process failed")
 	default:
 		d.Requirement = gracefulResponse
 		d.Summary, d.Permitted = "The server exits without a response to subscriptions/listen.", "a result before the end"
@@ -50,7 +50,7 @@ func terminate(ctx context.Context, t *suite.T) {
 	case end.responded, end.announced:
 		t.Kept(endAnnounced)
 	case end.exit == nil || end.exit.ExitCode != 0:
-		t.NotObserved(endAnnounced, "the process was ended by the signal, or failed")
+		t.NotObserved(endAnnounced, "the signal ended the process, or the process failed")
 	default:
 		d.Requirement = endAnnounced
 		d.Summary, d.Permitted = "The server ends a subscription without saying so.", spec.MethodCancelled+" with its id, or a result"

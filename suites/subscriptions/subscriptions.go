@@ -156,7 +156,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	changing, others := watchedURIs(t)
 	first, err := c.Subscribe(ctx, client.FilterForAll(append(changing, others...)))
 	if err != nil {
-		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send subscriptions/listen: " + err.Error())
 	}
 	if _, err := first.AwaitAcknowledgement(ctx); err != nil {
 		return // rules judge it
@@ -211,7 +211,7 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 		return
 	}
 	if listen(ctx, c, c.NewID(), map[string]any{"toolsListChanged": true}) == nil {
-		t.NotObserved(cancelled, "the server does not acknowledge another subscription either")
+		t.NotObserved(cancelled, "the server does not acknowledge another subscription, either")
 		return
 	}
 	from := c.Record.Len()
@@ -242,7 +242,7 @@ func stayIdle(ctx context.Context, t *suite.T) {
 	from := c.Record.Len()
 	s, err := c.Subscribe(ctx, map[string]any{"toolsListChanged": true})
 	if err != nil {
-		t.GiveUp("subscriptions/listen could not be sent: " + err.Error())
+		t.GiveUp("mcp-conform could not send subscriptions/listen: " + err.Error())
 	}
 	if c.AwaitResponse(ctx, from, s.ID, client.Within(idleTime)).Answered() {
 		return

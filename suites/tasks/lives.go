@@ -17,7 +17,7 @@ import (
 func runTaskLives(ctx context.Context, t *suite.T) {
 	run, refuse, require, optional := toolsByTaskSupport(t)
 	if len(run)+len(refuse) == 0 {
-		t.Skip("no tool may be called that arguments can be made for")
+		t.Skip("mcp-conform can't make arguments for any tool that it may call")
 	}
 	r := start(ctx, t)
 	for i, call := range refuse {

@@ -14,14 +14,14 @@ import (
 func useForeignTasks(ctx context.Context, t *suite.T) {
 	run, _, _, _ := toolsByTaskSupport(t)
 	if len(run) == 0 {
-		t.GiveUp("no tool may be called that runs as a task")
+		t.GiveUp("no tool that may be called runs as a task")
 	}
 	r := start(ctx, t)
 	u := t.OtherUser(ctx, r.c)
 	defer u.Leave(ctx)
 	ids := r.create(ctx, asTask(run[0], "ended", object{"ttl": ttl}))
 	if len(ids) == 0 || !r.request(ctx, spec.MethodTasksGet, ids[0]).Succeeded() {
-		t.GiveUp("the first user has no task that can be requested")
+		t.GiveUp("the server shows the first user no task")
 	}
 	r.c.Do(ctx, spec.MethodTasksResult, object{"taskId": ids[0]}, client.Within(allTime)) // the task has ended then
 	request := func(method, id string) *suite.OutsideAnswer {

@@ -39,16 +39,16 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 	r := start(ctx, t)
 	plain, from := r.c.NewID(), r.c.Record.Len()
 	if err := r.c.Send(ctx, r.c.Request(plain, spec.MethodToolsCall, call.Params())); err != nil {
-		t.GiveUp("the tool could not be called: " + err.Error())
+		t.GiveUp("mcp-conform could not call the tool: " + err.Error())
 	}
 	ids := r.create(ctx, asTask(call, "waited-for", object{"ttl": ttl}))
 	if len(ids) == 0 {
-		t.GiveUp("the tool did not become a task")
+		t.GiveUp("the server did not run the call as a task")
 	}
 	r.get(ctx, ids[0]) // at once, to see whether the response came before the work was done
 	result := r.c.NewID()
 	if err := r.c.Send(ctx, r.c.Request(result, spec.MethodTasksResult, object{"taskId": ids[0]})); err != nil {
-		t.GiveUp("the result could not be asked for: " + err.Error())
+		t.GiveUp("mcp-conform could not request the result: " + err.Error())
 	}
 	long, _ := t.Inventory.Slow(longer*duration+beforeCancel*r.c.FastestResponse(), longer*steps)
 	ids = append(ids, r.create(ctx, asTask(long, "cancelled", object{"ttl": ttl}))...)
@@ -56,13 +56,13 @@ func runSlowTask(ctx context.Context, t *suite.T) {
 		r.get(ctx, ids[0]) // at once, to see whether the result came before the work was done
 	}
 	if len(ids) < 2 {
-		t.GiveUp("the tool did not become a task")
+		t.GiveUp("the server did not run the call as a task")
 	}
 	r.awaitProgress(ctx, from, "mcp-conform/task/cancelled")
 	r.cancel(ctx, t, ids[1])
 	whole := r.c.NewID() // shows how long the execution would have run
 	if err := r.c.Send(ctx, r.c.Request(whole, spec.MethodToolsCall, long.Params())); err != nil {
-		t.GiveUp("the tool could not be called for longer: " + err.Error())
+		t.GiveUp("mcp-conform could not make the long call: " + err.Error())
 	}
 	r.listen(ctx, from, result)
 	r.get(ctx, ids[0])
@@ -137,7 +137,7 @@ func (r *runner) afterCancel(ctx context.Context, t *suite.T, id string) {
 			At:          transcript.Positions(reply.Sent),
 		})
 	default:
-		t.NotObserved(resultAfterCancel, "the result could not be waited for")
+		t.NotObserved(resultAfterCancel, "mcp-conform could not wait for the result")
 	}
 }
 

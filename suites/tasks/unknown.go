@@ -86,7 +86,7 @@ func useUndeclared(ctx context.Context, t *suite.T) {
 		}
 	}
 	if len(calls) == 0 {
-		t.Skip("no tool may be called that arguments can be made for")
+		t.Skip("mcp-conform can't make arguments for any tool that it may call")
 	}
 	for _, call := range calls {
 		for _, params := range []object{call.Params(), withMember(call.Params(), "task", object{"ttl": ttl}), call.Params()} {

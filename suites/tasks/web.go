@@ -35,7 +35,7 @@ func httpCase() suite.Case {
 			r := start(ctx, t)
 			ids := r.create(ctx, asTask(call, "left", object{"ttl": ttl}), asTask(call, "stayed-with", object{"ttl": ttl}))
 			if len(ids) < 2 {
-				t.GiveUp("the tool did not become a task")
+				t.GiveUp("the server did not run the call as a task")
 			}
 			r.get(ctx, ids[0])
 			stream := r.disconnect(ctx, t, ids[0])
@@ -65,7 +65,7 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 	case x == nil || len(x.Messages()) > 0:
 		t.GiveUp("the task was over before the connection could be broken")
 	case !stayed.Succeeded():
-		t.GiveUp("the result of a task whose connection held did not come either")
+		t.GiveUp("the server does not return the result of a task whose connection held, either")
 	case again.Succeeded():
 		t.Kept(disconnectTolerated)
 	case again.Answered(), errors.Is(again.Err, client.ErrUnanswered) && r.c.Fence(ctx) == nil:
@@ -87,11 +87,11 @@ func listInNewSession(ctx context.Context, t *suite.T, others []string) {
 	}
 	c := t.Open(ctx, client.Options{})
 	if name := suite.IdentifyingHeader(c); name != "" {
-		t.NotObserved(noListForAll, "the server may know its client by the header "+name)
+		t.NotObserved(noListForAll, "the server may recognize its client by the header "+name)
 		return
 	}
 	if c.Handshake(ctx) != nil {
-		t.NotObserved(noListForAll, "a second session could not be had")
+		t.NotObserved(noListForAll, "mcp-conform could not open a second session")
 		return
 	}
 	inventory.Walk(ctx, c, spec.MethodTasksList, "tasks", maxPages)

@@ -43,7 +43,7 @@ func readyTools(t *suite.T) []readyTool {
 		}
 	}
 	if len(out) == 0 {
-		t.GiveUp("for no tool that may be called arguments could be made")
+		t.GiveUp("mcp-conform can't make arguments for any tool that it may call")
 	}
 	return out
 }

@@ -62,12 +62,12 @@ func alternateVersions(ctx context.Context, t *suite.T) {
 func judgeTurns(t *suite.T, c *client.Conversation, supported, unknown []*client.Reply) {
 	for _, r := range slices.Concat(supported, unknown) {
 		if !r.Answered() || r.Busy() {
-			t.NotObserved(perRequest, "a request was not answered")
+			t.NotObserved(perRequest, "the server did not answer a request")
 			return
 		}
 	}
 	if !supported[0].Succeeded() || unknown[0].Succeeded() {
-		t.NotObserved(perRequest, "the server does not tell the two versions apart")
+		t.NotObserved(perRequest, "the server treats the two versions alike")
 		return
 	}
 	d := verdict.Deviation{Requirement: perRequest, Permitted: "for each request the response that its own version demands"}

@@ -65,7 +65,7 @@ func (n *negotiation) request(ctx context.Context, version string) {
 		t.Kept(errorsPrepared)
 		n.judgeRefusal(c, r, version)
 	case ctx.Err() != nil || r.Sent == nil:
-		t.GiveUp("initialize could not be sent and waited for")
+		t.GiveUp("mcp-conform could not send initialize or wait for its response")
 	default: // it is known to answer initialize with a supported version
 		for _, id := range []string{otherVersion, errorsPrepared} {
 			t.Deviates(c, verdict.Deviation{
@@ -92,7 +92,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	t := n.t
 	offer, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion"))
 	if !ok {
-		t.NotObserved(otherVersion, "the answer names no version, which lifecycle.initialize-response judges")
+		t.NotObserved(otherVersion, "the result names no version, which lifecycle.initialize-response judges")
 		return
 	}
 	if offer == asked {
@@ -102,7 +102,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	closeConversation(c)
 	accepted, err := n.accepts(ctx, offer)
 	if err != nil {
-		t.NotObserved(otherVersion, "the version that the server offered could not be asked for: "+err.Error())
+		t.NotObserved(otherVersion, "mcp-conform could not request the version that the server offered: "+err.Error())
 		return
 	}
 	if !accepted {
@@ -137,7 +137,7 @@ func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer
 	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
 	switch {
 	case last == "":
-		n.t.NotObserved(latestVersion, "it is not known which revisions the server speaks")
+		n.t.NotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
 	case offer == last:
 		n.t.Kept(latestVersion)
 	case !handshake && spec.Revision(offer).Published():
@@ -145,7 +145,7 @@ func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer
 	case offer < last:
 		n.reportDeviation(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
 	default:
-		n.t.NotObserved(latestVersion, "the server supports more versions than were looked for")
+		n.t.NotObserved(latestVersion, "the server supports more versions than mcp-conform looks for")
 	}
 }
 
@@ -177,7 +177,7 @@ func (n *negotiation) judgeRefusal(c *client.Conversation, r *client.Reply, aske
 		n.reportDeviation(c, r, otherVersion, "The server refuses an unknown version instead of offering another.", "a result with a version that the server supports, or an error -32602 with data.supported")
 		return
 	}
-	n.t.NotObserved(otherVersion, "the server refused with the error that the page shows as its example")
+	n.t.NotObserved(otherVersion, "the server refused with the error that the specification shows as an example")
 	n.t.Deviates(c, verdict.Deviation{
 		Requirement: unsupportedError,
 		Summary:     "The server refuses an unknown version with the example error.",

@@ -168,7 +168,7 @@ func completionRefused() rules.Fold {
 // or else a list request or a ping.
 func (b *catalog) validCompletion() rules.Control {
 	return rules.Control{
-		What: "a sound request for values", ByName: true,
+		What: "a valid completion request", ByName: true,
 		Matches: func(req *rules.Request) bool {
 			q := readCompletionRequest(req.Message.Params())
 			return req.Message.Method == spec.MethodComplete && q.isValid() && b.offers(q)

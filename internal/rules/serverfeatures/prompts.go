@@ -104,7 +104,7 @@ func promptsFound() rules.Fold {
 // validGet returns the control: a request for the prompt with all required arguments.
 func (b *catalog) validGet(name string) rules.Control {
 	return rules.Control{
-		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with the arguments that it requires",
+		What:    "a request for " + rules.Excerpt(wire.Quote(name)) + " with its required arguments",
 		Matches: func(req *rules.Request) bool { return b.isValidGet(req, name) },
 	}
 }

@@ -157,7 +157,7 @@ func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rul
 // anyRead returns the control: a read of a listed resource, or else the list request.
 func (l *ledger) anyRead() rules.Control {
 	return rules.Control{
-		What: "the reading of a listed resource", ByName: true,
+		What: "a read of a listed resource", ByName: true,
 		Matches: func(req *rules.Request) bool {
 			asked, ok := uriOf(req)
 			_, listed := l.resource(asked)

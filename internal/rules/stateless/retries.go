@@ -167,7 +167,7 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 		return req != obs.Request && req.Succeeded() && other != nil && withoutMeta(other.Request) == withoutMeta(round.Request) && len(names) == len(other.Inputs)
 	})
 	if !plain {
-		out.Unclear(unexpectedInput, "it was refused, and no retry without more input was served")
+		out.Unclear(unexpectedInput, "the server refused the retry, and served none without the additional input")
 		return
 	}
 	d.Requirement, d.Summary, d.Permitted = unexpectedInput, "The server refuses a retry for input that it did not require.", "the result that a retry without the additional input gets"

@@ -133,7 +133,7 @@ func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderF
 		out.Deviates(d) // either may be unsupported, and the order of the checks is not specified
 		return
 	case !v.isServed(req.Message.Method):
-		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" with matching headers was served")
+		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" with matching headers")
 		return
 	}
 	out.ReportedElsewhere(requirement)
@@ -352,7 +352,7 @@ func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.Head
 	case x.isAccepted():
 		out.Observed(requirement)
 	case !v.isServed(req.Message.Method):
-		out.Unclear(requirement, "it was refused ("+x.describeStatus()+"), and no "+req.Message.Method+" without the header was served")
+		out.Unclear(requirement, "the server refused the request ("+x.describeStatus()+"), and served no "+req.Message.Method+" without the header")
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: requirement, Summary: "The server refuses a request for a header that it should ignore.",
