@@ -141,8 +141,8 @@ func (a *app) baselineCommand() *cobra.Command {
 		Use:   "baseline",
 		Short: "Keep a list of known findings",
 		Long: `A baseline lists known findings, each with the reason why it is accepted. With
-run --baseline FILE they are judged and reported, but do not fail the run. An
-stale entry does: its finding is gone, or it has expired.`,
+run --baseline FILE they are judged and reported, but do not fail the run. A
+stale entry fails it: its finding is gone, or the entry has expired.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}

@@ -220,9 +220,9 @@ Judge a server:
   mcp-conform run --config .mcp.json --server NAME     as a client would start it
   mcp-conform run --reference                          the server bundled with the tool
   mcp-conform record -- node server.js                 a real client's session: put this into its configuration
-  mcp-conform judge session.jsonl                      what a client and a server once said
+  mcp-conform judge session.jsonl                      a recorded session
 
-When it does not start, or offers more than is called:
+When it does not start, or a run should do more:
   mcp-conform doctor ./my-server                       why it does not start
   mcp-conform init ./my-server                         a configuration file that names its tools
   mcp-conform fuzz ./my-server                         a search for bugs that no check names
@@ -239,7 +239,7 @@ A server that requires a token:
 
 Understand a finding:
   mcp-conform explain base.response-id-echo            a requirement, a case or a rule
-  mcp-conform list requirements --area lifecycle       what there is
+  mcp-conform list requirements --area lifecycle       the requirements of an area
 
 Exit codes:
   0  no requirement is broken

@@ -24,16 +24,16 @@ func (a *app) doctorCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor [flags] COMMAND | doctor [flags] -- COMMAND ARGUMENT...",
 		Short: "Find out why a server does not start or respond",
-		Long: `Start a server, shake hands with it in each revision, read its lists, end it,
-and report the result of each step, and what to do where it failed. It
-judges nothing and calls no tool.
+		Long: `Start a server, do the handshake in each revision, read its lists, end it, and
+report the result of each step. If a step fails, report what to do. It judges
+nothing and calls no tool.
 
   mcp-conform doctor ./my-server
   mcp-conform doctor --config .mcp.json --server NAME
   mcp-conform doctor http://localhost:3000/mcp
 
-Exit codes: 0 the server can be judged, 2 usage, 3 it can't, or only how it
-protects itself.`,
+Exit codes: 0 the server can be judged, 2 usage, 3 it can't be judged, or only its
+protection can, because there is no token.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			f.command = "doctor"
 			f.takeTarget(c, args)
@@ -77,7 +77,7 @@ func (a *app) doctor(f *serverFlags) error {
 	ctx, cancel := context.WithTimeoutCause(a.ctx, limit, fmt.Errorf("it took longer than %s", short(limit)))
 	defer cancel()
 	d := &diagnosis{app: a, tokenAdvice: o.TokenAdvice}
-	fmt.Fprintf(a.Out, "looking at %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
+	fmt.Fprintf(a.Out, "examining %s over %s\n", a.visible(o.Target), o.Dialer.Transport())
 	for _, n := range notices {
 		d.say(remark, "%s", n)
 	}
@@ -111,7 +111,7 @@ func probeOrder(over spec.Transport) []spec.Revision {
 // unreached reports a server with which no conversation can be opened.
 func (a *app) unreached(name string, why *engine.UnreachableError) {
 	d := &diagnosis{app: a}
-	fmt.Fprintf(a.Out, "looking at %s\n", a.visible(name))
+	fmt.Fprintf(a.Out, "examining %s\n", a.visible(name))
 	d.say(bad, "%s", why.Reason)
 	d.advise(why.Advice)
 	if why.Stderr != "" {
@@ -213,7 +213,7 @@ func (d *diagnosis) visit(ctx context.Context, dialer transport.Dialer, o client
 	}
 	if o.Revision.Era() == spec.Handshake {
 		if err := c.Initialized(ctx); err != nil {
-			d.say(bad, "initialized can't be sent: %v", err)
+			d.say(bad, "mcp-conform could not send initialized: %v", err)
 			return false
 		}
 	}
@@ -265,14 +265,14 @@ func (d *diagnosis) unanswered(c *client.Conversation, over spec.Transport, repl
 	}
 	switch {
 	case errors.Is(reply.Err, client.ErrUnanswered):
-		d.say(bad, "initialize was not answered within %v", waited)
+		d.say(bad, "the server did not answer initialize within %v", waited)
 		d.advise("--start-timeout allows more time; a server that waits for a terminal, or speaks another protocol, never answers")
 	case errors.Is(reply.Err, client.ErrEnded):
 		c.Close() // closing adds to the record how the process ended
 		d.say(bad, "the server ended before it answered initialize%s", d.exit(c))
 		d.advise("start it by hand with the same command; --env and --cwd set its environment and folder")
 	default:
-		d.say(bad, "initialize could not be sent: %v", reply.Err)
+		d.say(bad, "mcp-conform could not send initialize: %v", reply.Err)
 	}
 	d.stderr(c)
 }
@@ -312,7 +312,7 @@ func (d *diagnosis) quote(text string) {
 		}
 		return
 	}
-	d.advise("the last it wrote on stderr:")
+	d.advise("its last lines on stderr:")
 	lines := strings.Split(strings.TrimSpace(d.app.clear(text)), "\n")
 	for _, line := range lines[max(0, len(lines)-8):] {
 		d.advise("  " + head(line))

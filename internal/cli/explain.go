@@ -190,7 +190,7 @@ func grades(q *spec.Requirement) []string {
 
 // called is the most severe verdict that each grade permits. A deviation whose
 // verdict.Weight is less than full gets a milder verdict.
-var called = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or milder where it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
+var called = map[spec.Grade]string{spec.GradeBroken: "reported as broken, or less severely if it is not certain", spec.GradeWarning: "a warning at most", spec.GradeNote: "a note"}
 
 // judgeIDs returns the ids of all requirements, cases and rules.
 func judgeIDs() []string {

@@ -39,6 +39,9 @@ func groupedUsage(a *app, groups []flagGroup) func(c *cobra.Command) error {
 					fs.AddFlag(f)
 				}
 			}
+			if !fs.HasFlags() {
+				continue // a subcommand has few of the flags
+			}
 			fmt.Fprintf(&b, "\n%s:\n%s", g.title, fs.FlagUsagesWrapped(min(a.Columns, widest)))
 		}
 		_, err := fmt.Fprint(c.OutOrStderr(), b.String())

@@ -24,10 +24,10 @@ func (a *app) fuzzMergeCommand() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "merge --out DIR DIR...",
-		Short: "Make one folder of what several searches wrote",
-		Long: `Make one folder of those that --corpus and --out of several searches named: one
-corpus, and of equal findings the replay file with the shortest sequence. The
-folders that are merged stay as they are.
+		Short: "Merge the folders of several searches",
+		Long: `Merge the folders of several searches (--corpus and --out) into one: a single corpus,
+and for each finding the replay file with the shortest sequence. The original
+folders stay unchanged.
 
   mcp-conform fuzz merge --out all found-1 found-2 corpus
 

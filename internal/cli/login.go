@@ -54,7 +54,7 @@ func (a *app) loginCommand() *cobra.Command {
 		Use:   "login [flags] URL",
 		Short: "Log in to a protected server with a browser",
 		Long: `Log in to a protected server as a user, so that later commands with its URL
-use that login. The authorization server is found by the server's metadata, and
+use that login. The server's metadata names the authorization server, which
 asks the user in a browser. The login is kept in a file that only you can read,
 and its token is renewed when it expires.
 

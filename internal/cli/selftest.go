@@ -17,36 +17,36 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-const selftestHelp = `Prove that the checks find what they should, and nothing else: run them against
-the reference server
-  - with each fault that the project knows, one after the other. A finding on the
-    requirement that the fault breaks kills it; a finding on something else only
-    (mis-attributed) does not count, and none at all is worse (survived);
-  - in each legal variation, which is odd and permitted, and as it should be. All
-    of them have to be silent; a finding but notes is a false alarm.
-Faults wait (not yet) where no check judges their requirement so far.
+const selftestHelp = `Prove that the checks find what they should, and nothing else, on the reference
+server:
+  - With each fault that the project knows, one after the other. A fault is killed
+    if the checks report the requirement that it breaks, mis-attributed if they
+    report only others, and survived if they report nothing.
+  - In each legal variation, which is odd but permitted, and without any. The checks
+    may report notes; any other finding is a false alarm.
+A fault whose requirement no check judges yet is waiting (not yet).
 
-By default each fault is tried at one place: over the transport and in the newest
-revision that suit it, with the judges of its own requirement first and the whole
-suite only where it survives those. Each variation meets the whole suite, in every
+By default each fault is tried in one place: over the transport and in the newest
+revision that suit it. The judges of its requirement run first, and the whole suite
+only if the fault survives them. Each variation meets the whole suite, in every
 revision on stdio and in one revision over each other transport. That takes two
 or three minutes on two cores. With --full every fault and every variation is tried
 in every revision over every transport that it applies to, and each fault meets the
-whole suite at one place at least, which takes many times as long.
+whole suite in at least one place. That takes many times as long.
 
-What is not as it should be is tried once more when all else has ended, as a busy
-machine can keep a judge from seeing something; such rows are named.
+A row with a wrong result is tried once more at the end, because a busy machine can
+keep a judge from seeing something. Rows that needed the second try are named.
 
   mcp-conform selftest                                     everything, once
-  mcp-conform selftest --area tools                        faults and variations of an area
+  mcp-conform selftest --area tools                        the faults and variations of an area
   mcp-conform selftest --fault base.response-once/twice    a single one
   mcp-conform selftest --json matrix.json                  every row, for a program
-  mcp-conform list faults                                  what there is to try
+  mcp-conform list faults                                  all faults
 
 Exit codes:
   0  every fault is killed or waits, every variation is silent
-  1  a fault survives, a variation gives a false alarm, or an exception that the
-     project allows itself does not occur any more
+  1  a fault survives or is mis-attributed, a variation gives a false alarm, or a
+     listed exception no longer occurs
   4  the self-test was interrupted, or failed`
 
 // selftestFlags are the flags of mcp-conform selftest.

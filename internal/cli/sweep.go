@@ -43,8 +43,8 @@ func (a *app) sweepCommand() *cobra.Command {
 		Use:   "sweep [flags] LIST...",
 		Short: "Judge many servers",
 		Long: `Judge every server of a list, each in a process of its own with an empty folder,
-an empty home, a cleared environment and limits. No tool is called. A sweep that
-was killed goes on where it was: give the same command again.
+an empty home, a cleared environment and limits. No tool is called. To
+continue a sweep that was killed, repeat the command.
 
   mcp-conform sweep servers.yaml
   mcp-conform sweep .mcp.json
@@ -72,14 +72,14 @@ broken, 2 usage, 4 the sweep is incomplete.`,
 	fs.StringSliceVar(&f.revisions, "revision", nil, "judge only these revisions, such as 2025-06-18")
 	fs.StringVar(&f.callTools, "call-tools", "none", "tools that may be called: none, safe (readOnlyHint is true)")
 	fs.StringVar(&f.optOut, "opt-out", "", "file of servers that are not judged, one a line: a name, a host, *.HOST or the beginning of a URL")
-	fs.StringVar(&f.retry, "retry", "", "failed: judge servers again that have no verdict")
+	fs.StringVar(&f.retry, "retry", "", "failed: judge again the servers without a verdict")
 	fs.StringArrayVar(&f.env, "env", nil, "environment variable of every server: K=V, or K to inherit it (repeatable)")
 	fs.DurationVar(&f.maxTime, "max-time", 10*time.Minute, "end the run of a server after this time")
 	fs.DurationVar(&f.timeout, "timeout", 10*time.Second, "longest wait for the response to a request")
 	fs.StringVar(&f.memory, "memory", "2GiB", "stop a server whose processes use more memory, 0 for no limit (Linux)")
 	fs.StringVar(&f.disk, "disk", "2GiB", "stop a server that writes more into its folder and home, 0 for no limit")
 	fs.IntVar(&f.processes, "processes", 500, "stop a server that has more processes, 0 for no limit (Linux)")
-	fs.StringVar(&f.shard, "shard", "", "judge only a part of the list, such as 3/8 (default: as Slurm, GitLab, Buildkite, CircleCI or a Kubernetes Job says)")
+	fs.StringVar(&f.shard, "shard", "", "judge only a part of the list, such as 3/8 (default: what Slurm, GitLab, Buildkite, CircleCI or a Kubernetes Job sets)")
 	fs.StringVar(&f.weights, "weights", "", "balance shards by the times in the sweep.json of an earlier sweep")
 	fs.IntVar(&f.jobs, "jobs", max(1, runtime.NumCPU()/2), "servers that are judged at once; those of one host are judged one after another")
 	fs.StringVar(&f.out, "out", ".mcp-conform/sweep", "folder for the results; with a shard, a folder in it")
@@ -94,9 +94,9 @@ func (a *app) sweepMergeCommand() *cobra.Command {
 	out := ""
 	c := &cobra.Command{
 		Use:   "merge --out DIR DIR...",
-		Short: "Make one result of the shards of a sweep",
-		Long: `Make one result of all shards of a sweep: the same as that of one machine. Each DIR
-is the folder of a shard, or one that has the folders of shards.
+		Short: "Merge the shards of a sweep",
+		Long: `Merge all shards of a sweep into one result, equal to that of a sweep on one machine.
+Each DIR is the folder of a shard, or a folder that contains several.
 
   mcp-conform sweep merge --out all results
   mcp-conform sweep merge --out all machine-1/shard-1-of-2 machine-2/shard-2-of-2

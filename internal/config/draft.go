@@ -31,7 +31,7 @@ const Repository = "https://github.com/mcp-conform/mcp-conform"
 func (d *Draft) Write() string {
 	w := &writer{}
 	w.line("# yaml-language-server: $schema=%s/raw/main/docs/%s", Repository, SchemaFile)
-	w.line("# What mcp-conform has to know of this server; all keys: %s/blob/main/docs/configuration.md", Repository)
+	w.line("# What mcp-conform needs to know about this server; all keys: %s/blob/main/docs/configuration.md", Repository)
 	w.line("# Written by mcp-conform init from what %s offers in %s.", word(d.Server), word(d.Revision))
 	w.target(d.Target)
 	w.line("")
@@ -157,21 +157,21 @@ func (w *writer) tools(v *inventory.Inventory) {
 	}
 	w.line("")
 	w.line("tools:")
-	w.line("  # safe: tools that say that they only read (readOnlyHint). To have others called, too,")
-	w.line("  # add their names: call: [safe, NAME]. all is for servers that can do no harm.")
+	w.line("  # safe: call the tools that declare readOnlyHint. To call others, too, add their names:")
+	w.line("  # call: [safe, NAME]. all: call every tool, for servers that can do no harm.")
 	w.line("  call: [safe]")
 	w.names("called", called)
 	w.names("not called", not)
 	w.line("  # never: [NAME]")
 	for _, t := range v.Callable() {
 		if _, err := t.Arguments(); err != nil && short(t.Name) {
-			w.line("  # No arguments can be made for this one: %s.", err)
+			w.line("  # mcp-conform can't generate arguments for this one: %s.", err)
 			w.line("  # arguments: {%s: [{NAME: VALUE}]}", word(t.Name))
 			return
 		}
 	}
 	if len(called) > 0 {
-		w.line("  # arguments: {%s: [{NAME: VALUE}]} # in place of made ones", word(called[0]))
+		w.line("  # arguments: {%s: [{NAME: VALUE}]} # instead of generated ones", word(called[0]))
 	}
 }
 
@@ -202,7 +202,7 @@ func (w *writer) prompts(v *inventory.Inventory) {
 		return
 	}
 	w.line("")
-	w.line("# Prompts that need arguments get the text \"text\", unless a better value stands here.")
+	w.line("# Prompts that need arguments get the text \"text\", unless you give a better value here.")
 	w.line("# prompts:")
 	w.line("#   arguments:")
 	w.line("%s", strings.Join(lines, "\n"))
@@ -227,7 +227,7 @@ func (w *writer) templates(v *inventory.Inventory) {
 		return
 	}
 	w.line("")
-	w.line("# Values by which resources of these templates can be read.")
+	w.line("# Values with which resources of these templates can be read.")
 	w.line("# templates:")
 	w.line("%s", strings.Join(lines, "\n"))
 }

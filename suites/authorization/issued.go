@@ -38,7 +38,7 @@ var issuedTokens = []issuedToken{
 // The twin of each is a valid token, which is served.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
-		t.GiveUp("mcp-conform has no wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
+		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
 	}
 	p := protected(ctx, t)
 	resource, scope := p.wanted(ctx)

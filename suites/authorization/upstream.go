@@ -29,7 +29,7 @@ func watchUpstream(ctx context.Context, t *suite.T) {
 	case token == "":
 		t.GiveUp("mcp-conform was given no bearer token")
 	case t.Upstream == nil:
-		t.GiveUp("mcp-conform does not replace a service that the server calls; see --upstream-env")
+		t.GiveUp("mcp-conform does not imitate a service that the server calls; see --upstream-env")
 	}
 	c := t.Start(ctx, client.Options{})
 	before := t.Upstream.Calls()
