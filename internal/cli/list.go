@@ -22,8 +22,8 @@ func (a *app) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [requirements|cases|rules|faults] [TEXT]",
 		Short: "List requirements, cases, rules or faults",
-		Long: `List requirements, cases, rules or faults; TEXT keeps the lines whose id or title
-contains it.
+		Long: `List requirements, cases, rules or faults; TEXT limits them to
+those whose id or title contains it.
 
 On a terminal, lines are cut to its width. Elsewhere they are complete, with tabs
 between id, level, revisions or related ids, and title; missing columns are empty.`,

@@ -76,7 +76,7 @@ Exit codes: 0 logged in, 2 usage, 3 the login failed, 4 interrupted.`,
 	fs.SortFlags = false
 	fs.StringVar(&f.remote.as, "as", "", "name for this login, if you log in as several users")
 	fs.BoolVar(&f.noBrowser, "no-browser", false, "print the address instead of opening a browser")
-	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that the authorization server knows, or the URL of a client id metadata document [default: one is registered]")
+	fs.StringVar(&f.remote.clientID, "client-id", "", "id of a client that the authorization server knows, or the URL of a client id metadata document [default: mcp-conform registers one]")
 	fs.StringVar(&f.remote.clientSecretEnv, "client-secret-env", "", "with --client-id: variable that holds the client's secret, if it has one")
 	fs.StringArrayVar(&f.scopes, "scope", nil, "scope to request instead of those that the server names (repeatable)")
 	fs.StringVar(&f.redirect, "redirect", "http://127.0.0.1:0/callback", "redirect URI that the client is registered with; port 0 is any free port")

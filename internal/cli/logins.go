@@ -18,7 +18,7 @@ func (a *app) logoutCommand() *cobra.Command {
 		Use:   "logout [flags] URL | logout --all",
 		Short: "Delete a login, and end it at the authorization server",
 		Long: `Delete a login of mcp-conform login. If the authorization server offers
-revocation, its tokens end, too.
+revocation, revoke its tokens, too.
 
 Exit codes: 0 logged out, 2 usage, 3 there is no such login.`,
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -65,7 +65,7 @@ started.`,
 	fs := c.Flags()
 	fs.SortFlags = false
 	fs.StringVar(&f.file, "transcript", "", "file for the session; with --listen: folder for the sessions (default: in the user's cache folder; stderr names it)")
-	fs.StringVar(&f.listen, "listen", "", "pass on what clients send to this HOST:PORT to the server at the URL; without HOST: 127.0.0.1")
+	fs.StringVar(&f.listen, "listen", "", "listen at this HOST:PORT, and pass on what clients send to the server at the URL; without HOST: 127.0.0.1")
 	fs.StringArrayVar(&f.target.Env, "env", nil, "environment variable of the server: K=V, or K to inherit it (repeatable)")
 	fs.BoolVar(&f.target.CleanEnv, "clean-env", false, "give the server only the essential environment variables")
 	fs.StringVar(&f.target.Cwd, "cwd", "", "folder in which the server is started")

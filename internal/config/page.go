@@ -12,16 +12,16 @@ Written by ` + "`go test ./internal/cli -run Generated -update`" + `; do not edi
 name that ends in .yaml or .yml; JSON files are clients' configurations). ` + "`mcp-conform init`" + `
 writes one from what it finds on a server. ` + "`--no-config`" + ` reads none, and ` + "`--reference`" + ` needs none.
 
-It says how to reach the server, which of its tools may be called, and which calls are known
-to do something. What a run could not observe because no such call is known is in the reports
-with the line that would change it. A call that did not do what it is configured for is
-reported by a notice of the run. A value that still has a NAME or a {…} in it is an error.
+It says how to reach the server, which of its tools may be called, and which calls have a known
+effect. If a run could not observe a requirement because it knows no such call, the reports show the
+line to add. If a configured call does not have its effect, the run prints a notice. A value that
+still has a NAME or a {…} in it is an error.
 
 Flags override environment variables, and those override the file. ` + "`env` and `headers`" + ` of flags
 are added to those of the file. Paths are relative to the folder of the file. If the command line names
 a server, the one in the file is ignored, but all other keys apply. Unknown and repeated
-keys are errors; anchors and aliases are not read. Editors check the file by
-[mcp-conform.schema.json](mcp-conform.schema.json), if its first line is
+keys are errors; anchors and aliases are not supported. Editors check the file against
+[mcp-conform.schema.json](mcp-conform.schema.json) if its first line is
 
     # yaml-language-server: $schema=docs/mcp-conform.schema.json
 
