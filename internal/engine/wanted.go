@@ -73,7 +73,7 @@ func (r *execution) explainGap(v *verdict.Verdict, ended string) {
 		}
 	}
 	if w, ok := r.wanted(v.Requirement, v.Revision); ok {
-		v.Lacks = w.Under + ": {" + w.Line + "}"
+		v.Lacks = w.Setting
 		if v.Gap == verdict.NeverCameUp {
 			v.Reason, v.Gap = unseen+": "+w.Text(), verdict.Explained
 		}
