@@ -26,7 +26,6 @@ func (a *app) unjudged(files []reportFile, about verdict.Report, err error) erro
 	if len(files) == 0 {
 		return err
 	}
-	about.Format, about.Tool, about.Version = verdict.ReportFormat, "mcp-conform", version()
 	about.Incomplete, about.Notices = text, notices
 	about.Stats.Took = time.Since(about.Stats.Started)
 	about.Redact(a.clear)

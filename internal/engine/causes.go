@@ -24,8 +24,8 @@ type Sighting struct {
 	Common bool
 }
 
-// forReport returns the sighting in the form by which reports group findings.
-func (s *Sighting) forReport() verdict.Sighting {
+// ForReport returns the sighting in the form by which reports group findings.
+func (s *Sighting) ForReport() verdict.Sighting {
 	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.ByCase {
 		out.Received = receivedDuringCase(s.Events, out.Spot.Position)
@@ -43,7 +43,7 @@ func (s *Sighting) EndsServer() bool {
 type Sightings map[verdict.Key][]verdict.Sighting
 
 // Add adds one place where a deviation was seen.
-func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.forReport()) }
+func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.ForReport()) }
 
 // spot returns the position of the deviation: the request if it got no
 // response, or the exit of the process if that is the reason. It returns nil if

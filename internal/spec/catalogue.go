@@ -212,6 +212,12 @@ func (q *Requirement) InEra(e Era) bool {
 	})
 }
 
+// IsOfHandshake reports whether the requirement is about how a session is opened, so that nothing
+// else can be judged where it is broken.
+func (q *Requirement) IsOfHandshake() bool {
+	return q.Area == AreaLifecycle || q.Area == AreaVersioning
+}
+
 // IsSecurity reports whether a deviation can be a weakness.
 func (q *Requirement) IsSecurity() bool {
 	return q.CWE > 0 || q.Area == AreaSecurity || slices.Contains(q.Traits, Survival)

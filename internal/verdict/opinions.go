@@ -126,7 +126,7 @@ func (p *Report) blocker(r spec.Revision) string {
 		if f.Revision != r {
 			continue
 		}
-		if area := spec.Requirements().Lookup(f.Requirement).Area; area == spec.AreaLifecycle || area == spec.AreaVersioning {
+		if spec.Requirements().Lookup(f.Requirement).IsOfHandshake() {
 			return f.ID
 		}
 		if f.Outcome == Broken {
