@@ -133,8 +133,8 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 			})
 		}
 		if ctx.Err() != nil {
-			if u.conversation != nil {
-				r.endAll([]*sharedConversation{u.conversation})
+			if shared != nil {
+				r.endAll([]*sharedConversation{shared})
 			}
 			after()
 			return

@@ -230,9 +230,12 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 			continue
 		}
 		wg.Go(func() {
-			if again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil); again.isSpoken() {
-				results[i] = again
+			again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
+			if !again.isSpoken() {
+				r.closeAll([]*probed{again})
+				return
 			}
+			results[i] = again
 		})
 	}
 	wg.Wait()
