@@ -122,7 +122,7 @@ func (r *reporting) groupSightings() Sightings {
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
 		all.Add(s.Deviation.Key(judge, rev, r.transport()), s)
 	}
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		for i := range u.observations {
 			if s := &u.observations[i]; s.Deviation != nil {
 				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)

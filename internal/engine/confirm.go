@@ -205,7 +205,7 @@ func (c *candidate) conclude() {
 
 // retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.units)
+	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.plan.units)
 	u.runToEnd(ctx, r.execution)
 	defer u.dropRecords()
 	if ctx.Err() != nil {

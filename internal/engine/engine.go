@@ -169,19 +169,20 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	}
 	offer.noticeUnknownNames()
 	offer.noticeIncompleteLists()
-	x := newExecution(ctx, offer)
-	if len(x.casePairs) == 0 && len(x.rulePairs) == 0 {
+	planned := offer.planner().plan(ctx)
+	if planned.isEmpty() {
 		offer.closeShared()
 		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.transport())}
 	}
-	if x.leavesOutAll() {
+	if planned.leavesOutAll() {
 		offer.closeShared()
 		return nil, &SelectionError{"a quick run leaves out what is selected: its cases need servers of their own; leave --quick out"}
 	}
-	o.Progress.Begin(offer.displayName(), s.transport(), offer.revisions, x.tally.total())
+	o.Progress.Begin(offer.displayName(), s.transport(), offer.revisions, planned.total())
+	x := newExecution(offer, planned)
 	var tree sync.WaitGroup
 	if o.Tree != nil {
-		plan := x.treePlan()
+		plan := &Plan{Specs: planned.specs(&s.o), r: x}
 		tree.Go(func() { o.Tree(plan) })
 	}
 	defer tree.Wait()

@@ -234,7 +234,7 @@ func (r *execution) dropDoubtfulObservations() {
 	if r.watch == nil || !r.watch.isServerGone() {
 		return
 	}
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		if u.sharesConversation || !slices.ContainsFunc(u.conversations, func(c *client.Conversation) bool { return r.watch.hasDoubtful(c.Record) }) {
 			continue
 		}

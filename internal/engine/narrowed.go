@@ -26,8 +26,8 @@ func (r *execution) narrowed(p *verdict.Report) string {
 			}
 		}
 	}
-	ran := r.tally.total()
-	unseen := slices.ContainsFunc(r.rulePairs, func(pair pair) bool {
+	ran := r.plan.total()
+	unseen := slices.ContainsFunc(r.plan.rulePairs, func(pair pair) bool {
 		return slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool {
 			return v.Requirement == pair.requirement.ID && v.Revision == pair.revision && (v.Outcome == verdict.Kept || v.Outcome == verdict.NotObserved)
 		})

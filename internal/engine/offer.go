@@ -45,6 +45,11 @@ func newOffer(s *session) *offer {
 	return r
 }
 
+// planner returns a planner of the run.
+func (r *offer) planner() *planner {
+	return &planner{o: &r.o, offer: r, slots: r.gate.slots(), singleProcess: r.hasSingleProcess(), rates: r.allRates, openLane: r.openLane}
+}
+
 // blocked returns why no case can run in the revision, or "".
 func (r *offer) blocked(rev spec.Revision) string {
 	if r.handshakeFails != "" {

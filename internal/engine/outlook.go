@@ -226,7 +226,7 @@ func (r *execution) remaining() time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rates := r.allRates()
-	e := o.experience(r.units, rates)
+	e := o.experience(r.plan.units, rates)
 	if !e.isEnough() {
 		return 0
 	}
@@ -244,7 +244,7 @@ func (r *execution) remaining() time.Duration {
 			retries = append(retries, load{left: d})
 		}
 	}
-	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
+	left := r.plan.makespan(o.slots(r.plan.units, r.gate.slots()), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			s, d := o.spanOf(u, c), expect(rates[u.revision].cost(u, c))

@@ -42,7 +42,7 @@ func TestRemaining(t *testing.T) {
 					units = append(units, own(spec.V20251125, each))
 				}
 				x := planned(response, units...)
-				x.arrange(t.Context())
+				x.planner().arrange(t.Context(), x.plan)
 				type guess struct{ at, left time.Duration }
 				var guesses []guess
 				began, done := time.Now(), make(chan struct{})
@@ -58,7 +58,7 @@ func TestRemaining(t *testing.T) {
 					}
 				})
 				slots := make(chan struct{}, x.gate.most)
-				for i, u := range x.units {
+				for i, u := range x.plan.units {
 					slots <- struct{}{}
 					all.Go(func() {
 						for j, each := range u.cases {
@@ -207,7 +207,7 @@ func TestSlowness(t *testing.T) {
 					x.waits.all = append(x.waits.all, wait{forNothing, began, began.Add(c.silent)})
 				}
 				// The cases run one after the other, and retries follow.
-				for _, u := range x.units {
+				for _, u := range x.plan.units {
 					ended := x.outlook.begin(u.cases[0], u.revision)
 					<-time.After(response * time.Duration(u.cases[0].Rounds.Stdio))
 					ended()

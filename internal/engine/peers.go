@@ -142,7 +142,7 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 func (r *confirmation) peersOf(c *candidate) []peer {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []peer
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		for _, each := range u.cases {
 			if u != c.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
 				out = append(out, peer{each, u.revision})

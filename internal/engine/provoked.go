@@ -35,7 +35,7 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 		},
 		func(c *suite.Case) bool { return c.Touches(v.Requirement) },
 	} {
-		for _, u := range r.units {
+		for _, u := range r.plan.units {
 			for _, c := range u.cases {
 				if u.revision != v.Revision || !made(c) {
 					continue

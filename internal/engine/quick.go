@@ -41,15 +41,11 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether quick runs run the case.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leavesOutAll reports whether a quick run leaves out every selected case that
-// applies.
-func (r *execution) leavesOutAll() bool { return r.leftOut > 0 && r.tally.total() == 0 }
-
 // leaveOut marks the verdicts, which count no findings yet, on requirements that
 // a quick run can't call kept. It returns the findings without notes, because a
 // whole run may find something more severe.
 func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
-	if r.leftOut == 0 {
+	if r.plan.leftOut == 0 {
 		return findings
 	}
 	noted := map[verdict.Place]bool{}

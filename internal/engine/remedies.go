@@ -30,7 +30,7 @@ const (
 // slowness returns where the time of a slow run went, and what would make it faster; "" for a
 // run that was not slow. ended says why the run ended early; "" if it did not.
 func (r *execution) slowness(took time.Duration, ended string) string {
-	if took < slowRun || len(r.units) == 0 {
+	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
 	}
 	spent := r.waits.spent()
@@ -103,8 +103,8 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	rates := r.allRates()
-	e := o.experience(r.units, rates)
-	return r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
+	e := o.experience(r.plan.units, rates)
+	return r.plan.makespan(o.slots(r.plan.units, r.gate.slots()), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			if !chosen(u, c) {
@@ -124,7 +124,7 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 // judges, and how many there are. The newest revision is that of the quick run.
 func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
-	for _, pairs := range [][]pair{r.casePairs, r.rulePairs} {
+	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {
 		for _, p := range pairs {
 			if p.caseIndex >= 0 && r.missing(&r.o.Cases[p.caseIndex], p.revision) != "" || r.undeclared(p.requirement, p.revision) != "" {
 				continue

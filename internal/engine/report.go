@@ -126,7 +126,7 @@ func (r *reporting) runNotices() []string {
 // selected returns the candidates on selected requirements.
 func (r *reporting) selected() []*candidate {
 	selected := map[opinionKey]bool{}
-	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
+	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {
 		selected[opinionKey{p.judge, r.place(p.requirement.ID, p.revision)}] = true
 	}
 	return slices.DeleteFunc(slices.Clone(r.found), func(c *candidate) bool {
@@ -171,7 +171,7 @@ func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
 // opinions returns the judges' opinions except deviations, which are findings.
 func (r *reporting) opinions() *verdict.Opinions {
 	out := &verdict.Opinions{}
-	for _, p := range r.casePairs {
+	for _, p := range r.plan.casePairs {
 		place := r.place(p.requirement.ID, p.revision)
 		if reason := r.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
@@ -182,7 +182,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 		}
 	}
 	undeclared := map[opinionKey]bool{}
-	for _, p := range r.rulePairs {
+	for _, p := range r.plan.rulePairs {
 		place := r.place(p.requirement.ID, p.revision)
 		if need := r.undeclared(p.requirement, p.revision); need != "" {
 			undeclared[opinionKey{p.judge, place}] = true
@@ -191,7 +191,7 @@ func (r *reporting) opinions() *verdict.Opinions {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		for _, s := range u.observations {
 			if s.Deviation == nil {
 				out.Say(r.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})

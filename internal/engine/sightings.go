@@ -54,7 +54,7 @@ func (r *execution) collect() []*candidate { return mergeCandidates(r.sightings(
 
 func (r *execution) sightings() []*candidate {
 	var out []*candidate
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		out = append(out, u.sightings(r.transport())...)
 	}
 	return out

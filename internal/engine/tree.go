@@ -74,21 +74,22 @@ func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport
 	}
 }
 
-// treePlan lists the selected judges: cases first, the rules last.
-func (r *execution) treePlan() *Plan {
+// specs lists the selected judges: cases first, the rules last.
+func (p *plan) specs(o *Options) []Spec {
 	titles := map[string]string{}
-	for i := range r.o.Rules {
-		titles[r.o.Rules[i].ID] = r.o.Rules[i].Title
+	for i := range o.Rules {
+		titles[o.Rules[i].ID] = o.Rules[i].Title
 	}
+	over := o.Dialer.Transport()
 	var t specTree
-	for _, p := range r.casePairs {
-		c := &r.o.Cases[p.caseIndex]
-		t.add(p, c.Title, c.Exclusive, r.transport())
+	for _, each := range p.casePairs {
+		c := &o.Cases[each.caseIndex]
+		t.add(each, c.Title, c.Exclusive, over)
 	}
-	for _, p := range r.rulePairs {
-		t.add(p, titles[p.judge], false, r.transport())
+	for _, each := range p.rulePairs {
+		t.add(each, titles[each.judge], false, over)
 	}
-	return &Plan{Specs: t.specs, r: r}
+	return t.specs
 }
 
 // Await waits for the verdicts of the run and returns the most severe outcome

@@ -32,7 +32,7 @@ func (r *execution) leaveOutUnfinished(verdicts []verdict.Verdict) {
 func (r *execution) unfinished(requirement string, rev spec.Revision) *suite.Case {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		for _, c := range u.cases {
 			if u.revision == rev && !r.finished[instance{c.ID, rev}] && c.Touches(requirement) {
 				return c
