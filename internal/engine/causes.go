@@ -120,7 +120,7 @@ func (r *reporting) groupSightings() Sightings {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		all.Add(s.Deviation.Key(judge, rev, r.transport()), s)
+		all.Add(s.Deviation.Key(judge, rev, r.offer.over), s)
 	}
 	for _, u := range r.plan.units {
 		for i := range u.observations {

@@ -16,15 +16,18 @@ import (
 // which it is unconfirmed.
 const maxAttempts = 3
 
-// confirmation holds the results of the retries.
+// confirmation retries the deviations that an execution has found.
 type confirmation struct {
-	*execution
-	found   []*candidate               // all deviations, equal ones merged
+	s     *session
+	x     *execution   // runs the units of retries
+	found []*candidate // all deviations, equal ones merged
+
+	mu      sync.Mutex
 	retried map[verdict.Key]*candidate // those that are being retried, or were
 }
 
 func newConfirmation(x *execution) *confirmation {
-	return &confirmation{execution: x, retried: map[verdict.Key]*candidate{}}
+	return &confirmation{s: x.s, x: x, retried: map[verdict.Key]*candidate{}}
 }
 
 // An attempt is a group of candidates that one retry can reproduce.
@@ -74,16 +77,16 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 // warnings at most.
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	seen := attempts(u.candidates(r.transport()))
-	r.tally.countSeen(r.o.Progress, seen)
+	seen := attempts(u.candidates(r.s.transport()))
+	r.x.tally.countSeen(r.s.o.Progress, seen)
 	for _, a := range seen {
-		if a.needsExclusiveRun() || r.hasSingleProcess() {
-			r.outlook.expectRetry(a, true)
+		if a.needsExclusiveRun() || r.s.hasSingleProcess() {
+			r.x.outlook.expectRetry(a, true)
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			claimed = append(claimed, a)
-			r.outlook.expectRetry(a, false)
+			r.x.outlook.expectRetry(a, false)
 		}
 	}
 	each := func() {
@@ -119,14 +122,14 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // that was not retried yet, one after the other and with no other server
 // running.
 func (r *confirmation) confirm(ctx context.Context) {
-	r.found = r.collect()
+	r.found = r.x.plan.collect(r.s.transport())
 	var open []*attempt
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			open = append(open, a)
 		}
 	}
-	r.outlook.replaceRetries(open)
+	r.x.outlook.replaceRetries(open)
 	for _, a := range open {
 		r.retry(ctx, a, true)
 	}
@@ -156,7 +159,7 @@ func (a *attempt) mostSevere() verdict.Outcome {
 // retry runs the attempt until each candidate has recurred or was retried often
 // enough.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
-	defer r.outlook.beginRetry(a)()
+	defer r.x.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
 		r.checkRecurrence(c)
 	}
@@ -188,7 +191,7 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 	for _, record := range c.unit.records() {
 		claim.Conversations = append(claim.Conversations, record.From(0))
 	}
-	effect, _ := r.discounts.Discount(claim)
+	effect, _ := r.s.discounts.Discount(claim)
 	c.mustRecur = effect == discount.EachTime
 }
 
@@ -205,14 +208,14 @@ func (c *candidate) conclude() {
 
 // retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.plan.units)
-	u.runToEnd(ctx, r.execution)
+	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.x.plan.units)
+	u.runToEnd(ctx, r.x)
 	defer u.dropRecords()
 	if ctx.Err() != nil {
 		return // the interruption may have caused what was seen
 	}
 	back := map[verdict.Key]bool{}
-	for _, c := range u.candidates(r.transport()) {
+	for _, c := range u.candidates(r.s.transport()) {
 		back[c.key] = true
 	}
 	for _, c := range candidates {

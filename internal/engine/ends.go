@@ -114,11 +114,7 @@ func (c *candidate) showsExit() bool {
 // than the server can handle makes it exit, although no single request is at
 // fault.
 func (r *reporting) endsNotice() string {
-	sharer, ok := r.o.Dialer.(transport.Sharer)
-	if !ok {
-		return ""
-	}
-	unexplained := sharer.Endings()
+	unexplained := r.endings
 	if slices.ContainsFunc(r.selected(), (*candidate).showsExit) {
 		unexplained = r.ends.unexplained(unexplained)
 	}

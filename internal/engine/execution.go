@@ -6,27 +6,24 @@ import (
 	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // An execution runs the units of a plan, which then hold the observations of their cases
 // and rules.
 type execution struct {
-	*offer
+	s        *session
+	offer    *offer
 	plan     *plan
+	open     *openConversations
 	tally    *tally
-	wants    map[instance][]suite.Want // the missing configuration that cases reported
-	finished map[instance]bool         // cases that ran to their end
+	finished *finishedCases
 	outlook  *outlook
 	idle     chan struct{} // see suite.Env; nil unless cases share a conversation
-
-	settled chan struct{}                // closed when all verdicts are known
-	final   map[instance]verdict.Outcome // for the spec tree
 }
 
 // newExecution returns the execution of a plan, in which nothing has run yet.
-func newExecution(o *offer, p *plan) *execution {
-	return &execution{offer: o, plan: p, tally: newTally(p.areas), wants: map[instance][]suite.Want{}, finished: map[instance]bool{}, outlook: newOutlook(), settled: make(chan struct{})}
+func newExecution(s *session, offered *offer, p *plan, open *openConversations) *execution {
+	return &execution{s: s, offer: offered, plan: p, open: open, tally: newTally(p.areas), finished: newFinishedCases(), outlook: newOutlook()}
 }
 
 // runUnits runs all units and waits until their servers have ended. It calls
@@ -40,7 +37,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 		if u.isLane() {
 			sharing.Add(1)
 			if shared = u.conversation; shared == nil {
-				shared = r.shared[u.revision]
+				shared = r.open.byRevision[u.revision]
 			}
 		}
 		after := func() {
@@ -48,7 +45,7 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 				sharing.Done()
 			}
 			r.repeat(ctx, u, func() {
-				if !r.o.Unconfirmed {
+				if !r.s.o.Unconfirmed {
 					confirm(ctx, u, &all)
 				}
 				all.Done()
@@ -56,14 +53,14 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 		}
 		if ctx.Err() != nil {
 			if shared != nil {
-				r.endAll([]*sharedConversation{shared})
+				r.s.endShared(shared)
 			}
 			after()
 			return
 		}
 		u.run(ctx, r, shared, func(c *suite.Case) { r.reportDone(u, c) }, after)
 	}
-	workers := make(chan struct{}, r.gate.most)
+	workers := make(chan struct{}, r.s.gate.most)
 	var started, busy sync.WaitGroup
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
 		r.idle = make(chan struct{})
@@ -99,16 +96,16 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 			others = append(others, u)
 		}
 	}
-	unused := r.unused(lanes)
+	unused := r.open.unused(lanes)
 	background(lanes)
 	background(others)
-	if r.probePass != nil {
+	if r.open.pass != nil {
 		// The lanes continue the probe's conversations; when they are done,
 		// the probe's slot is released.
 		started.Wait()
 		sharing.Wait()
-		r.endAll(unused)
-		r.probePass.leave()
+		r.s.endShared(unused...)
+		r.open.pass.leave()
 	}
 	background(exclusive)
 	started.Wait()
@@ -119,15 +116,4 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 // cases do not count, nor do exclusive ones, which start after the idle time.
 func (u *unit) isBusy() bool {
 	return !u.exclusive && (len(u.cases) == 0 || slices.ContainsFunc(u.cases, func(c *suite.Case) bool { return !c.Waits || c.SharesConversation }))
-}
-
-// unused returns the probe's conversations that no unit continues.
-func (r *execution) unused(lanes []*unit) []*sharedConversation {
-	var out []*sharedConversation
-	for rev, s := range r.shared {
-		if !slices.ContainsFunc(lanes, func(u *unit) bool { return u.revision == rev }) {
-			out = append(out, s)
-		}
-	}
-	return out
 }

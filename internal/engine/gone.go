@@ -51,15 +51,29 @@ const checkingTime = 3 * time.Second
 
 // watchServer begins to watch the server. The returned context ends when the
 // server no longer serves.
-func (r *offer) watchServer(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (r *session) watchServer(ctx context.Context, offered *offer) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop = stop
-	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
+	rev := offered.servedRevision()
+	if _, shares := r.o.Dialer.(transport.Sharer); shares || rev == "" {
 		return ctx, stop
 	}
-	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.whyUnserved(ctx) }}
+	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.whyUnserved(ctx, rev) }}
 	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
 	return ctx, stop
+}
+
+// servedRevision returns a revision in which requests are served, the newest if it is one, or "".
+func (r *offer) servedRevision() spec.Revision {
+	if len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
+		return ""
+	}
+	rev := r.revisions[len(r.revisions)-1]
+	if r.unresponsive[rev] != "" {
+		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.unresponsive[other] == "" })
+		rev = r.revisions[i]
+	}
+	return rev
 }
 
 // watchedProgress reports no area while it is unclear whether the server still
@@ -218,19 +232,19 @@ func brokenSince(events []*transcript.Event) (from int, refused bool) {
 // checkEnded checks the server after the unit's conversations that have ended,
 // so that the next report about their case waits for the result.
 func (o *opener) checkEnded() {
-	if o.r.watch == nil {
+	if o.s.watch == nil {
 		return
 	}
 	for _, c := range o.conversations() {
 		if !c.Alive() {
-			o.r.watch.checkConversation(c)
+			o.s.watch.checkConversation(c)
 		}
 	}
 }
 
 // dropDoubtfulObservations drops what cases observed on a server that no longer
 // served.
-func (r *execution) dropDoubtfulObservations() {
+func (r *reporting) dropDoubtfulObservations() {
 	if r.watch == nil || !r.watch.isServerGone() {
 		return
 	}
@@ -264,13 +278,13 @@ func mayBeOutage(status int) bool {
 }
 
 // whyUnserved returns why no conversation can be opened any more, or "".
-func (r *offer) whyUnserved(ctx context.Context) string {
+func (r *session) whyUnserved(ctx context.Context, rev spec.Revision) string {
 	began := time.Now()
-	why := r.whyUnservedOnce(ctx)
+	why := r.whyUnservedOnce(ctx, rev)
 	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < checkingTime); i++ {
 		select {
 		case <-time.After(pauses[i]):
-			why = r.whyUnservedOnce(ctx)
+			why = r.whyUnservedOnce(ctx, rev)
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -280,12 +294,7 @@ func (r *offer) whyUnserved(ctx context.Context) string {
 	return why
 }
 
-func (r *offer) whyUnservedOnce(ctx context.Context) string {
-	rev := r.revisions[len(r.revisions)-1]
-	if r.unresponsive[rev] != "" {
-		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.unresponsive[other] == "" })
-		rev = r.revisions[i]
-	}
+func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string {
 	o := r.o.clientOptions(rev)
 	o.StartTimeout = r.patience()
 	conv, err := r.dial(ctx, o)

@@ -81,9 +81,9 @@ func divideAreas(cases []*suite.Case, units []*unit, cost func(*suite.Case) time
 
 // openLane opens one more conversation to share; nil if the server does not
 // serve it.
-func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
+func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
-	o.Pace, o.StartTimeout = r.paces[rev], r.patience()
+	o.Pace, o.StartTimeout = r.timing.paces[rev], r.patience()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return nil

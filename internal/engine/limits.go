@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -44,22 +43,9 @@ func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	}
 	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.transport())
 	if err != nil {
-		r.unjudged.Add(1)
+		r.counts.unjudged.Add(1)
 	}
 	return results
-}
-
-// unjudgedNotice returns a notice about conversations that there was no time to
-// judge, or "".
-func (r *session) unjudgedNotice() string {
-	switch n := r.unjudged.Load(); n {
-	case 0:
-		return ""
-	case 1:
-		return "one conversation was not judged: the time of the run was over"
-	default:
-		return fmt.Sprintf("%d conversations were not judged: the time of the run was over", n)
-	}
 }
 
 // dropRecords releases all records of a unit that no evidence refers to.
@@ -72,13 +58,13 @@ func (u *unit) dropRecords() {
 // release releases the records of a judged unit that no deviation refers to.
 // The others lose events far from all deviations if the server flooded them or
 // if the records take much memory.
-func (u *unit) release(r *execution) {
+func (u *unit) release(s *session) {
 	u.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {
 		u.exchangedByCase[c.ID] = u.exchangesOf(c)
 	}
 	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range u.sightings(r.transport()) {
+	for _, c := range u.sightings(s.transport()) {
 		if c.record != nil {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}
@@ -87,7 +73,7 @@ func (u *unit) release(r *execution) {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()
-		case discount.IsFlooded(conv.Record.From(0)), r.budget.IsHalfUsed():
+		case discount.IsFlooded(conv.Record.From(0)), s.budget.IsHalfUsed():
 			conv.Record.Thin(at...)
 		}
 	}

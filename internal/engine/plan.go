@@ -51,6 +51,11 @@ type planner struct {
 	openLane func(context.Context, spec.Revision) *sharedConversation
 }
 
+// newPlanner returns a planner of the run.
+func newPlanner(s *session, offered *offer) *planner {
+	return &planner{o: &s.o, offer: offered, slots: s.gate.slots(), singleProcess: s.hasSingleProcess(), rates: s.timing.allRates, openLane: s.openLane}
+}
+
 // plan groups the selected cases that apply into units, and brings those into order. The
 // run's time ends with ctx.
 func (p *planner) plan(ctx context.Context) *plan {

@@ -63,13 +63,13 @@ func TestPlan(t *testing.T) {
 			if err := o.Selection.Compile(); err != nil {
 				t.Fatal(err)
 			}
-			found := newOffer(newSession(o.withDefaults()))
-			found.revisions, found.handshakeFails, found.unresponsive, found.isSlow = c.offer.revisions, c.offer.handshakeFails, c.offer.unresponsive, c.offer.isSlow
-			if found.revisions == nil {
-				found.revisions = []spec.Revision{newest}
+			offered := c.offer
+			offered.over = c.over
+			if offered.revisions == nil {
+				offered.revisions = []spec.Revision{newest}
 			}
-			found.inventories = map[spec.Revision]*inventory.Inventory{older: inventory.Empty(), newest: inventory.Empty()}
-			p := found.planner()
+			offered.inventories = map[spec.Revision]*inventory.Inventory{older: inventory.Empty(), newest: inventory.Empty()}
+			p := newPlanner(newSession(o.withDefaults()), &offered)
 			p.openLane = func(context.Context, spec.Revision) *sharedConversation {
 				if c.lanes == 0 {
 					return nil

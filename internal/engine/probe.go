@@ -21,10 +21,16 @@ import (
 )
 
 // A prober is the first stage of a run: it determines the offer.
-type prober struct{ *offer }
+type prober struct {
+	s     *session
+	offer *offer
+	open  *openConversations
+}
 
 // newProber returns a prober that has sent nothing yet.
-func newProber(s *session) *prober { return &prober{newOffer(s)} }
+func newProber(s *session) *prober {
+	return &prober{s: s, offer: &offer{over: s.transport()}, open: &openConversations{}}
+}
 
 // probed is the result of the opening request in one revision.
 type probed struct {
@@ -69,16 +75,16 @@ func (p *probed) hasWrongID() bool {
 // each. Unless the user names revisions, the stateless one is judged if the server
 // lists it, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) error {
-	err := r.probeRevisions(ctx, r.o.wanted())
-	if errors.Is(err, ErrStatelessOnly) && len(r.o.Revisions) == 0 {
-		r.gate.drain()
+	err := r.probeRevisions(ctx, r.s.o.wanted())
+	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
+		r.s.gate.drain()
 		return r.probeRevisions(ctx, []spec.Revision{spec.V20260728})
 	}
 	return err
 }
 
 func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
-	pass := r.gate.enter(false, 0)
+	pass := r.s.gate.enter(false, 0)
 	first, err := r.askFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
@@ -90,14 +96,14 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
 	}
-	if !r.o.wantsNewestAlone() || !first.isSpoken() || len(r.o.pairs(first.revision)) == 0 {
+	if !r.s.o.wantsNewestAlone() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
 		results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
 	}
 	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
 	results = r.alsoStateless(ctx, results)
-	if r.o.wantsNewestAlone() {
+	if r.s.o.wantsNewestAlone() {
 		results = r.newestSpoken(results)
 	}
 	return r.settleProbe(ctx, pass, results)
@@ -106,8 +112,8 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 // askFirst sends the opening request of the first revision. The error says why
 // the server cannot be used.
 func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
-	limit := max(r.o.StartTimeout, r.o.FirstStart)
-	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
+	limit := max(r.s.o.StartTimeout, r.s.o.FirstStart)
+	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
 	first := r.askOne(ctx, rev, limit, nil)
 	stop()
 	first.protected = first.asksForToken()
@@ -131,7 +137,7 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 // so that it is an HTTP+SSE server, and broke a rule that explains why
 // initialize got no response.
 func (r *prober) announcesUnusableEndpoint(p *probed) bool {
-	if p.conv == nil || r.transport() != spec.SSE {
+	if p.conv == nil || r.s.transport() != spec.SSE {
 		return false
 	}
 	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
@@ -153,7 +159,7 @@ func (r *prober) failsInitialize(p *probed) bool {
 // breaksRequirement reports whether the conversation of p shows that a
 // requirement is broken.
 func (r *prober) breaksRequirement(p *probed, requirement string) bool {
-	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
+	return slices.ContainsFunc(r.s.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
 		})
@@ -168,12 +174,12 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 		return nil
 	}
 	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
-	defer SayWaiting(what, cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), r.o.Progress.Waiting)()
-	control := &starts{r: r.offer, revision: first.revision, dialer: r.o.Dialer}
+	defer SayWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
+	control := &starts{session: r.s, revision: first.revision, dialer: r.s.o.Dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.o.StartTimeout, control) })
+		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.s.o.StartTimeout, control) })
 	}
 	wg.Wait()
 	return out
@@ -182,14 +188,14 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 // askOne sends the opening request of one revision; control may be nil.
 func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
-	co := r.o.clientOptions(rev)
-	co.StartTimeout, co.Pace, co.Starts = start, r.paces[rev], control
-	p.conv, p.err = r.dial(ctx, co)
+	co := r.s.o.clientOptions(rev)
+	co.StartTimeout, co.Pace, co.Starts = start, r.s.timing.paces[rev], control
+	p.conv, p.err = r.s.dial(ctx, co)
 	if p.err != nil {
 		return p
 	}
 	p.reply = p.conv.Greet(ctx)
-	r.noteStart(p.reply)
+	r.s.timing.noteStart(p.reply)
 	p.chosen = p.conv.Server().ProtocolVersion
 	if rev.Era() == spec.Handshake && p.reply.Succeeded() && p.isSpoken() {
 		if err := p.conv.Initialized(ctx); err != nil {
@@ -206,22 +212,22 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 // concurrently.
 func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
-	tried := r.sharesProcess() // a shared process has no second copy
+	tried := r.s.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
 		if !p.isCrowdedOut() {
 			continue
 		}
-		results[i] = r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
+		results[i] = r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 		if !tried && !results[i].isUnanswered() {
 			tried = true
 			why = r.whyNoSecondCopy(ctx, results[i])
-			r.gate.one = why != ""
+			r.s.gate.one = why != ""
 		}
 		r.closeAll(results[i : i+1])
 	}
-	if r.gate.one {
-		r.notice("a second copy of the server " + why + ", so one runs at a time")
+	if r.s.gate.one {
+		r.s.notice("a second copy of the server " + why + ", so one runs at a time")
 		return results
 	}
 	var wg sync.WaitGroup
@@ -230,7 +236,7 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 			continue
 		}
 		wg.Go(func() {
-			again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
+			again := r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 			if !again.isSpoken() {
 				r.closeAll([]*probed{again})
 				return
@@ -245,7 +251,7 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 // whyNoSecondCopy returns what kept two copies of the server from running at
 // once, or "".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
-	second := r.askOne(ctx, first.revision, r.patience(), nil)
+	second := r.askOne(ctx, first.revision, r.s.patience(), nil)
 	r.closeAll([]*probed{second})
 	switch {
 	case ctx.Err() != nil:
@@ -264,17 +270,17 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	done := func() { r.closeAll(results); pass.finishWork(); pass.leave() }
 	for _, p := range results {
 		if p.isSpoken() {
-			r.revisions = append(r.revisions, p.revision)
+			r.offer.revisions = append(r.offer.revisions, p.revision)
 		} else {
-			r.notSpoken = append(r.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.reason()})
+			r.offer.notSpoken = append(r.offer.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.reason()})
 		}
 	}
-	slices.Sort(r.revisions)
-	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
-	if len(r.revisions) == 0 {
+	slices.Sort(r.offer.revisions)
+	slices.SortFunc(r.offer.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
+	if len(r.offer.revisions) == 0 {
 		defer done()
 		if results[0].protected {
-			r.protected = true
+			r.offer.protected = true
 			r.blockHandshake(results[0].revision, NeedsToken)
 			return nil
 		}
@@ -286,8 +292,8 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		if asked.Era() == spec.Stateless && !results[0].isUnanswered() && len(results) == 1 {
 			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", asked, results[0].reason())}
 		}
-		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].reason())}
+		if len(r.s.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
+			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.s.o.Revisions, ", "), results[0].reason())}
 		}
 		if why := r.otherTransportReason(results); why != "" {
 			return &NothingJudgedError{why}
@@ -295,47 +301,47 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		r.blockHandshake(results[0].revision, "the handshake failed: asked for "+string(results[0].revision)+", "+results[0].reason())
 		return nil
 	}
-	r.inventories = map[spec.Revision]*inventory.Inventory{}
-	r.shared = map[spec.Revision]*sharedConversation{}
-	r.unresponsive = map[spec.Revision]string{}
+	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
+	r.open.byRevision = map[spec.Revision]*sharedConversation{}
+	r.offer.unresponsive = map[spec.Revision]string{}
 	r.detectMixing(ctx, results)
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range results {
-		if !p.isSpoken() || r.gate.one {
+		if !p.isSpoken() || r.s.gate.one {
 			continue
 		}
 		wg.Go(func() {
 			why := whyUnresponsive(ctx, p.conv)
 			offered := inventory.Empty()
 			if why == "" {
-				offered = inventory.Take(ctx, p.conv, r.o.Policy)
+				offered = inventory.Take(ctx, p.conv, r.s.o.Policy)
 			}
 			mu.Lock()
 			defer mu.Unlock()
 			if why != "" {
-				r.unresponsive[p.revision] = why
+				r.offer.unresponsive[p.revision] = why
 			}
-			r.inventories[p.revision] = offered
-			r.shared[p.revision] = &sharedConversation{conv: p.conv}
+			r.offer.inventories[p.revision] = offered
+			r.open.byRevision[p.revision] = &sharedConversation{conv: p.conv}
 		})
 	}
 	wg.Wait()
 	r.retakeInventories(ctx)
 	for _, p := range results {
-		if r.inventories[p.revision] == nil {
+		if r.offer.inventories[p.revision] == nil {
 			r.closeAll([]*probed{p})
 		}
 	}
 	pass.finishWork()
-	if r.gate.one {
+	if r.s.gate.one {
 		pass.leave()
 		r.takeInventoriesAlone(ctx)
 	} else {
 		pass.markLongRunning()
-		r.probePass = pass
-		r.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
-		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow))
+		r.open.pass = pass
+		r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
+		r.s.gate.admit(mostAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
 		r.learnRoles()
 	}
 	return nil
@@ -343,16 +349,16 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 
 // blockHandshake judges the attempt in one revision, because no handshake succeeds.
 func (r *prober) blockHandshake(rev spec.Revision, why string) {
-	r.handshakeFails = why
-	r.revisions = []spec.Revision{rev}
-	r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == rev })
-	r.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
+	r.offer.handshakeFails = why
+	r.offer.revisions = []spec.Revision{rev}
+	r.offer.notSpoken = slices.DeleteFunc(r.offer.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == rev })
+	r.offer.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
 }
 
 // otherTransportReason returns the reason if the server speaks a revision that
 // does not define the transport, and none that does, or "".
 func (r *prober) otherTransportReason(results []*probed) string {
-	over := r.transport()
+	over := r.s.transport()
 	for _, p := range results {
 		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
 			return fmt.Sprintf("the server speaks %s, which does not define %s, and no revision that does; --revision %s judges it by that revision anyway", chose, over, chose)
@@ -363,17 +369,17 @@ func (r *prober) otherTransportReason(results []*probed) string {
 
 // takeInventoriesAlone takes the inventories one server at a time.
 func (r *prober) takeInventoriesAlone(ctx context.Context) {
-	for _, rev := range r.revisions {
-		pass := r.gate.enter(true, 0)
+	for _, rev := range r.offer.revisions {
+		pass := r.s.gate.enter(true, 0)
 		offered := inventory.Empty()
-		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
+		if conv, err := r.s.dial(ctx, r.s.o.clientOptions(rev)); err == nil {
 			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-				offered = inventory.Take(ctx, conv, r.o.Policy)
+				offered = inventory.Take(ctx, conv, r.s.o.Policy)
 			}
-			r.end(conv, probing, false)
+			r.s.end(conv, probing, false)
 		}
-		r.inventories[rev] = offered
-		r.shared[rev] = &sharedConversation{}
+		r.offer.inventories[rev] = offered
+		r.open.byRevision[rev] = &sharedConversation{}
 		pass.finishWork()
 		pass.leave()
 	}
@@ -407,7 +413,7 @@ func (r *prober) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { r.end(p.conv, probing, false) })
+			wg.Go(func() { r.s.end(p.conv, probing, false) })
 		}
 	}
 	wg.Wait()

@@ -23,7 +23,7 @@ const unshown = "nothing in the traffic could show it"
 
 // explainOutcomes replaces the reason of a verdict that was not observed
 // although a case provoked it: it says what the server did.
-func (r *execution) explainOutcomes(v *verdict.Verdict) {
+func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}

@@ -8,28 +8,74 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reporting is the last stage of a run: it combines the results of the others.
+// reporting is the last stage of a run: it combines the results of the others. It reaches no
+// server.
 type reporting struct {
-	*confirmation
+	o        *Options // without a dialer
+	offer    *offer
+	plan     *plan          // its units hold what cases and rules observed
+	finished *finishedCases // of the plan
+	found    []*candidate   // all deviations, after their retries
+
+	ended     string // why the run ended early, or ""
+	stats     verdict.Stats
+	notJudged int
+	notices   []string // what was noticed during the run
+	counts    *counts
+	discounts *discount.Run
+	fixtures  inventory.FixtureOutcomes
+	crashes   *crashes
+	ends      *ends
+	endings   []transport.Ending // of a process that the run's conversations shared
+	watch     *watch
+
 	quoter quoter
 }
 
-func newReporting(c *confirmation) *reporting {
-	return &reporting{confirmation: c, quoter: quoter{redactor: c.o.Redactor}}
+// newReporting returns the report stage of an execution whose deviations were retried. The run
+// has ended.
+func newReporting(ctx context.Context, x *execution, found []*candidate) *reporting {
+	o := x.s.o
+	o.Dialer = nil
+	r := &reporting{
+		o: &o, offer: x.offer, plan: x.plan, finished: x.finished, found: found,
+		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices, counts: x.s.counts, discounts: x.s.discounts,
+		fixtures: x.s.fixtures, crashes: x.s.crashes, ends: x.s.ends, watch: x.s.watch, quoter: quoter{redactor: o.Redactor},
+	}
+	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
+		r.ended = fmt.Sprintf("after %d messages %s", r.counts.messages.Load(), r.ended)
+	}
+	if sharer, ok := x.s.o.Dialer.(transport.Sharer); ok {
+		r.endings = sharer.Endings()
+	}
+	r.stats = x.stats(r.ended)
+	return r
+}
+
+// stats returns the numbers of the run. ended says why it ended early; "" if it did not.
+func (r *execution) stats(ended string) verdict.Stats {
+	c := r.s.counts
+	out := verdict.Stats{
+		Started: r.s.started, Took: time.Since(r.s.started),
+		Servers: int(c.starts.Load()), Sessions: int(c.sessions.Load()), Requests: int(c.requests.Load()),
+		Cases: r.tally.ran, Messages: int(c.messages.Load()),
+	}
+	out.Slow = r.slowness(out.Took, ended)
+	return out
 }
 
 // report returns the report of the run.
-func (r *reporting) report(ctx context.Context) *verdict.Report {
-	reason := interrupted(ctx)
-	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
-		reason = fmt.Sprintf("after %d messages %s", r.messages.Load(), reason)
-	}
+func (r *reporting) report() *verdict.Report {
+	reason := r.ended
 	r.dropDoubtfulObservations()
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.reproduced == 0 && r.watch.isDoubtful(c) })
 	for _, c := range r.found {
@@ -39,27 +85,22 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	}
 	p := &verdict.Report{
 		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
-		Target: r.o.Target, Transport: r.transport(), Seed: r.o.Seed,
-		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Incomplete: reason,
+		Target: r.o.Target, Transport: r.offer.over, Seed: r.o.Seed,
+		Revisions: spec.NewestFirst(r.offer.revisions), NotSpoken: r.offer.notSpoken, Incomplete: reason,
 		Narrowed: r.o.Selection.narrows(),
-		Stats: verdict.Stats{
-			Started: r.started, Took: time.Since(r.started),
-			Servers: int(r.starts.Load()), Sessions: int(r.sessions.Load()), Requests: int(r.requests.Load()),
-			Cases: r.tally.ran, Messages: int(r.messages.Load()),
-		},
+		Stats:    r.stats,
 	}
-	p.Stats.Slow = r.slowness(p.Stats.Took, reason)
-	for _, rev := range r.revisions {
-		s := r.inventories[rev].Server
+	for _, rev := range r.offer.revisions {
+		s := r.offer.inventories[rev].Server
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
 	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
-	if r.handshakeFails != "" && reason == "" {
-		p.Incomplete = r.handshakeFails
+	if r.offer.handshakeFails != "" && reason == "" {
+		p.Incomplete = r.offer.handshakeFails
 	}
 	p.Notices = r.runNotices()
-	if p.Incomplete == "" && r.transport() != spec.Stdio {
-		p.Incomplete = r.unresponsiveReason()
+	if p.Incomplete == "" && r.offer.over != spec.Stdio {
+		p.Incomplete = r.offer.unresponsiveReason()
 	}
 	if p.Incomplete == "" {
 		p.Incomplete = r.discounts.FloodReason()
@@ -70,10 +111,10 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	}
 	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
 	if isBroken := func(f verdict.Finding) bool { return f.Outcome == verdict.Broken }; p.Incomplete == "" && !slices.ContainsFunc(p.Findings, isBroken) {
-		p.Incomplete = r.unresponsiveReason()
+		p.Incomplete = r.offer.unresponsiveReason()
 	}
 	p.Group(r.groupSightings())
-	if r.handshakeFails != "" && !r.protected {
+	if r.offer.handshakeFails != "" && !r.offer.protected {
 		p.Block()
 	}
 	for i := range p.Verdicts {
@@ -89,16 +130,7 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if p.Narrowed && p.Incomplete == "" && len(r.o.Selection.Profiles) > 0 {
 		p.Notices = append(p.Notices, p.WhyPartial()+", so it passes no profile")
 	}
-	p.NotJudged = r.o.notJudged()
-	r.final = map[instance]verdict.Outcome{}
-	for i := range p.Verdicts {
-		v := &p.Verdicts[i]
-		for _, judge := range v.Judges {
-			key := instance{judge, v.Revision}
-			r.final[key] = max(r.final[key], v.Outcome)
-		}
-	}
-	close(r.settled)
+	p.NotJudged = r.notJudged
 	return p
 }
 
@@ -117,7 +149,7 @@ func (r *reporting) runNotices() []string {
 		add(r.o.RateLimit())
 	}
 	add(r.discounts.Notices()...)
-	add(r.unjudgedNotice())
+	add(r.counts.unjudgedNotice())
 	add(r.fixtures.Notices()...)
 	add(r.endsNotice(), r.crashes.notice(r.o.Redactor.Known))
 	return out
@@ -127,7 +159,7 @@ func (r *reporting) runNotices() []string {
 func (r *reporting) selected() []*candidate {
 	selected := map[opinionKey]bool{}
 	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {
-		selected[opinionKey{p.judge, r.place(p.requirement.ID, p.revision)}] = true
+		selected[opinionKey{p.judge, r.offer.place(p.requirement.ID, p.revision)}] = true
 	}
 	return slices.DeleteFunc(slices.Clone(r.found), func(c *candidate) bool {
 		return !selected[opinionKey{c.key.Judge, c.key.Place}]
@@ -163,19 +195,14 @@ type opinionKey struct {
 	place verdict.Place
 }
 
-// place returns the revision and transport at which a requirement is judged.
-func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
-	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.transport()}
-}
-
 // opinions returns the judges' opinions except deviations, which are findings.
 func (r *reporting) opinions() *verdict.Opinions {
 	out := &verdict.Opinions{}
 	for _, p := range r.plan.casePairs {
-		place := r.place(p.requirement.ID, p.revision)
-		if reason := r.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+		place := r.offer.place(p.requirement.ID, p.revision)
+		if reason := r.offer.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
-		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+		} else if reason := r.offer.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
@@ -183,8 +210,8 @@ func (r *reporting) opinions() *verdict.Opinions {
 	}
 	undeclared := map[opinionKey]bool{}
 	for _, p := range r.plan.rulePairs {
-		place := r.place(p.requirement.ID, p.revision)
-		if need := r.undeclared(p.requirement, p.revision); need != "" {
+		place := r.offer.place(p.requirement.ID, p.revision)
+		if need := r.offer.undeclared(p.requirement, p.revision); need != "" {
 			undeclared[opinionKey{p.judge, place}] = true
 			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
 		} else {
@@ -194,11 +221,11 @@ func (r *reporting) opinions() *verdict.Opinions {
 	for _, u := range r.plan.units {
 		for _, s := range u.observations {
 			if s.Deviation == nil {
-				out.Say(r.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
+				out.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
 		for _, rd := range u.ruleResults {
-			place := r.place(rd.Requirement, rd.Revision)
+			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
 				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {

@@ -28,34 +28,6 @@ const (
 	waitTime = time.Second
 )
 
-// rates returns the rates that the run has seen so far in a revision.
-func (r *offer) rates(rev spec.Revision) rates {
-	out := rates{over: r.transport(), response: max(r.paces[rev].Typical(), leastResponse)}
-	if r.transport() == spec.Stdio {
-		out.start = max(0, r.typicalStart()-out.response)
-	}
-	return out
-}
-
-// typicalStart returns how long a process took to start up to its first response.
-func (r *session) typicalStart() time.Duration {
-	if d := r.waits.typicalStart(); d > 0 {
-		return d
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.slowestStart
-}
-
-// allRates returns the rates in each revision.
-func (r *offer) allRates() map[spec.Revision]rates {
-	out := map[spec.Revision]rates{}
-	for _, rev := range r.revisions {
-		out[rev] = r.rates(rev)
-	}
-	return out
-}
-
 // cost returns about how long the case takes in the unit. In a chain, those that spoil servers
 // follow each other, so that each starts one.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {

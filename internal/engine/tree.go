@@ -12,8 +12,30 @@ import (
 
 // A Plan is what a run will do, as a tree of specs.
 type Plan struct {
-	Specs []Spec
-	r     *execution
+	Specs    []Spec
+	outcomes *specOutcomes
+}
+
+// specOutcomes are the outcomes of the specs of a run.
+type specOutcomes struct {
+	settled chan struct{} // closed when they are known
+	all     map[instance]verdict.Outcome
+}
+
+func newSpecOutcomes() *specOutcomes {
+	return &specOutcomes{settled: make(chan struct{}), all: map[instance]verdict.Outcome{}}
+}
+
+// settle takes the outcomes from the verdicts of a report.
+func (o *specOutcomes) settle(verdicts []verdict.Verdict) {
+	for i := range verdicts {
+		v := &verdicts[i]
+		for _, judge := range v.Judges {
+			key := instance{judge, v.Revision}
+			o.all[key] = max(o.all[key], v.Outcome)
+		}
+	}
+	close(o.settled)
 }
 
 // A Spec is one case or rule in one revision over a transport, with the labels
@@ -97,8 +119,8 @@ func (p *plan) specs(o *Options) []Spec {
 // ends first.
 func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
 	select {
-	case <-p.r.settled:
-		return p.r.final[instance{s.Judge, s.Revision}], true
+	case <-p.outcomes.settled:
+		return p.outcomes.all[instance{s.Judge, s.Revision}], true
 	case <-ctx.Done():
 		return 0, false
 	}
