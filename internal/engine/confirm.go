@@ -18,16 +18,22 @@ const maxAttempts = 3
 
 // confirmation retries the deviations that an execution has found.
 type confirmation struct {
-	s     *session
-	x     *execution   // runs the units of retries
-	found []*candidate // all deviations, equal ones merged
+	s       *session
+	plan    *plan // its units have run
+	tally   *tally
+	outlook *outlook
+	run     func(context.Context, *unit) // runs the unit of a retry to its end
+	found   []*candidate                 // all deviations, equal ones merged
 
 	mu      sync.Mutex
 	retried map[verdict.Key]*candidate // those that are being retried, or were
 }
 
 func newConfirmation(x *execution) *confirmation {
-	return &confirmation{s: x.s, x: x, retried: map[verdict.Key]*candidate{}}
+	return &confirmation{
+		s: x.s, plan: x.plan, tally: x.tally, outlook: x.outlook, retried: map[verdict.Key]*candidate{},
+		run: func(ctx context.Context, u *unit) { u.runToEnd(ctx, x) },
+	}
 }
 
 // An attempt is a group of candidates that one retry can reproduce.
@@ -78,15 +84,15 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
 	seen := attempts(u.candidates(r.s.transport()))
-	r.x.tally.countSeen(r.s.o.Progress, seen)
+	r.tally.countSeen(r.s.o.Progress, seen)
 	for _, a := range seen {
 		if a.needsExclusiveRun() || r.s.hasSingleProcess() {
-			r.x.outlook.expectRetry(a, true)
+			r.outlook.expectRetry(a, true)
 			continue
 		}
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			claimed = append(claimed, a)
-			r.x.outlook.expectRetry(a, false)
+			r.outlook.expectRetry(a, false)
 		}
 	}
 	each := func() {
@@ -122,14 +128,14 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // that was not retried yet, one after the other and with no other server
 // running.
 func (r *confirmation) confirm(ctx context.Context) {
-	r.found = r.x.plan.collect(r.s.transport())
+	r.found = r.plan.collect(r.s.transport())
 	var open []*attempt
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
 			open = append(open, a)
 		}
 	}
-	r.x.outlook.replaceRetries(open)
+	r.outlook.replaceRetries(open)
 	for _, a := range open {
 		r.retry(ctx, a, true)
 	}
@@ -159,7 +165,7 @@ func (a *attempt) mostSevere() verdict.Outcome {
 // retry runs the attempt until each candidate has recurred or was retried often
 // enough.
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
-	defer r.x.outlook.beginRetry(a)()
+	defer r.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
 		r.checkRecurrence(c)
 	}
@@ -208,8 +214,8 @@ func (c *candidate) conclude() {
 
 // retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.x.plan.units)
-	u.runToEnd(ctx, r.x)
+	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.plan.units)
+	r.run(ctx, u)
 	defer u.dropRecords()
 	if ctx.Err() != nil {
 		return // the interruption may have caused what was seen

@@ -82,7 +82,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 		running.Go(func() {
 			for beside.Err() == nil {
 				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, takesInventory: p.testCase.SharesConversation, ownProcess: true, peerDialer: d}
-				u.runToEnd(beside, r.x)
+				r.run(beside, u)
 				u.dropRecords()
 			}
 		})
@@ -142,9 +142,9 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 func (r *confirmation) peersOf(c *candidate) []peer {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []peer
-	for _, u := range r.x.plan.units {
+	for _, u := range r.plan.units {
 		for _, each := range u.cases {
-			if u != c.unit && r.x.outlook.ranAt(u, each, at) && len(out) < maxPeers {
+			if u != c.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
 				out = append(out, peer{each, u.revision})
 			}
 		}

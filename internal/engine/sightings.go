@@ -99,7 +99,7 @@ func (c *candidate) caseID() string {
 // come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	others := map[verdict.Key][]*candidate{}
-	for _, c := range r.x.plan.sightings(r.s.transport()) {
+	for _, c := range r.plan.sightings(r.s.transport()) {
 		others[c.key] = append(others[c.key], c)
 	}
 	for _, c := range r.found {

@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/rules"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+const pongs = "ping.empty-result" // a MUST, which may break
+
+// deviation returns what a case observed that the requirement does not permit.
+func deviation(summary string, weight verdict.Weight) suite.Observation {
+	return suite.Observation{Requirement: pongs, Deviation: &verdict.Deviation{Requirement: pongs, Summary: summary, Weight: weight}}
+}
+
+// observing returns a unit that has run one case, which made these observations.
+func observing(c *suite.Case, said ...suite.Observation) *unit {
+	u := &unit{revision: spec.V20251125, cases: []*suite.Case{c}}
+	for _, o := range said {
+		u.observations = append(u.observations, caseObservation{c, o})
+	}
+	return u
+}
+
+// TestConfirmation checks what becomes of deviations that recur in some retries. No server runs:
+// the test says what each retry observes.
+func TestConfirmation(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		weight verdict.Weight
+		// again is what each retry does: + the deviation recurs, - it does not, x no server starts;
+		// the last letter holds for all further retries.
+		again string
+		want  string // outcome, how often reproduced, attempts, void attempts
+		runs  int
+	}{
+		{"it recurs", verdict.Full, "+", "broken 1/1 0", 1},
+		{"it recurs late", verdict.Full, "--+", "broken 1/3 0", 3},
+		{"it does not recur", verdict.Full, "-", "flaky 0/3 0", 3},
+		{"no server starts", verdict.Full, "x", "unconfirmed 0/0 3", 3},
+		{"a server starts again", verdict.Full, "xx+", "broken 1/1 2", 3},
+		{"a warning", verdict.AtMostWarning, "+", "warning 1/1 0", 1},
+		{"a warning that does not recur", verdict.AtMostWarning, "-", "flaky 0/3 0", 3},
+		{"a note", verdict.OnlyNote, "-", "note 0/0 0", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}}
+			planned := &plan{units: []*unit{observing(test, deviation("a pong is wrong", c.weight))}}
+			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
+			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, planned, nil))
+			runs := 0
+			r.run = func(_ context.Context, u *unit) {
+				switch c.again[min(runs, len(c.again)-1)] {
+				case '+':
+					u.observations = observing(test, deviation("a pong is wrong", c.weight)).observations
+				case 'x':
+					u.hasFailedStart = true
+				}
+				runs++
+				if !u.exclusive || u.repeats == 0 {
+					t.Error("a retry does not run alone")
+				}
+			}
+			r.confirm(t.Context())
+			var got []string
+			for _, f := range r.found {
+				got = append(got, fmt.Sprintf("%v %d/%d %d", f.outcome, f.reproduced, f.attempts, f.voidAttempts))
+			}
+			if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if runs != c.runs {
+				t.Errorf("%d retries, want %d", runs, c.runs)
+			}
+		})
+	}
+}
+
+// TestReporting checks the report of results that are made by hand. No server runs.
+func TestReporting(t *testing.T) {
+	kept := suite.Observation{Requirement: pongs, Outcome: verdict.Kept}
+	test := suite.Case{ID: "toy.pongs", Title: "pongs", Requirements: []string{pongs}}
+	rule := rules.Rule{ID: "rule.pongs", Title: "pongs", Requirements: []string{pongs}}
+	// found adds a deviation with the results of its retries.
+	found := func(summary string, outcome verdict.Outcome, reproduced, attempts int) func(*reporting) {
+		return func(r *reporting) {
+			u := observing(&test, deviation(summary, verdict.Full))
+			r.plan.units = append(r.plan.units, u)
+			c := u.candidates(r.offer.over)[0]
+			c.outcome, c.reproduced, c.attempts = outcome, reproduced, attempts
+			r.found = append(r.found, c)
+		}
+	}
+	said := func(o suite.Observation) func(*reporting) {
+		return func(r *reporting) { r.plan.units = append(r.plan.units, observing(&test, o)) }
+	}
+	ruled := func(result rules.Result) func(*reporting) {
+		return func(r *reporting) {
+			result.Rule, result.Requirement, result.Revision = rule.ID, pongs, spec.V20251125
+			u := observing(&test)
+			u.ruleResults = []ruleResult{{Result: result, record: transcript.New()}}
+			r.plan.units = append(r.plan.units, u)
+		}
+	}
+	for _, c := range []struct {
+		name     string
+		given    []func(*reporting)
+		verdict  string
+		reason   string
+		findings []string
+		ended    string
+	}{
+		{name: "nothing ran", verdict: "not observed", reason: "the run ended before its case ran"},
+		{name: "kept", given: []func(*reporting){said(kept)}, verdict: "kept"},
+		{name: "kept by the rule alone", given: []func(*reporting){ruled(rules.Result{Observed: 1})}, verdict: "kept"},
+		{name: "the rule can't tell", given: []func(*reporting){ruled(rules.Result{Unclear: "each request is refused"})}, verdict: "not observed", reason: "the run ended before its case ran"},
+		{name: "broken and kept", given: []func(*reporting){said(kept), found("a pong is wrong", verdict.Broken, 1, 1)}, verdict: "broken", findings: []string{"F1 broken a pong is wrong 1/1"}},
+		{name: "two findings, the most severe first", given: []func(*reporting){found("late", verdict.Flaky, 0, 3), found("wrong", verdict.Broken, 1, 1)}, verdict: "broken", findings: []string{"F1 broken wrong 1/1", "F2 flaky late 0/3"}},
+		{name: "not retried", given: []func(*reporting){found("a pong is wrong", verdict.Broken, 0, 0)}, verdict: "unconfirmed", findings: []string{"F1 unconfirmed a pong is wrong 0/0"}},
+		{name: "not retried on purpose", given: []func(*reporting){found("a pong is wrong", verdict.Broken, 0, 0), func(r *reporting) { r.o.Unconfirmed = true }}, verdict: "broken", findings: []string{"F1 broken a pong is wrong 0/0"}},
+		{name: "not selected", given: []func(*reporting){said(kept), found("a pong is wrong", verdict.Broken, 1, 1), func(r *reporting) { r.plan.casePairs = nil }}, verdict: "not observed", reason: "nothing was sent that could show it"},
+		{name: "a failed handshake", given: []func(*reporting){func(r *reporting) { r.offer.handshakeFails = "the handshake failed" }}, verdict: "blocked", reason: "the handshake failed", ended: "the handshake failed"},
+		{name: "a server that does not respond", given: []func(*reporting){func(r *reporting) { r.offer.unresponsive = map[spec.Revision]string{spec.V20251125: "it is silent"} }}, verdict: "blocked", reason: "it is silent", ended: "it is silent"},
+		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", ended: "interrupted"},
+		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, nil) }}, verdict: "kept", ended: "interrupted"},
+		{name: "a quick run", given: []func(*reporting){said(kept), func(r *reporting) { r.plan.leftOut = 1 }}, verdict: "not observed", reason: "left out by --quick: the case toy.pongs judges or provokes it"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := Options{Dialer: over{transport: spec.StreamableHTTP}, Cases: []suite.Case{test}, Rules: []rules.Rule{rule}}.withDefaults()
+			if err := o.Selection.Compile(); err != nil {
+				t.Fatal(err)
+			}
+			r := &reporting{
+				offer: &offer{
+					over: spec.StreamableHTTP, revisions: []spec.Revision{spec.V20251125},
+					inventories: map[spec.Revision]*inventory.Inventory{spec.V20251125: inventory.Empty()},
+				},
+				plan: &plan{}, finished: newFinishedCases(), counts: &counts{}, discounts: discount.NewRun(), crashes: &crashes{}, ends: &ends{},
+				quoter: quoter{redactor: o.Redactor}, notices: []string{"noticed"},
+			}
+			for _, p := range o.pairs(spec.V20251125) {
+				if p.caseIndex < 0 {
+					r.plan.rulePairs = append(r.plan.rulePairs, p)
+				} else {
+					r.plan.casePairs = append(r.plan.casePairs, p)
+				}
+			}
+			o.Dialer = nil
+			r.o = &o
+			for _, change := range c.given {
+				change(r)
+			}
+			p := r.report()
+			var findings []string
+			for _, f := range p.Findings {
+				findings = append(findings, fmt.Sprintf("%s %v %s %d/%d", f.ID, f.Outcome, f.Summary, f.Reproduced, f.Tries))
+			}
+			if len(p.Verdicts) != 1 {
+				t.Fatalf("%d verdicts", len(p.Verdicts))
+			}
+			v := p.Verdicts[0]
+			got := []string{v.Outcome.String(), v.Reason, strings.Join(findings, "\n"), p.Incomplete}
+			if diff := cmp.Diff([]string{c.verdict, c.reason, strings.Join(c.findings, "\n"), c.ended}, got); diff != "" {
+				t.Errorf("verdict, reason, findings, why it is incomplete (-want +got):\n%s", diff)
+			}
+			if !slices.Equal(p.Notices, []string{"noticed"}) {
+				t.Errorf("notices: %q", p.Notices)
+			}
+		})
+	}
+}
