@@ -133,7 +133,7 @@ func TestReporting(t *testing.T) {
 		{name: "not selected", given: []func(*reporting){said(kept), found("a pong is wrong", verdict.Broken, 1, 1), func(r *reporting) { r.plan.casePairs = nil }}, verdict: "not observed", reason: "nothing was sent that could show it"},
 		{name: "a failed handshake", given: []func(*reporting){func(r *reporting) { r.offer.handshakeFails = "the handshake failed" }}, verdict: "blocked", reason: "the handshake failed", ended: "the handshake failed"},
 		{name: "a server that does not respond", given: []func(*reporting){func(r *reporting) { r.offer.unresponsive = map[spec.Revision]string{spec.V20251125: "it is silent"} }}, verdict: "blocked", reason: "it is silent", ended: "it is silent"},
-		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", ended: "interrupted"},
+		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", reason: "the run ended before the case toy.pongs finished", ended: "interrupted"},
 		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, nil) }}, verdict: "kept", ended: "interrupted"},
 		{name: "a quick run", given: []func(*reporting){said(kept), func(r *reporting) { r.plan.leftOut = 1 }}, verdict: "not observed", reason: "left out by --quick: the case toy.pongs judges or provokes it"},
 	} {

@@ -56,7 +56,7 @@ func (f *finishedCases) wanted(cases []suite.Case, requirement string, rev spec.
 func (r *reporting) leaveOutUnfinished(verdicts []verdict.Verdict) {
 	for i := range verdicts {
 		if v := &verdicts[i]; v.Outcome == verdict.Kept && r.unfinished(v.Requirement, v.Revision) != nil {
-			v.Outcome = verdict.NotObserved
+			v.Outcome, v.Gap = verdict.NotObserved, verdict.NothingSaid
 		}
 	}
 }
