@@ -201,6 +201,23 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 	c.mustRecur = effect == discount.EachTime
 }
 
+// isSettled reports whether the candidate needs no further retry.
+func (c *candidate) isSettled() bool {
+	tries := c.attempts - c.earlierAttempts
+	switch {
+	case tries >= maxAttempts, c.voidAttempts >= maxAttempts:
+		return true
+	case tries == 0:
+		return false
+	case c.mustRecur:
+		return c.reproduced < tries
+	case c.earlierAttempts > 0: // one attempt with another sighting is enough
+		return true
+	default:
+		return c.reproduced > 0
+	}
+}
+
 // conclude sets the outcome after the retries. A candidate that recurred as
 // often as it must keeps its outcome, and only one that was retried can be
 // flaky.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -43,17 +44,16 @@ func hasExited(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
 }
 
-// repeat runs a disturbed unit again on its own process, because its first
-// observations may be due to other units. It calls done when the unit can be
-// judged.
+// repeat runs a unit again on its own process if its first observations do not count, because
+// they may be due to other units. It calls done when the unit can be judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
-	if !u.isDisturbed {
-		r.s.ends.settle(u, false)
+	if effect, _ := r.s.discounts.Discount(&discount.Claim{Disturbed: u.isDisturbed}); effect != discount.Void {
+		r.s.discounts.SettleShared(u, false)
 		done()
 		return
 	}
 	if ctx.Err() != nil {
-		r.s.ends.settle(u, false)
+		r.s.discounts.SettleShared(u, false)
 		u.observations, u.ruleResults = nil, nil
 		done()
 		return
@@ -67,7 +67,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	}, func() {
 		u.dropRecords()
 		u.observations, u.ruleResults, u.conversations, u.exchangedByCase = again.observations, again.ruleResults, again.conversations, again.exchangedByCase
-		r.s.ends.settle(u, again.hasExited)
+		r.s.discounts.SettleShared(u, again.hasExited)
 		r.s.endEarly()
 		done()
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -188,6 +189,17 @@ func (o *opener) conversations() []*client.Conversation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]*client.Conversation(nil), o.convs...)
+}
+
+// records returns the records of the conversations.
+func (o *opener) records() []*transcript.Transcript { return recordsOf(o.conversations()) }
+
+func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
+	out := make([]*transcript.Transcript, len(convs))
+	for i, c := range convs {
+		out[i] = c.Record
+	}
+	return out
 }
 
 // held returns for how long requests of the conversations were held back.

@@ -33,10 +33,7 @@ type reporting struct {
 	counts    *counts
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
-	crashes   *crashes
-	ends      *ends
-	endings   []transport.Ending // of a process that the run's conversations shared
-	watch     *watch
+	exits     []discount.Exit // of a process that the run's conversations shared
 
 	quoter quoter
 }
@@ -49,13 +46,15 @@ func newReporting(ctx context.Context, x *execution, found []*candidate) *report
 	r := &reporting{
 		o: &o, offer: x.offer, plan: x.plan, finished: x.finished, found: found,
 		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices, counts: x.s.counts, discounts: x.s.discounts,
-		fixtures: x.s.fixtures, crashes: x.s.crashes, ends: x.s.ends, watch: x.s.watch, quoter: quoter{redactor: o.Redactor},
+		fixtures: x.s.fixtures, quoter: quoter{redactor: o.Redactor},
 	}
 	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
 		r.ended = fmt.Sprintf("after %d messages %s", r.counts.messages.Load(), r.ended)
 	}
 	if sharer, ok := x.s.o.Dialer.(transport.Sharer); ok {
-		r.endings = sharer.Endings()
+		for _, e := range sharer.Endings() {
+			r.exits = append(r.exits, discount.Exit{Detail: e.Detail, Output: e.Output, Records: e.Records})
+		}
 	}
 	r.stats = x.stats(r.ended)
 	return r
@@ -76,8 +75,7 @@ func (r *execution) stats(ended string) verdict.Stats {
 // report returns the report of the run.
 func (r *reporting) report() *verdict.Report {
 	reason := r.ended
-	r.dropDoubtfulObservations()
-	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.reproduced == 0 && r.watch.isDoubtful(c) })
+	r.dropVoid()
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
@@ -134,6 +132,32 @@ func (r *reporting) report() *verdict.Report {
 	return p
 }
 
+// dropVoid drops the deviations and the observations of cases that a discount voids, as it knows the
+// whole run. What was reproduced counts.
+func (r *reporting) dropVoid() {
+	for _, u := range r.plan.units {
+		if u.sharesConversation {
+			continue // where in the conversation the case made its observation is not known
+		}
+		records := recordsOf(u.conversations)
+		for i := range u.observations {
+			s := &u.observations[i]
+			if s.Deviation != nil || s.Outcome == verdict.HarnessError {
+				continue
+			}
+			claim := &discount.Claim{Requirement: s.Requirement, Outcome: s.Outcome, Records: records}
+			if effect, reason := r.discounts.Discount(claim); effect == discount.Void {
+				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
+			}
+		}
+	}
+	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
+		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.conversations)}
+		effect, _ := r.discounts.Discount(claim)
+		return c.reproduced == 0 && effect == discount.Void
+	})
+}
+
 // runNotices returns what the user should know about the run, in the order in
 // which it is printed.
 func (r *reporting) runNotices() []string {
@@ -151,7 +175,7 @@ func (r *reporting) runNotices() []string {
 	add(r.discounts.Notices()...)
 	add(r.counts.unjudgedNotice())
 	add(r.fixtures.Notices()...)
-	add(r.endsNotice(), r.crashes.notice(r.o.Redactor.Known))
+	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(r.selected(), (*candidate).showsExit), r.o.Redactor.Known)...)
 	return out
 }
 

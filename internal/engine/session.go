@@ -27,8 +27,6 @@ type session struct {
 
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
-	ends      *ends
-	crashes   *crashes
 	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
@@ -45,7 +43,7 @@ func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
 		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: discount.NewRun(),
-		timing: newTiming(o.Dialer.Transport()), counts: &counts{}, ends: &ends{}, crashes: &crashes{},
+		timing: newTiming(o.Dialer.Transport()), counts: &counts{},
 		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}
 	r.gate.budget = r.budget
@@ -98,11 +96,8 @@ func (r *session) count(c *client.Conversation) bool {
 	d := transcript.DialogueOf(events)
 	r.counts.observe(events, d)
 	r.timing.waits.note(r.transport(), c.Record.Began(), events, d)
-	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
+	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
 	r.fixtures.Observe(c.Revision(), events, d)
-	if c.Web() == nil {
-		r.crashes.observe(events, d, c.Stderr)
-	}
 	if hasLingered(events) {
 		r.isLingering.Store(true)
 	}

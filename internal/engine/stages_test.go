@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
@@ -114,6 +115,15 @@ func TestReporting(t *testing.T) {
 			r.plan.units = append(r.plan.units, u)
 		}
 	}
+	// gone makes all units have run when the server was gone.
+	gone := func(r *reporting) {
+		record := transcript.New()
+		for _, u := range r.plan.units {
+			u.conversations = []*client.Conversation{{Record: record}}
+		}
+		r.discounts.NoteSilence(record, 0)
+		r.discounts.NoteOutage()
+	}
 	for _, c := range []struct {
 		name     string
 		given    []func(*reporting)
@@ -135,6 +145,10 @@ func TestReporting(t *testing.T) {
 		{name: "a server that does not respond", given: []func(*reporting){func(r *reporting) { r.offer.unresponsive = map[spec.Revision]string{spec.V20251125: "it is silent"} }}, verdict: "blocked", reason: "it is silent", ended: "it is silent"},
 		{name: "an interrupted run", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted" }}, verdict: "not observed", reason: "the run ended before the case toy.pongs finished", ended: "interrupted"},
 		{name: "a run that was interrupted later", given: []func(*reporting){said(kept), func(r *reporting) { r.ended = "interrupted"; r.finished.add(&test, spec.V20251125, nil) }}, verdict: "kept", ended: "interrupted"},
+		{name: "the server was gone", given: []func(*reporting){said(kept), gone}, verdict: "not observed", reason: "the server was gone"},
+		{name: "the server was gone, in a shared conversation", given: []func(*reporting){said(kept), gone, func(r *reporting) { r.plan.units[0].sharesConversation = true }}, verdict: "kept"},
+		{name: "a deviation when the server was gone", given: []func(*reporting){said(kept), found("a pong is missing", verdict.Flaky, 0, 3), gone}, verdict: "not observed", reason: "the server was gone"},
+		{name: "a deviation that was reproduced before", given: []func(*reporting){found("a pong is missing", verdict.Broken, 1, 1), gone}, verdict: "broken", findings: []string{"F1 broken a pong is missing 1/1"}},
 		{name: "a quick run", given: []func(*reporting){said(kept), func(r *reporting) { r.plan.leftOut = 1 }}, verdict: "not observed", reason: "left out by --quick: the case toy.pongs judges or provokes it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -147,7 +161,7 @@ func TestReporting(t *testing.T) {
 					over: spec.StreamableHTTP, revisions: []spec.Revision{spec.V20251125},
 					inventories: map[spec.Revision]*inventory.Inventory{spec.V20251125: inventory.Empty()},
 				},
-				plan: &plan{}, finished: newFinishedCases(), counts: &counts{}, discounts: discount.NewRun(), crashes: &crashes{}, ends: &ends{},
+				plan: &plan{}, finished: newFinishedCases(), counts: &counts{}, discounts: discount.NewRun(),
 				quoter: quoter{redactor: o.Redactor}, notices: []string{"noticed"},
 			}
 			for _, p := range o.pairs(spec.V20251125) {

@@ -87,7 +87,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
-		r.s.ends.begin(u, o)
+		r.s.discounts.BeginShared(u, o.records)
 	}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
@@ -190,6 +190,23 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 		}
 	}
 	return nil
+}
+
+// records returns the records by which the unit was judged, each once.
+func (u *unit) records() []*transcript.Transcript {
+	var out []*transcript.Transcript
+	add := func(record *transcript.Transcript) {
+		if record != nil && !slices.Contains(out, record) {
+			out = append(out, record)
+		}
+	}
+	for _, rd := range u.ruleResults {
+		add(rd.record)
+	}
+	for _, s := range u.observations {
+		add(s.Record)
+	}
+	return out
 }
 
 // candidate is a deviation that may become a finding.
