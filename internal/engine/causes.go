@@ -39,12 +39,6 @@ func (s *Sighting) EndsServer() bool {
 	return spot != nil && spot.Ends
 }
 
-// Sightings collects where deviations were seen.
-type Sightings map[verdict.Key][]verdict.Sighting
-
-// Add adds one place where a deviation was seen.
-func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.ForReport()) }
-
 // spot returns the position of the deviation: the request if it got no
 // response, or the exit of the process if that is the reason. It returns nil if
 // the position is not known.
@@ -107,9 +101,8 @@ func receivedDuringCase(events []*transcript.Event, at int) int {
 	return n
 }
 
-// groupSightings returns where each deviation was seen.
-func (r *reporting) groupSightings() Sightings {
-	all := Sightings{}
+// addSightings adds where each deviation was seen.
+func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
 		if record == nil {
@@ -120,7 +113,7 @@ func (r *reporting) groupSightings() Sightings {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		all.Add(s.Deviation.Key(judge, rev, r.offer.over), s)
+		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.ForReport())
 	}
 	for _, u := range r.plan.units {
 		for i := range u.observations {
@@ -139,7 +132,6 @@ func (r *reporting) groupSightings() Sightings {
 			}
 		}
 	}
-	return all
 }
 
 // shareSightings calls Options.Sighted for each finding of the report.

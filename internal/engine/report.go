@@ -74,51 +74,24 @@ func (r *execution) stats(ended string) verdict.Stats {
 
 // report returns the report of the run.
 func (r *reporting) report() *verdict.Report {
-	reason := r.ended
 	r.dropVoid()
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
-	p := &verdict.Report{
-		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
-		Target: r.o.Target, Transport: r.offer.over, Seed: r.o.Seed,
-		Revisions: spec.NewestFirst(r.offer.revisions), NotSpoken: r.offer.notSpoken, Incomplete: reason,
-		Narrowed: r.o.Selection.narrows(),
-		Stats:    r.stats,
-	}
-	for _, rev := range r.offer.revisions {
-		s := r.offer.inventories[rev].Server
-		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
-	}
-	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
-	if r.offer.handshakeFails != "" && reason == "" {
-		p.Incomplete = r.offer.handshakeFails
-	}
-	p.Notices = r.runNotices()
-	if p.Incomplete == "" && r.offer.over != spec.Stdio {
-		p.Incomplete = r.offer.unresponsiveReason()
-	}
-	if p.Incomplete == "" {
-		p.Incomplete = r.discounts.FloodReason()
-	}
-	p.Verdicts = r.opinions().Verdicts()
-	if reason != "" {
-		r.leaveOutUnfinished(p.Verdicts)
-	}
-	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
+	b := &verdict.Builder{Head: r.head(), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
+	r.addOpinions(b)
+	r.addFindings(b)
+	r.addSightings(b)
+	p := b.Report()
 	if isBroken := func(f verdict.Finding) bool { return f.Outcome == verdict.Broken }; p.Incomplete == "" && !slices.ContainsFunc(p.Findings, isBroken) {
 		p.Incomplete = r.offer.unresponsiveReason()
-	}
-	p.Group(r.groupSightings())
-	if r.offer.handshakeFails != "" && !r.offer.protected {
-		p.Block()
 	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		r.discounts.Adjust(v)
-		r.explainGap(v, reason)
+		r.explainGap(v, r.ended)
 		r.explainOutcomes(v)
 	}
 	r.shareSightings(p)
@@ -128,8 +101,34 @@ func (r *reporting) report() *verdict.Report {
 	if p.Narrowed && p.Incomplete == "" && len(r.o.Selection.Profiles) > 0 {
 		p.Notices = append(p.Notices, p.WhyPartial()+", so it passes no profile")
 	}
-	p.NotJudged = r.notJudged
 	return p
+}
+
+// head returns the report without verdicts and findings.
+func (r *reporting) head() verdict.Report {
+	p := verdict.NewReport(r.o.Version)
+	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()
+	p.Revisions, p.NotSpoken = spec.NewestFirst(r.offer.revisions), r.offer.notSpoken
+	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
+	for _, rev := range r.offer.revisions {
+		s := r.offer.inventories[rev].Server
+		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
+	}
+	p.Incomplete = cmp.Or(r.ended, r.offer.handshakeFails)
+	if p.Incomplete == "" && r.offer.over != spec.Stdio {
+		p.Incomplete = r.offer.unresponsiveReason()
+	}
+	p.Incomplete = cmp.Or(p.Incomplete, r.discounts.FloodReason())
+	p.Notices, p.Stats, p.NotJudged = r.runNotices(), r.stats, r.notJudged
+	return p
+}
+
+// review leaves out what a run that ended early, or a quick one, can't say.
+func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
+	if r.ended != "" {
+		r.leaveOutUnfinished(verdicts)
+	}
+	return r.leaveOut(verdicts, findings)
 }
 
 // dropVoid drops the deviations and the observations of cases that a discount voids, as it knows the
@@ -190,11 +189,10 @@ func (r *reporting) selected() []*candidate {
 	})
 }
 
-// findings returns a finding for each selected candidate. If several judges saw
+// addFindings adds a finding for each selected candidate. If several judges saw
 // the same deviation in the same place, the case's finding is used, because a
 // case knows what it did.
-func (r *reporting) findings() []verdict.Finding {
-	var out []verdict.Finding
+func (r *reporting) addFindings(b *verdict.Builder) {
 	for _, c := range r.selected() {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
@@ -204,13 +202,14 @@ func (r *reporting) findings() []verdict.Finding {
 		if len(c.peers) > 0 {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
-		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
-		f.Case = c.caseID()
-		f.Evidence, f.Context = r.quoter.quoteCandidate(c)
-		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
-		out = append(out, f)
+		b.Find(c.key, func() verdict.Finding {
+			f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
+			f.Case = c.caseID()
+			f.Evidence, f.Context = r.quoter.quoteCandidate(c)
+			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
+			return f
+		})
 	}
-	return out
 }
 
 // An opinionKey identifies an opinion by its judge and by what it is about.
@@ -219,17 +218,16 @@ type opinionKey struct {
 	place verdict.Place
 }
 
-// opinions returns the judges' opinions except deviations, which are findings.
-func (r *reporting) opinions() *verdict.Opinions {
-	out := &verdict.Opinions{}
+// addOpinions adds the judges' opinions except deviations, which are findings.
+func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, p := range r.plan.casePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)
 		if reason := r.offer.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
 		} else if reason := r.offer.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
 		}
 	}
 	undeclared := map[opinionKey]bool{}
@@ -237,27 +235,26 @@ func (r *reporting) opinions() *verdict.Opinions {
 		place := r.offer.place(p.requirement.ID, p.revision)
 		if need := r.offer.undeclared(p.requirement, p.revision); need != "" {
 			undeclared[opinionKey{p.judge, place}] = true
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
 		} else {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
 	for _, u := range r.plan.units {
 		for _, s := range u.observations {
 			if s.Deviation == nil {
-				out.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
+				b.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
 		for _, rd := range u.ruleResults {
 			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
-				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
+				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
-				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
+				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}
 	}
-	return out
 }
 
 // notJudged counts the testable requirements of the judged era that no case or

@@ -11,7 +11,7 @@ type Builder struct {
 	// Review, if set, may change the verdicts, which count no findings yet, and leave findings out.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
-	opinions  Opinions
+	opinions  opinions
 	found     map[Key]bool
 	findings  []Finding
 	sightings map[Key][]Sighting
@@ -22,13 +22,15 @@ func NewReport(version string) Report {
 	return Report{Format: ReportFormat, Tool: "mcp-conform", Version: version}
 }
 
-// Expect registers a judge of a place, as Opinions.Expect does.
+// Expect registers a judge of a place, once, with the opinion that applies unless
+// the judge gives another.
 func (b *Builder) Expect(place Place, judge string, silent Opinion) {
-	b.opinions.Expect(place, judge, silent)
+	b.opinions.expect(place, judge, silent)
 }
 
-// Say records a judge's opinion of a place, as Opinions.Say does.
-func (b *Builder) Say(place Place, judge string, said Opinion) { b.opinions.Say(place, judge, said) }
+// Say records a judge's opinion of a place. If a judge gives several, the most
+// severe counts. Opinions of unexpected judges are ignored.
+func (b *Builder) Say(place Place, judge string, said Opinion) { b.opinions.say(place, judge, said) }
 
 // Find adds the finding that describe returns, unless there is one with the same key.
 func (b *Builder) Find(k Key, describe func() Finding) {
@@ -53,14 +55,14 @@ func (b *Builder) See(k Key, s Sighting) {
 // Report returns the report. The builder must not be used after that.
 func (b *Builder) Report() *Report {
 	p := &b.Head
-	p.Verdicts = b.opinions.Verdicts()
+	p.Verdicts = b.opinions.verdicts()
 	if b.Review != nil {
 		b.findings = b.Review(p.Verdicts, b.findings)
 	}
 	p.Add(b.findings...)
-	p.Group(b.sightings)
+	p.group(b.sightings)
 	if b.Blocks {
-		p.Block()
+		p.block()
 	}
 	return p
 }
