@@ -52,25 +52,14 @@ func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
 	if c.OnlyOver != "" && c.OnlyOver != r.over {
 		return "the case is about " + string(c.OnlyOver)
 	}
-	for _, need := range c.Needs {
-		if !r.inventories[rev].Declares(need) {
-			return "the server does not declare " + need
-		}
-	}
-	return ""
+	return r.undeclared(c.Needs, rev)
 }
 
-// undeclared returns a server capability that the requirement needs and the
-// server does not declare, or "".
-func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
-	offered := r.inventories[rev]
-	if offered == nil {
-		return ""
-	}
-	for _, need := range q.Needs {
-		capability, _, _ := strings.Cut(need, ".")
-		if slices.Contains(spec.ServerCapabilities(), capability) && !offered.Declares(need) {
-			return need
+// undeclared returns that the server does not declare one of the capabilities, or "".
+func (r *offer) undeclared(capabilities []string, rev spec.Revision) string {
+	for _, capability := range capabilities {
+		if offered := r.inventories[rev]; offered != nil && !offered.Declares(capability) {
+			return "the server does not declare " + capability
 		}
 	}
 	return ""

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (o outcomes) add(method, outcome string) {
 func (o outcomes) read(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
 		early := x.Response == nil && x.Ended() == transcript.Dropped
-		if method := x.Method(); method != "" && method != "POST" && !early {
+		if method := x.Method(); method != "" && method != http.MethodPost && !early {
 			o.add(method, statusOf(x))
 		}
 	}

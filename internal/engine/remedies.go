@@ -125,7 +125,7 @@ func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
 	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {
 		for _, p := range pairs {
-			if p.caseIndex >= 0 && r.offer.missing(&r.s.o.Cases[p.caseIndex], p.revision) != "" || r.offer.undeclared(p.requirement, p.revision) != "" {
+			if p.caseIndex >= 0 && r.offer.missing(&r.s.o.Cases[p.caseIndex], p.revision) != "" || r.offer.undeclared(p.requirement.ServerNeeds(), p.revision) != "" {
 				continue
 			}
 			id := p.requirement.ID

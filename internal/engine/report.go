@@ -233,9 +233,9 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 	undeclared := map[opinionKey]bool{}
 	for _, p := range r.plan.rulePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)
-		if need := r.offer.undeclared(p.requirement, p.revision); need != "" {
+		if reason := r.offer.undeclared(p.requirement.ServerNeeds(), p.revision); reason != "" {
 			undeclared[opinionKey{p.judge, place}] = true
-			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
