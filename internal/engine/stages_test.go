@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -33,6 +35,71 @@ func observing(c *suite.Case, said ...suite.Observation) *unit {
 		u.observations = append(u.observations, caseObservation{c, o})
 	}
 	return u
+}
+
+// TestExecution checks what cases of a plan that is made by hand leave in its units. No server runs.
+func TestExecution(t *testing.T) {
+	const rev = spec.V20251125
+	running, together := atomic.Int64{}, atomic.Bool{}
+	exclusively := func(_ context.Context, t *suite.T) {
+		together.Store(together.Load() || running.Load() > 0)
+		t.Kept(pongs)
+	}
+	for _, c := range []struct {
+		name   string
+		run    func(context.Context, *suite.T)
+		ended  bool // the run has ended before
+		want   []string
+		finish bool
+	}{
+		{"kept", func(_ context.Context, t *suite.T) { t.Kept(pongs) }, false, []string{"kept "}, true},
+		{"nothing said", func(context.Context, *suite.T) {}, false, []string{"not observed nothing in the traffic could show it"}, true},
+		{"given up", func(_ context.Context, t *suite.T) { t.GiveUp("too slow") }, false, []string{"not observed too slow"}, true},
+		{"a mistake in the case", func(context.Context, *suite.T) { panic("oops") }, false, []string{"harness error the case toy.case failed: oops"}, true},
+		{"the run has ended", func(_ context.Context, t *suite.T) { t.Kept(pongs) }, true, nil, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test := &suite.Case{ID: "toy.case", Requirements: []string{pongs}, Run: func(ctx context.Context, t *suite.T) {
+				running.Add(1)
+				defer running.Add(-1)
+				c.run(ctx, t)
+			}}
+			alone := &suite.Case{ID: "toy.alone", Requirements: []string{pongs}, Exclusive: true, Run: exclusively}
+			first, last := observing(test), observing(alone)
+			last.exclusive = true
+			planned := &plan{units: []*unit{first, last}, areas: map[string]int{test.Area(): 2}}
+			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
+			x := newExecution(newSession(o), &offer{over: spec.StreamableHTTP, revisions: []spec.Revision{rev}}, planned, &openConversations{})
+			ctx, end := context.WithCancel(t.Context())
+			defer end()
+			if c.ended {
+				end()
+			}
+			var mu sync.Mutex
+			var confirmed []*unit
+			x.runUnits(ctx, func(_ context.Context, u *unit, _ *sync.WaitGroup) {
+				mu.Lock()
+				defer mu.Unlock()
+				confirmed = append(confirmed, u)
+			})
+			var got []string
+			for _, s := range first.observations {
+				got = append(got, fmt.Sprintf("%v %s", s.Outcome, s.Reason))
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("observations (-want +got):\n%s", diff)
+			}
+			if got := x.finished.has(test, rev); got != c.finish {
+				t.Errorf("finished: %v", got)
+			}
+			if len(confirmed) != 2 {
+				t.Errorf("%d of 2 units are confirmed", len(confirmed))
+			}
+		})
+	}
+	if together.Load() {
+		t.Error("an exclusive case ran together with another")
+	}
 }
 
 // TestConfirmation checks what becomes of deviations that recur in some retries. No server runs:
