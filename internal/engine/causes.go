@@ -116,13 +116,13 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.ForReport())
 	}
 	for _, u := range r.plan.units {
-		for i := range u.observations {
-			if s := &u.observations[i]; s.Deviation != nil {
+		for i := range u.results.observations {
+			if s := &u.results.observations[i]; s.Deviation != nil {
 				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
 			}
 		}
-		for i := range u.ruleResults {
-			rd := &u.ruleResults[i]
+		for i := range u.results.ruleResults {
+			rd := &u.results.ruleResults[i]
 			for n := range rd.Deviations {
 				during := ""
 				if rd.during[n] != nil {

@@ -54,7 +54,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 	}
 	if ctx.Err() != nil {
 		r.s.discounts.SettleShared(u, false)
-		u.observations, u.ruleResults = nil, nil
+		u.results.observations, u.results.ruleResults = nil, nil
 		done()
 		return
 	}
@@ -66,7 +66,7 @@ func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
 		}
 	}, func() {
 		u.dropRecords()
-		u.observations, u.ruleResults, u.conversations, u.exchangedByCase = again.observations, again.ruleResults, again.conversations, again.exchangedByCase
+		u.results = again.results
 		r.s.discounts.SettleShared(u, again.hasExited)
 		r.s.endEarly()
 		done()

@@ -50,7 +50,7 @@ func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 
 // dropRecords releases all records of a unit that no evidence refers to.
 func (u *unit) dropRecords() {
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		conv.Record.Release()
 	}
 }
@@ -59,9 +59,9 @@ func (u *unit) dropRecords() {
 // The others lose events far from all deviations if the server flooded them or
 // if the records take much memory.
 func (u *unit) release(s *session) {
-	u.exchangedByCase = map[string]string{}
+	u.results.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {
-		u.exchangedByCase[c.ID] = u.exchangesOf(c)
+		u.results.exchangedByCase[c.ID] = u.exchangesOf(c)
 	}
 	quoted := map[*transcript.Transcript][]int{}
 	for _, c := range u.sightings(s.transport()) {
@@ -69,7 +69,7 @@ func (u *unit) release(s *session) {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}
 	}
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()

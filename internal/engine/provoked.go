@@ -41,7 +41,7 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 				if u.revision != v.Revision || !made(c) {
 					continue
 				}
-				if sent := u.exchangedByCase[c.ID]; sent != "" {
+				if sent := u.results.exchangedByCase[c.ID]; sent != "" {
 					v.Reason = fmt.Sprintf("no response showed it, though the case %s sent %s", c.ID, sent)
 					return
 				}
@@ -63,7 +63,7 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 // fences, whose number does.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), u.sharesConversation, c.ID)))
 	}
 	return o.String()

@@ -138,9 +138,9 @@ func (r *reporting) dropVoid() {
 		if u.sharesConversation {
 			continue // where in the conversation the case made its observation is not known
 		}
-		records := recordsOf(u.conversations)
-		for i := range u.observations {
-			s := &u.observations[i]
+		records := recordsOf(u.results.conversations)
+		for i := range u.results.observations {
+			s := &u.results.observations[i]
 			if s.Deviation != nil || s.Outcome == verdict.HarnessError {
 				continue
 			}
@@ -151,7 +151,7 @@ func (r *reporting) dropVoid() {
 		}
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
-		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.conversations)}
+		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)}
 		effect, _ := r.discounts.Discount(claim)
 		return c.reproduced == 0 && effect == discount.Void
 	})
@@ -241,12 +241,12 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 		}
 	}
 	for _, u := range r.plan.units {
-		for _, s := range u.observations {
+		for _, s := range u.results.observations {
 			if s.Deviation == nil {
 				b.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
-		for _, rd := range u.ruleResults {
+		for _, rd := range u.results.ruleResults {
 			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
 				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})

@@ -31,12 +31,12 @@ func (u *unit) sightings(over spec.Transport) []*candidate {
 			out = append(out, c)
 		}
 	}
-	for _, s := range u.observations {
+	for _, s := range u.results.observations {
 		if s.Deviation != nil {
 			add(newCandidate(s.Deviation.Key(s.by.ID, u.revision, over), s.by, *s.Deviation, s.Record))
 		}
 	}
-	for _, rd := range u.ruleResults {
+	for _, rd := range u.results.ruleResults {
 		for i, d := range rd.Deviations {
 			add(newCandidate(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record))
 		}

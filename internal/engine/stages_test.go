@@ -32,7 +32,7 @@ func deviation(summary string, weight verdict.Weight) suite.Observation {
 func observing(c *suite.Case, said ...suite.Observation) *unit {
 	u := &unit{revision: spec.V20251125, cases: []*suite.Case{c}}
 	for _, o := range said {
-		u.observations = append(u.observations, caseObservation{c, o})
+		u.results.observations = append(u.results.observations, caseObservation{c, o})
 	}
 	return u
 }
@@ -83,7 +83,7 @@ func TestExecution(t *testing.T) {
 				confirmed = append(confirmed, u)
 			})
 			var got []string
-			for _, s := range first.observations {
+			for _, s := range first.results.observations {
 				got = append(got, fmt.Sprintf("%v %s", s.Outcome, s.Reason))
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {
@@ -132,7 +132,7 @@ func TestConfirmation(t *testing.T) {
 			r.run = func(_ context.Context, u *unit) {
 				switch c.again[min(runs, len(c.again)-1)] {
 				case '+':
-					u.observations = observing(test, deviation("a pong is wrong", c.weight)).observations
+					u.results.observations = observing(test, deviation("a pong is wrong", c.weight)).results.observations
 				case 'x':
 					u.hasFailedStart = true
 				}
@@ -178,7 +178,7 @@ func TestReporting(t *testing.T) {
 		return func(r *reporting) {
 			result.Rule, result.Requirement, result.Revision = rule.ID, pongs, spec.V20251125
 			u := observing(&test)
-			u.ruleResults = []ruleResult{{Result: result, record: transcript.New()}}
+			u.results.ruleResults = []ruleResult{{Result: result, record: transcript.New()}}
 			r.plan.units = append(r.plan.units, u)
 		}
 	}
@@ -186,7 +186,7 @@ func TestReporting(t *testing.T) {
 	gone := func(r *reporting) {
 		record := transcript.New()
 		for _, u := range r.plan.units {
-			u.conversations = []*client.Conversation{{Record: record}}
+			u.results.conversations = []*client.Conversation{{Record: record}}
 		}
 		r.discounts.NoteSilence(record, 0)
 		r.discounts.NoteOutage()

@@ -39,6 +39,11 @@ type unit struct {
 	hasExited      bool          // its own process exited unexpectedly
 	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
+	results unitResults
+}
+
+// unitResults are what a unit that has run hands on.
+type unitResults struct {
 	observations    []caseObservation
 	ruleResults     []ruleResult
 	conversations   []*client.Conversation // that the rules judged
@@ -109,7 +114,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 			o.beginCase(c)
 		}
 		for _, s := range r.runCase(ctx, c, env, o) {
-			u.observations = append(u.observations, caseObservation{c, s})
+			u.results.observations = append(u.results.observations, caseObservation{c, s})
 		}
 		if u.sharesConversation {
 			o.renew(ctx)
@@ -126,15 +131,15 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	r.s.runInBackground(func() {
 		defer after()
 		defer pass.leave()
-		again := o.needsEnd(u.observations)
+		again := o.needsEnd(u.results.observations)
 		for _, conv := range o.conversations() {
 			r.s.end(conv, u.occasion(conv), again)
 		}
 		stop()
 		u.isDisturbed = o.isDisturbed()
 		u.hasFailedStart = o.hasFailedStart()
-		u.conversations = o.conversations()
-		u.judge(r.s, u.conversations)
+		u.results.conversations = o.conversations()
+		u.judge(r.s, u.results.conversations)
 		u.release(r.s)
 	})
 }
@@ -165,7 +170,7 @@ func (u *unit) judge(s *session, convs []*client.Conversation) {
 			for _, d := range result.Deviations {
 				rd.during = append(rd.during, u.caseAt(events, d.At))
 			}
-			u.ruleResults = append(u.ruleResults, rd)
+			u.results.ruleResults = append(u.results.ruleResults, rd)
 		}
 	}
 }
@@ -200,10 +205,10 @@ func (u *unit) records() []*transcript.Transcript {
 			out = append(out, record)
 		}
 	}
-	for _, rd := range u.ruleResults {
+	for _, rd := range u.results.ruleResults {
 		add(rd.record)
 	}
-	for _, s := range u.observations {
+	for _, s := range u.results.observations {
 		add(s.Record)
 	}
 	return out
