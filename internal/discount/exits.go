@@ -94,10 +94,7 @@ func (r *Run) SettleShared(key any, causesExits bool) {
 func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
 	var out []string
 	if isFinding {
-		shared = slices.DeleteFunc(slices.Clone(shared), func(e Exit) bool {
-			effect, _ := r.Discount(&Claim{Exit: true, Records: e.Records})
-			return effect == Void
-		})
+		shared = slices.DeleteFunc(slices.Clone(shared), func(e Exit) bool { return r.Voids(&Claim{Exit: true, Records: e.Records}) })
 	}
 	if len(shared) > 0 {
 		last := shared[len(shared)-1]

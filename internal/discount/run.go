@@ -116,6 +116,12 @@ func (r *Run) Discount(c *Claim) (Effect, string) {
 	return effect, reason
 }
 
+// Voids reports whether a discount voids a claim.
+func (r *Run) Voids(c *Claim) bool {
+	effect, _ := r.Discount(c)
+	return effect == Void
+}
+
 // Notices returns what the user should know, one sentence each.
 func (r *Run) Notices() []string {
 	r.mu.Lock()

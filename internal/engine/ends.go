@@ -32,7 +32,7 @@ func (r *session) endEarly() {
 	}
 	cut := 0
 	for _, e := range sharer.Endings() {
-		if effect, _ := r.discounts.Discount(&discount.Claim{Exit: true, Records: e.Records}); e.Cut && effect != discount.Void {
+		if e.Cut && !r.discounts.Voids(&discount.Claim{Exit: true, Records: e.Records}) {
 			cut++
 		}
 	}

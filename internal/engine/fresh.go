@@ -47,7 +47,7 @@ func hasExited(record *transcript.Transcript) bool {
 // repeat runs a unit again on its own process if its first observations do not count, because
 // they may be due to other units. It calls done when the unit can be judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
-	if effect, _ := r.s.discounts.Discount(&discount.Claim{Disturbed: u.isDisturbed}); effect != discount.Void {
+	if !r.s.discounts.Voids(&discount.Claim{Disturbed: u.isDisturbed}) {
 		r.s.discounts.SettleShared(u, false)
 		done()
 		return

@@ -151,9 +151,7 @@ func (r *reporting) dropVoid() {
 		}
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
-		claim := &discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)}
-		effect, _ := r.discounts.Discount(claim)
-		return c.reproduced == 0 && effect == discount.Void
+		return c.reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)})
 	})
 }
 

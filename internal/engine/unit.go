@@ -161,8 +161,7 @@ func (u *unit) judge(s *session, convs []*client.Conversation) {
 		events := conv.Record.From(0)
 		for _, result := range s.judgedBy(conv) {
 			if slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-				effect, _ := s.discounts.Discount(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
-				return effect == discount.Void
+				return s.discounts.Voids(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
 			}) {
 				continue
 			}
