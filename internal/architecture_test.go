@@ -102,7 +102,7 @@ var layers = []struct {
 		"internal/transcript", "internal/transport", "internal/upstream", "internal/verdict", "internal/wire",
 	}},
 	{"internal/fuzz", []string{
-		"internal/client", "internal/generate", "internal/inventory", "internal/rules", "internal/script", "internal/spec", "internal/transcript",
+		"internal/client", "internal/discount", "internal/generate", "internal/inventory", "internal/rules", "internal/script", "internal/spec", "internal/transcript",
 		"internal/transport", "internal/verdict", "internal/wire",
 	}},
 	{"suites/fuzz", []string{

@@ -39,7 +39,7 @@ func every() *verdict.Report {
 		say("stdio.responses-before-exit", "stdio", spec.Should, verdict.Blocked, "by "+id("F3")+": the server did not end")
 		r.Verdicts[len(r.Verdicts)-1].BlockedBy = id("F3")
 		say("stdio.stderr-logging", "stdio", spec.May, verdict.NotObserved, "the server wrote nothing to stderr")
-		r.Verdicts[len(r.Verdicts)-1].Lacks = []string{"tools: {call: [safe, slow-task]}", "fixtures: {slow: {tool: NAME, arguments: {…}}}"}[i]
+		r.Verdicts[len(r.Verdicts)-1].Lacks = []verdict.Setting{{Tool: "slow-task"}, {Fixture: "slow: {tool: NAME, arguments: {…}}"}}[i]
 		say("tools.list.answered", "tools", spec.Must, verdict.NotApplicable, "the server does not declare tools")
 		say("tools.list.result-schema", "tools", spec.Must, verdict.HarnessError, "the case tools.list panicked: index out of range")
 		add := func(f verdict.Finding) {
@@ -136,7 +136,7 @@ func hostile() *verdict.Report {
 	for i := range r.Verdicts {
 		if r.Verdicts[i].Reason != "" {
 			r.Verdicts[i].Reason = long
-			r.Verdicts[i].Lacks = []string{long, "tools: " + attack, "tools: {call: [safe, " + attack + "]}", "fixtures: {" + long + "}"}[i%4]
+			r.Verdicts[i].Lacks = []verdict.Setting{{Tool: long}, {Fixture: attack}, {Tool: attack}, {Fixture: long}}[i%4]
 		}
 	}
 	return r

@@ -3,8 +3,6 @@ package reporters
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"html"
@@ -286,20 +284,13 @@ func sarifResultOf(r *verdict.Report, e *entry, rule int) sarifResult {
 	// GitHub identifies alerts by the first fingerprint. If it is present,
 	// GitHub does not compute one from the lines of the file, which are not the
 	// cause of the finding.
-	print := fingerprint(e)
+	print := e.Key().Fingerprint()
 	out.Fingerprints["primaryLocationLineHash"] = print + ":1"
 	out.Fingerprints["mcpFinding/v1"] = print
 	if e.Known != "" {
 		out.Suppressions = []sarifSuppression{{"external", plainText(e.Known)}}
 	}
 	return out
-}
-
-// fingerprint returns a value that is the same for the same finding in every
-// run. It does not depend on the observation or the revisions.
-func fingerprint(e *entry) string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{e.Requirement, e.Judge, e.Summary, string(e.Transport)}, "\x00")))
-	return hex.EncodeToString(sum[:16])
 }
 
 func sarifInvocationOf(r *verdict.Report) sarifInvocation {

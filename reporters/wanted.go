@@ -2,7 +2,6 @@ package reporters
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
@@ -10,15 +9,19 @@ import (
 // lacking returns the configuration lines that would make more requirements
 // observable, in the order of the report, and the number of requirements for
 // each line.
-func lacking(r *verdict.Report) (lines []string, counts map[string]int) {
-	seen := map[[2]string]bool{}
-	counts = map[string]int{}
+func lacking(r *verdict.Report) (lines []verdict.Setting, counts map[verdict.Setting]int) {
+	type want struct {
+		setting     verdict.Setting
+		requirement string
+	}
+	seen := map[want]bool{}
+	counts = map[verdict.Setting]int{}
 	for i := range r.Verdicts {
 		v := &r.Verdicts[i]
-		if v.Lacks == "" || seen[[2]string{v.Lacks, v.Requirement}] {
+		if v.Lacks.IsZero() || seen[want{v.Lacks, v.Requirement}] {
 			continue
 		}
-		seen[[2]string{v.Lacks, v.Requirement}] = true
+		seen[want{v.Lacks, v.Requirement}] = true
 		if counts[v.Lacks]++; !slices.Contains(lines, v.Lacks) {
 			lines = append(lines, v.Lacks)
 		}
@@ -69,15 +72,15 @@ var (
 // their requirements.
 type lackingGroup struct {
 	why   *lackingWhy
-	lines []string
+	lines []verdict.Setting
 	total int
 }
 
-func lackingGroups(lines []string, counts map[string]int) []lackingGroup {
+func lackingGroups(lines []verdict.Setting, counts map[verdict.Setting]int) []lackingGroup {
 	known, calls := lackingGroup{why: &lackingKnown}, lackingGroup{why: &lackingCalls}
 	for _, line := range lines {
 		g := &known
-		if strings.HasPrefix(line, "tools:") {
+		if line.Tool != "" {
 			g = &calls
 		}
 		g.lines, g.total = append(g.lines, line), g.total+counts[line]
@@ -85,37 +88,23 @@ func lackingGroups(lines []string, counts map[string]int) []lackingGroup {
 	return slices.DeleteFunc([]lackingGroup{calls, known}, func(g lackingGroup) bool { return len(g.lines) == 0 })
 }
 
-// lackingForms are the forms of the configuration lines in a verdict, and the
-// headings under which such lines are combined. YAML rejects duplicate keys.
-var lackingForms = []struct {
-	before, after string
-	heads         []string
-	row           string
-}{
-	{"tools: {call: [safe, ", "]}", []string{"tools:", "  call:", "    - safe"}, "    - "},
-	{"fixtures: {", "}", []string{"fixtures:"}, "  "},
-}
-
 // rows returns the first lines, combined to a part of the configuration file
-// that users can copy unchanged.
-func (g *lackingGroup) rows(counts map[string]int, most int) []string {
+// that users can copy unchanged: YAML rejects duplicate keys.
+func (g *lackingGroup) rows(counts map[verdict.Setting]int, most int) []string {
 	var out []string
-	for _, line := range g.lines[:min(len(g.lines), most)] {
-		row, what := clip(line, 200), count(counts[line], "requirement")
-		for _, f := range lackingForms {
-			rest, is := strings.CutPrefix(line, f.before)
-			if rest, ends := strings.CutSuffix(rest, f.after); is && ends {
-				if !slices.Contains(out, f.heads[0]) {
-					out = append(out, f.heads...)
-				}
-				row = f.row + clip(rest, 200)
-				if rest == "NAME" {
-					what = "any other tool: " + what
-				}
-				break
-			}
+	for i, line := range g.lines[:min(len(g.lines), most)] {
+		heads, indent, text := []string{"fixtures:"}, "  ", line.Fixture
+		if line.Tool != "" {
+			heads, indent, text = []string{"tools:", "  call:", "    - safe"}, "    - ", line.Tool
 		}
-		out = append(out, row+"  # "+what)
+		if i == 0 {
+			out = append(out, heads...)
+		}
+		what := count(counts[line], "requirement")
+		if line.Tool == "NAME" {
+			what = "any other tool: " + what
+		}
+		out = append(out, indent+clip(text, 200)+"  # "+what)
 	}
 	if more := len(g.lines) - most; more > 0 {
 		out = append(out, "# … and "+count(more, "more line"))

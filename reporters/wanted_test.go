@@ -13,15 +13,15 @@ import (
 )
 
 func TestWhatIsLacking(t *testing.T) {
-	const slow, asks = "fixtures: {slow: {tool: NAME, arguments: {…}}}", "fixtures: {sampling: {tool: NAME, arguments: {…}}}"
+	slow, asks := verdict.Setting{Fixture: "slow: {tool: NAME, arguments: {…}}"}, verdict.Setting{Fixture: "sampling: {tool: NAME, arguments: {…}}"}
 	r := &verdict.Report{Verdicts: []verdict.Verdict{
 		{Requirement: "a", Revision: "2025-06-18", Lacks: slow},
 		{Requirement: "a", Revision: "2025-11-25", Lacks: slow},
-		{Requirement: "b", Revision: "2025-11-25", Lacks: "tools: {call: [safe, \x1b[2J]}"},
+		{Requirement: "b", Revision: "2025-11-25", Lacks: verdict.Setting{Tool: "\x1b[2J"}},
 		{Requirement: "c", Revision: "2025-11-25", Lacks: slow},
 		{Requirement: "e", Revision: "2025-11-25", Lacks: asks},
-		{Requirement: "f", Revision: "2025-11-25", Lacks: "tools: {call: [safe, slow-task]}"},
-		{Requirement: "g", Revision: "2025-11-25", Lacks: "tools: {call: [safe, NAME]}"},
+		{Requirement: "f", Revision: "2025-11-25", Lacks: verdict.Setting{Tool: "slow-task"}},
+		{Requirement: "g", Revision: "2025-11-25", Lacks: verdict.Setting{Tool: "NAME"}},
 		{Requirement: "d", Revision: "2025-11-25"},
 	}}
 	show := func(o ConsoleOptions) []string { return NewConsole(&strings.Builder{}, o).lackingLines(r) }
@@ -83,7 +83,7 @@ func TestWhatIsLacking(t *testing.T) {
 // the first of many lines are shown.
 func TestLinesOfTheConfigurationAreTaken(t *testing.T) {
 	var verdicts []verdict.Verdict
-	for i, line := range []string{"tools: {call: [safe, a]}", "tools: {call: [safe, b]}", "fixtures: {slow: {tool: NAME, arguments: {…}}}", "fixtures: {roots: {tool: NAME, arguments: {…}}}"} {
+	for i, line := range []verdict.Setting{{Tool: "a"}, {Tool: "b"}, {Fixture: "slow: {tool: NAME, arguments: {…}}"}, {Fixture: "roots: {tool: NAME, arguments: {…}}"}} {
 		verdicts = append(verdicts, verdict.Verdict{Requirement: strconv.Itoa(i), Lacks: line})
 	}
 	lines, counts := lacking(&verdict.Report{Verdicts: verdicts})

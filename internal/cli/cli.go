@@ -363,23 +363,31 @@ func (a *app) exitOf(err error) int {
 	}
 }
 
-// fail prints an error for the user and returns its exit code.
-func (a *app) fail(err error) int {
+// partsOf returns the text of an error, what the user can do, and the end of what the server wrote
+// to stderr. All but the text may be empty.
+func partsOf(err error) (text, advice, stderr string) {
+	text = err.Error()
 	var usage *target.UsageError
 	var unreachable *engine.UnreachableError
-	var nothing *engine.NothingJudgedError
-	code, advice := a.exitOf(err), ""
-	text := err.Error()
 	switch {
 	case errors.As(err, &usage):
-		text, advice, _ = strings.Cut(text, "\n")
+		advice = usage.Advice
+		text = strings.TrimSuffix(text, "\n"+advice) // with where it is wrapped
 	case errors.As(err, &unreachable):
-		advice = unreachable.Advice
-		if unreachable.Stderr != "" {
-			defer func() { a.quoteStderr(unreachable.Stderr) }()
-		}
-	case code == ExitNotJudged && !errors.As(err, &nothing):
+		advice, stderr = unreachable.Advice, unreachable.Stderr
+	}
+	return text, advice, stderr
+}
+
+// fail prints an error for the user and returns its exit code.
+func (a *app) fail(err error) int {
+	code := a.exitOf(err)
+	if code == ExitNotJudged && !errors.As(err, new(*engine.NothingJudgedError)) {
 		return a.failures(err)
+	}
+	text, advice, stderr := partsOf(err)
+	if stderr != "" {
+		defer func() { a.quoteStderr(stderr) }()
 	}
 	fmt.Fprintf(a.Err, "mcp-conform: %s\n", a.visible(text))
 	if advice != "" {

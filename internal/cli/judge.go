@@ -83,7 +83,9 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		}
 	}
 	if err != nil {
-		return a.unjudged(files, verdict.Report{Target: strings.Join(names, ", "), Transport: spec.Transport(f.transport), Stats: verdict.Stats{Started: started}}, err)
+		about := verdict.NewReport(version())
+		about.Target, about.Transport, about.Stats.Started = strings.Join(names, ", "), spec.Transport(f.transport), started
+		return a.unjudged(files, about, err)
 	}
 	j := newJudgement(ruleset.All())
 	redactor := transcript.NewRedactor(a.secrets)
@@ -91,7 +93,7 @@ func (a *app) judge(f *judgeFlags, names []string) error {
 		r.Events = redactor.Events(r.Events) // reports quote them
 		j.take(r)
 	}
-	report := j.report(names)
+	report := j.finish(names)
 	report.Stats.Started, report.Stats.Took = started, time.Since(started)
 	console := reporters.NewConsole(a.Out, reporters.ConsoleOptions{Color: a.Color, Width: min(a.Columns, widest), Quiet: f.quiet, Terse: f.quiet, Verbose: f.verbose})
 	if !f.quiet {

@@ -91,21 +91,16 @@ func (r *recorded) unseen(requirement string) bool {
 type judgement struct {
 	rules     []rules.Rule
 	revisions []spec.Revision
-	opinions  verdict.Opinions
-	findings  []verdict.Finding
-	sightings engine.Sightings // of the findings
-	server    verdict.Server
-	notices   []string
-	messages  int
+	report    verdict.Builder
 }
 
 func newJudgement(all []rules.Rule) *judgement {
-	return &judgement{rules: all, sightings: engine.Sightings{}}
+	return &judgement{rules: all, report: verdict.Builder{Head: verdict.NewReport(version())}}
 }
 
 // take judges one conversation.
 func (j *judgement) take(r *recorded) {
-	j.notices = append(j.notices, r.Notices...)
+	j.report.Head.Notices = append(j.report.Head.Notices, r.Notices...)
 	results := rules.Judge(j.rules, r.Events, r.revision, r.transport)
 	revision := r.revision
 	for _, result := range results {
@@ -118,9 +113,9 @@ func (j *judgement) take(r *recorded) {
 		}
 		place := verdict.Place{Requirement: result.Requirement, Revision: revision, Transport: r.transport}
 		if result.Observed > 0 || len(result.Deviations) > 0 {
-			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
+			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.Kept})
 		} else if result.Unclear != "" {
-			j.opinions.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
+			j.report.Say(place, result.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: result.Unclear})
 		}
 		for i := range result.Deviations {
 			d := &result.Deviations[i]
@@ -129,7 +124,7 @@ func (j *judgement) take(r *recorded) {
 	}
 	for _, e := range r.Events {
 		if e.Kind == transcript.Sent || e.Kind == transcript.Received {
-			j.messages++
+			j.report.Head.Stats.Messages++
 		}
 		j.meet(e)
 	}
@@ -144,7 +139,7 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 		for _, id := range j.rules[i].Requirements {
 			place := verdict.Place{Requirement: id, Revision: revision, Transport: over}
 			if spec.Requirements().Lookup(id).AppliesTo(revision, over) {
-				j.opinions.Expect(place, j.rules[i].ID, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "it was not observed in the recording"})
+				j.report.Expect(place, j.rules[i].ID, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "it was not observed in the recording"})
 			}
 		}
 	}
@@ -152,43 +147,38 @@ func (j *judgement) expect(revision spec.Revision, over spec.Transport) {
 
 // found records a deviation. The first one of each kind becomes a finding.
 func (j *judgement) found(r *recorded, k verdict.Key, d *verdict.Deviation) {
-	known := len(j.sightings[k]) > 0
-	j.sightings.Add(k, engine.Sighting{Events: r.Events, Deviation: d})
-	if known {
-		return
-	}
-	f := verdict.NewFinding(k, d, d.Outcome(spec.Requirements().Lookup(k.Requirement), k.Revision))
-	f.Evidence, f.Context = engine.Quote(r.Events, d, nil)
-	f.Replay = []string{"mcp-conform", "judge", r.file}
-	j.findings = append(j.findings, f)
+	seen := engine.Sighting{Events: r.Events, Deviation: d}
+	j.report.See(k, seen.ForReport())
+	j.report.Find(k, func() verdict.Finding {
+		f := verdict.NewFinding(k, d, d.Outcome(spec.Requirements().Lookup(k.Requirement), k.Revision))
+		f.Evidence, f.Context = engine.Quote(r.Events, d, nil)
+		f.Replay = []string{"mcp-conform", "judge", r.file}
+		return f
+	})
 }
 
 // meet takes the server's name and version from the result of initialize.
 func (j *judgement) meet(e *transcript.Event) {
-	if e.Kind != transcript.Received || j.server.Name != "" {
+	server := &j.report.Head.Server
+	if e.Kind != transcript.Received || server.Name != "" {
 		return
 	}
 	for _, m := range e.Messages() {
-		j.server.Name, _ = wire.Text(wire.At(m.Result(), "/serverInfo/name"))
-		j.server.Version, _ = wire.Text(wire.At(m.Result(), "/serverInfo/version"))
+		server.Name, _ = wire.Text(wire.At(m.Result(), "/serverInfo/name"))
+		server.Version, _ = wire.Text(wire.At(m.Result(), "/serverInfo/version"))
 	}
 }
 
-// report assembles the report.
-func (j *judgement) report(names []string) *verdict.Report {
+// finish returns the report on the files with these names.
+func (j *judgement) finish(names []string) *verdict.Report {
 	slices.Sort(j.revisions)
-	p := &verdict.Report{
-		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: version(), Target: strings.Join(names, ", "),
-		Server: j.server, Revisions: spec.NewestFirst(j.revisions), Verdicts: j.opinions.Verdicts(), Notices: j.notices,
-		Stats: verdict.Stats{Messages: j.messages},
-	}
+	p := j.report.Report()
+	p.Target, p.Revisions = strings.Join(names, ", "), spec.NewestFirst(j.revisions)
 	if len(names) > 3 {
 		p.Target = fmt.Sprintf("%s and %d more files", names[0], len(names)-1)
 	}
 	if len(p.Verdicts) > 0 {
 		p.Transport = p.Verdicts[0].Transport
 	}
-	p.Add(j.findings...)
-	p.Group(j.sightings)
 	return p
 }

@@ -91,7 +91,7 @@ func (p *purpose) reasons(r *verdict.Report) (reasons []string, unmet, missed bo
 		switch {
 		case v.Outcome != verdict.NotObserved && v.Outcome != verdict.NotApplicable:
 			return nil, false, false
-		case v.Outcome == verdict.NotApplicable || v.Lacks != "":
+		case v.Outcome == verdict.NotApplicable || !v.Lacks.IsZero():
 			list = &other
 		}
 		if v.Reason != "" && !slices.Contains(*list, v.Reason) {

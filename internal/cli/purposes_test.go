@@ -15,7 +15,7 @@ func TestUnmet(t *testing.T) {
 	const session, state = "security.session.bound-to-user", "mrtr.request-state-principal"
 	same := verdict.Verdict{Requirement: session, Outcome: verdict.NotObserved, Reason: "both are one"}
 	inapplicable := verdict.Verdict{Requirement: session, Outcome: verdict.NotApplicable, Reason: "no sessions"}
-	unconfigured := verdict.Verdict{Requirement: state, Outcome: verdict.NotObserved, Reason: "no tool", Lacks: "tools: {}"}
+	unconfigured := verdict.Verdict{Requirement: state, Outcome: verdict.NotObserved, Reason: "no tool", Lacks: verdict.Setting{Tool: "NAME"}}
 	kept := verdict.Verdict{Requirement: state, Outcome: verdict.Kept}
 	document := verdict.Verdict{Requirement: "authorization.prm.served", Outcome: verdict.Kept}
 	dead := verdict.Verdict{Requirement: "authorization.as.metadata-2025-11-25", Outcome: verdict.NotObserved, Reason: "refused"}

@@ -333,7 +333,7 @@ func (r *sessionRecorder) end() error {
 		j.take(so)
 		all = append(all, so)
 	}
-	report := j.report([]string{r.name})
+	report := j.finish([]string{r.name})
 	out := r.a.Err
 	switch len(all) {
 	case 0:

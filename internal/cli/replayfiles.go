@@ -185,7 +185,7 @@ func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candi
 		out := &fuzz.Outcome{Playback: player.Play(ctx, candidate)}
 		all := fuzz.Judge(w.law, out)
 		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {
-			return s.Requirement == f.Requirement && s.Summary == f.Summary && (found == nil || found.Method == s.Method)
+			return s.Mistake() == f.Key().Mistake() && (found == nil || found.Method == s.Method)
 		})
 		if ctx.Err() != nil || at < 0 || len(out.Skipped) > 0 {
 			return nil

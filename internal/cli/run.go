@@ -150,7 +150,10 @@ func (a *app) run(f *runFlags) error {
 
 // about returns a report that has only what the flags say.
 func (f *runFlags) about() verdict.Report {
-	return verdict.Report{Target: f.named, Transport: f.over, Seed: f.seed, FailOn: f.failOn, Implementation: f.implementation(), Stats: verdict.Stats{Started: time.Now()}}
+	p := verdict.NewReport(version())
+	p.Target, p.Transport, p.Seed, p.FailOn, p.Implementation = f.named, f.over, f.seed, f.failOn, f.implementation()
+	p.Stats.Started = time.Now()
+	return p
 }
 
 // implementation returns what the configuration file says about the server, unless the file

@@ -108,7 +108,7 @@ func searching(s fuzz.Status) string {
 // requirement and revision.
 func reported(p *verdict.Report, f *fuzz.Finding) bool {
 	return slices.ContainsFunc(p.Findings, func(have verdict.Finding) bool {
-		return have.Requirement == f.Requirement && have.Revision == f.Revision
+		return have.Place() == verdict.Place{Requirement: f.Requirement, Revision: f.Revision, Transport: f.Transport}
 	})
 }
 

@@ -1,14 +1,11 @@
 package cli
 
 import (
-	"errors"
 	"os"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/mcp-conform/mcp-conform/internal/engine"
-	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
@@ -29,7 +26,6 @@ func (a *app) unjudged(files []reportFile, about verdict.Report, err error) erro
 	if len(files) == 0 {
 		return err
 	}
-	about.Format, about.Tool, about.Version = verdict.ReportFormat, "mcp-conform", version()
 	about.Incomplete, about.Notices = text, notices
 	about.Stats.Took = time.Since(about.Stats.Started)
 	about.Redact(a.clear)
@@ -39,19 +35,12 @@ func (a *app) unjudged(files []reportFile, about verdict.Report, err error) erro
 	return err
 }
 
-// explained returns the text of an error, and advice for the user.
+// explained returns the text of an error, and notices with advice and the server's stderr.
 func (a *app) explained(err error) (text string, notices []string) {
-	text = err.Error()
-	var unreachable *engine.UnreachableError
-	switch {
-	case errors.As(err, new(*target.UsageError)):
-		text, advice, _ := strings.Cut(text, "\n")
-		return text, lines(advice)
-	case errors.As(err, &unreachable):
-		notices = lines(unreachable.Advice)
-		for _, line := range a.stderrEnd(unreachable.Stderr) {
-			notices = append(notices, a.outletName()+": "+line)
-		}
+	text, advice, stderr := partsOf(err)
+	notices = lines(advice)
+	for _, line := range a.stderrEnd(stderr) {
+		notices = append(notices, a.outletName()+": "+line)
 	}
 	return text, notices
 }

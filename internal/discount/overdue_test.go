@@ -21,7 +21,7 @@ func eventsOf(t *testing.T, script string) []*transcript.Event {
 
 // conversation returns a conversation with these events.
 func conversation(events []*transcript.Event) Conversation {
-	return Conversation{spec.V20251125, events, transcript.DialogueOf(events)}
+	return Conversation{Revision: spec.V20251125, Events: events, Dialogue: transcript.DialogueOf(events)}
 }
 
 func TestOverdue(t *testing.T) {

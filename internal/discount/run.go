@@ -13,6 +13,8 @@ type Conversation struct {
 	Revision spec.Revision
 	Events   []*transcript.Event
 	Dialogue *transcript.Dialogue
+	// OwnProcess reports whether the server's process served only this conversation.
+	OwnProcess bool
 }
 
 // A Claim is a deviation before it counts.
@@ -31,6 +33,13 @@ type Claim struct {
 	// Conversations are all conversations of the case, or of the cases that it
 	// shared one with.
 	Conversations [][]*transcript.Event
+	// Records are the conversations of the unit in which it was seen, or those that an exit
+	// interrupted; nil if the place is not known.
+	Records []*transcript.Transcript
+	// Disturbed reports whether a process exited that the conversations shared with others.
+	Disturbed bool
+	// Exit reports whether the claim is the exit of a shared process.
+	Exit bool
 }
 
 // An Effect is what a discount does to a claim.
@@ -70,6 +79,9 @@ type Run struct {
 	same      sameError
 	overdue   overdues
 	mixing    mixing
+	outage    outage
+	exits     exits
+	crashes   crashes
 }
 
 // NewRun returns the discounts of a run that has seen nothing yet.
@@ -102,6 +114,12 @@ func (r *Run) Discount(c *Claim) (Effect, string) {
 		}
 	}
 	return effect, reason
+}
+
+// Voids reports whether a discount voids a claim.
+func (r *Run) Voids(c *Claim) bool {
+	effect, _ := r.Discount(c)
+	return effect == Void
 }
 
 // Notices returns what the user should know, one sentence each.

@@ -107,7 +107,7 @@ func TestSameErrorWithoutHandshake(t *testing.T) {
 				record.Add(transcript.Event{Kind: transcript.Received, Raw: fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%d,%s}`, i, e.answer)})
 			}
 			r, events := sameError{}, record.From(0)
-			r.observe(Conversation{spec.V20260728, events, transcript.DialogueOf(events)})
+			r.observe(Conversation{Revision: spec.V20260728, Events: events, Dialogue: transcript.DialogueOf(events)})
 			if got := r.commonError(spec.V20260728); got != c.want {
 				t.Errorf("the common error is %q, want %q", got, c.want)
 			}

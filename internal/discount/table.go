@@ -73,5 +73,9 @@ func (r *Run) rows() []runRow {
 		{Discount{"overdue", "the client cancelled a request that got no response in time"}, r.overdue},
 		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
+		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
+		{Discount{"disturbed-case", "a process that other cases used, too, exited, so the case runs again on a process of its own"}, disturbed{}},
+		{Discount{"explained-exit", "a case that the exit interrupted makes its own process exit, too, and is judged for that; a notice counts the other exits"}, &r.exits},
+		{Discount{"crash", "a process that exits with a failure while no request waits for a response breaks no requirement; a notice says so"}, &r.crashes},
 	}
 }

@@ -67,7 +67,7 @@ func TestAdviceOnCalls(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				got := [2]string{p.Verdicts[0].Reason, p.Verdicts[0].Lacks}
+				got := [2]string{p.Verdicts[0].Reason, p.Verdicts[0].Lacks.String()}
 				if diff := cmp.Diff([2]string{test.reason, test.lacks}, got); diff != "" {
 					t.Errorf("reason and lack (-want +got):\n%s", diff)
 				}

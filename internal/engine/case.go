@@ -46,12 +46,12 @@ func (r *execution) runCase(ctx context.Context, c *suite.Case, env suite.Env, o
 	var stop suite.Stop
 	select {
 	case stop = <-done:
-	case <-r.judging.Done(): // the process ends soon, and the case with it
-		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.time)})
+	case <-r.s.judging.Done(): // the process ends soon, and the case with it
+		return complete(c, nil, suite.Stop{Outcome: verdict.NotObserved, Reason: interrupted(r.s.time)})
 	}
 	reason := interrupted(ctx)
 	if reason == "" {
-		r.finish(c, env.Revision, t.Wants())
+		r.finished.add(c, env.Revision, t.Wants())
 	} else if stop.Outcome != verdict.HarnessError {
 		stop = suite.Stop{Outcome: verdict.NotObserved, Reason: reason}
 	}
@@ -68,7 +68,7 @@ func (r *execution) dropDiscounted(c *suite.Case, said []suite.Observation) []su
 		}
 		claim := &discount.Claim{Requirement: s.Requirement, Events: s.Record.From(0), At: s.Deviation.At, ByCase: true}
 		claim.From = caseStart(c, claim.Events)
-		if effect, reason := r.discounts.Discount(claim); effect == discount.Void {
+		if effect, reason := r.s.discounts.Discount(claim); effect == discount.Void {
 			said[i] = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
 		}
 	}

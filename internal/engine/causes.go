@@ -24,8 +24,8 @@ type Sighting struct {
 	Common bool
 }
 
-// forReport returns the sighting in the form by which reports group findings.
-func (s *Sighting) forReport() verdict.Sighting {
+// ForReport returns the sighting in the form by which reports group findings.
+func (s *Sighting) ForReport() verdict.Sighting {
 	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.ByCase {
 		out.Received = receivedDuringCase(s.Events, out.Spot.Position)
@@ -38,12 +38,6 @@ func (s *Sighting) EndsServer() bool {
 	spot := s.spot()
 	return spot != nil && spot.Ends
 }
-
-// Sightings collects where deviations were seen.
-type Sightings map[verdict.Key][]verdict.Sighting
-
-// Add adds one place where a deviation was seen.
-func (all Sightings) Add(k verdict.Key, s Sighting) { all[k] = append(all[k], s.forReport()) }
 
 // spot returns the position of the deviation: the request if it got no
 // response, or the exit of the process if that is the reason. It returns nil if
@@ -107,9 +101,8 @@ func receivedDuringCase(events []*transcript.Event, at int) int {
 	return n
 }
 
-// groupSightings returns where each deviation was seen.
-func (r *reporting) groupSightings() Sightings {
-	all := Sightings{}
+// addSightings adds where each deviation was seen.
+func (r *reporting) addSightings(b *verdict.Builder) {
 	events := map[*transcript.Transcript][]*transcript.Event{}
 	add := func(judge string, rev spec.Revision, s Sighting, record *transcript.Transcript) {
 		if record == nil {
@@ -120,16 +113,16 @@ func (r *reporting) groupSightings() Sightings {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		all.Add(s.Deviation.Key(judge, rev, r.transport()), s)
+		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.ForReport())
 	}
-	for _, u := range r.units {
-		for i := range u.observations {
-			if s := &u.observations[i]; s.Deviation != nil {
+	for _, u := range r.plan.units {
+		for i := range u.results.observations {
+			if s := &u.results.observations[i]; s.Deviation != nil {
 				add(s.by.ID, u.revision, Sighting{Deviation: s.Deviation, Case: s.by.ID, ByCase: true}, s.Record)
 			}
 		}
-		for i := range u.ruleResults {
-			rd := &u.ruleResults[i]
+		for i := range u.results.ruleResults {
+			rd := &u.results.ruleResults[i]
 			for n := range rd.Deviations {
 				during := ""
 				if rd.during[n] != nil {
@@ -139,7 +132,6 @@ func (r *reporting) groupSightings() Sightings {
 			}
 		}
 	}
-	return all
 }
 
 // shareSightings calls Options.Sighted for each finding of the report.

@@ -67,15 +67,15 @@ func TestFindingsAreGroupedByTheirCause(t *testing.T) {
 		{"two groups", []sightings{{seen(crash, 4, "")}, {seen(quiet, 1, "")}, {seen(crash, 3, "")}, {seen(quiet, 1, "")}}, "F1 F2 F1 F2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p, all := &verdict.Report{}, engine.Sightings{}
+			var b verdict.Builder
 			for i, sightings := range c.seen {
-				f := verdict.Finding{ID: fmt.Sprintf("F%d", i+1), Summary: fmt.Sprint(i), Outcome: verdict.Warning}
+				k := verdict.Key{Place: verdict.Place{Requirement: "base.parse-error"}, Summary: fmt.Sprint(i)}
 				for _, s := range sightings {
-					all.Add(f.Key(), s)
+					b.See(k, s.ForReport())
 				}
-				p.Findings = append(p.Findings, f)
+				b.Find(k, func() verdict.Finding { return verdict.NewFinding(k, &verdict.Deviation{}, verdict.Warning) })
 			}
-			p.Group(all)
+			p := b.Report()
 			var got []string
 			for _, f := range p.Findings {
 				group := f.Group

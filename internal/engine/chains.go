@@ -23,7 +23,7 @@ type chained struct{ waiting, other []*suite.Case }
 
 // formsChain reports whether the case goes on with servers of others and leaves its own to them.
 func (r *offer) formsChain(c *suite.Case, rev spec.Revision) bool {
-	return r.transport() == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
+	return r.over == spec.Stdio && !c.Exclusive && !c.OwnServer && (rev.Era() == spec.Stateless || !r.isSlow)
 }
 
 func (h *chained) add(c *suite.Case) {

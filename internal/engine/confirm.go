@@ -16,15 +16,24 @@ import (
 // which it is unconfirmed.
 const maxAttempts = 3
 
-// confirmation holds the results of the retries.
+// confirmation retries the deviations that an execution has found.
 type confirmation struct {
-	*execution
-	found   []*candidate               // all deviations, equal ones merged
+	s       *session
+	plan    *plan // its units have run
+	tally   *tally
+	outlook *outlook
+	run     func(context.Context, *unit) // runs the unit of a retry to its end
+	found   []*candidate                 // all deviations, equal ones merged
+
+	mu      sync.Mutex
 	retried map[verdict.Key]*candidate // those that are being retried, or were
 }
 
 func newConfirmation(x *execution) *confirmation {
-	return &confirmation{execution: x, retried: map[verdict.Key]*candidate{}}
+	return &confirmation{
+		s: x.s, plan: x.plan, tally: x.tally, outlook: x.outlook, retried: map[verdict.Key]*candidate{},
+		run: func(ctx context.Context, u *unit) { u.runToEnd(ctx, x) },
+	}
 }
 
 // An attempt is a group of candidates that one retry can reproduce.
@@ -74,10 +83,10 @@ func (r *confirmation) claim(candidates []*candidate) []*candidate {
 // warnings at most.
 func (r *confirmation) confirmEarly(ctx context.Context, u *unit, wg *sync.WaitGroup) {
 	var claimed []*attempt
-	seen := attempts(u.candidates(r.transport()))
-	r.tally.countSeen(r.o.Progress, seen)
+	seen := attempts(u.candidates(r.s.transport()))
+	r.tally.countSeen(r.s.o.Progress, seen)
 	for _, a := range seen {
-		if a.needsExclusiveRun() || r.hasSingleProcess() {
+		if a.needsExclusiveRun() || r.s.hasSingleProcess() {
 			r.outlook.expectRetry(a, true)
 			continue
 		}
@@ -119,7 +128,7 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 // that was not retried yet, one after the other and with no other server
 // running.
 func (r *confirmation) confirm(ctx context.Context) {
-	r.found = r.collect()
+	r.found = r.plan.collect(r.s.transport())
 	var open []*attempt
 	for _, a := range attempts(r.found) {
 		if a.candidates = r.claim(a.candidates); len(a.candidates) > 0 {
@@ -188,8 +197,25 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 	for _, record := range c.unit.records() {
 		claim.Conversations = append(claim.Conversations, record.From(0))
 	}
-	effect, _ := r.discounts.Discount(claim)
+	effect, _ := r.s.discounts.Discount(claim)
 	c.mustRecur = effect == discount.EachTime
+}
+
+// isSettled reports whether the candidate needs no further retry.
+func (c *candidate) isSettled() bool {
+	tries := c.attempts - c.earlierAttempts
+	switch {
+	case tries >= maxAttempts, c.voidAttempts >= maxAttempts:
+		return true
+	case tries == 0:
+		return false
+	case c.mustRecur:
+		return c.reproduced < tries
+	case c.earlierAttempts > 0: // one attempt with another sighting is enough
+		return true
+	default:
+		return c.reproduced > 0
+	}
 }
 
 // conclude sets the outcome after the retries. A candidate that recurred as
@@ -205,14 +231,14 @@ func (c *candidate) conclude() {
 
 // retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.units)
-	u.runToEnd(ctx, r.execution)
+	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.plan.units)
+	r.run(ctx, u)
 	defer u.dropRecords()
 	if ctx.Err() != nil {
 		return // the interruption may have caused what was seen
 	}
 	back := map[verdict.Key]bool{}
-	for _, c := range u.candidates(r.transport()) {
+	for _, c := range u.candidates(r.s.transport()) {
 		back[c.key] = true
 	}
 	for _, c := range candidates {

@@ -24,7 +24,7 @@ func (r *prober) isStateless(ctx context.Context) bool {
 
 // discover sends server/discover to a server of its own.
 func (r *prober) discover(ctx context.Context) *probed {
-	return r.askOne(ctx, spec.V20260728, DiscoverTimeout(r.slowestStart), nil)
+	return r.askOne(ctx, spec.V20260728, DiscoverTimeout(r.s.timing.slowest()), nil)
 }
 
 // leaveOut ends the conversation of a revision that is not judged. Nothing in it counts
@@ -32,7 +32,7 @@ func (r *prober) discover(ctx context.Context) *probed {
 func (r *prober) leaveOut(p *probed) {
 	if p.conv != nil {
 		p.conv.Shutdown(impatient)
-		r.record(p.conv, probing)
+		r.s.record(p.conv, probing)
 	}
 }
 
@@ -42,7 +42,7 @@ func (r *prober) alsoStateless(ctx context.Context, results []*probed) []*probed
 	speaksHandshake := slices.ContainsFunc(results, func(p *probed) bool {
 		return p.isSpoken() && p.revision.Era() == spec.Handshake
 	})
-	if !speaksHandshake || !r.o.mayAddStateless() {
+	if !speaksHandshake || !r.s.o.mayAddStateless() {
 		return results
 	}
 	p := r.discover(ctx)

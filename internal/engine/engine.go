@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"net/url"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -162,42 +163,46 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	if err := p.probe(ctx); err != nil {
 		return nil, err
 	}
-	offer := p.offer
+	offered := p.offer
 	if reason := interrupted(ctx); reason != "" {
-		offer.closeShared()
+		p.open.end(s)
 		return nil, &NothingJudgedError{reason + " while the server was asked which revisions it speaks and what it offers"}
 	}
-	offer.noticeUnknownNames()
-	offer.noticeIncompleteLists()
-	x := newExecution(ctx, offer)
-	if len(x.casePairs) == 0 && len(x.rulePairs) == 0 {
-		offer.closeShared()
-		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offer.revisions, ", "), s.transport())}
+	for _, text := range slices.Concat(offered.unknownNames(&s.o.Policy), offered.incompleteLists()) {
+		s.notice(text)
 	}
-	if x.leavesOutAll() {
-		offer.closeShared()
+	planned := newPlanner(s, offered).plan(ctx)
+	if planned.isEmpty() {
+		p.open.end(s)
+		return nil, &SelectionError{fmt.Sprintf("the selection is empty for this server: nothing selected applies to %s over %s", names(offered.revisions, ", "), s.transport())}
+	}
+	if planned.leavesOutAll() {
+		p.open.end(s)
 		return nil, &SelectionError{"a quick run leaves out what is selected: its cases need servers of their own; leave --quick out"}
 	}
-	o.Progress.Begin(offer.displayName(), s.transport(), offer.revisions, x.tally.total())
+	o.Progress.Begin(offered.displayName(o.Target), s.transport(), offered.revisions, planned.total())
+	outcomes := newSpecOutcomes()
 	var tree sync.WaitGroup
 	if o.Tree != nil {
-		plan := x.treePlan()
-		tree.Go(func() { o.Tree(plan) })
+		tree.Go(func() { o.Tree(&Plan{Specs: planned.specs(&o), outcomes: outcomes}) })
 	}
 	defer tree.Wait()
-	ctx, stop := offer.watchServer(ctx)
+	ctx, stop := s.watchServer(ctx, offered)
 	defer stop(nil)
+	x := newExecution(s, offered, planned, p.open)
 	defer x.showOutlook(ctx)()
 	c := newConfirmation(x)
 	x.runUnits(ctx, c.confirmEarly)
 	s.gate.drain()
 	if o.Unconfirmed {
-		c.found = x.collect()
+		c.found = planned.collect(s.transport())
 	} else {
 		c.confirm(ctx)
 		s.gate.drain()
 	}
-	return newReporting(c).report(ctx), nil
+	report := newReporting(ctx, x, c.found).report()
+	outcomes.settle(report.Verdicts)
+	return report, nil
 }
 
 func names(revisions []spec.Revision, between string) string {

@@ -15,7 +15,7 @@ import (
 // about something missing reports only at the end, so its waits stay complete.
 func (o *opener) whenReproduced() func() bool {
 	judges := o.retriedRules()
-	if len(judges) == 0 || o.r.discounts.MixesResponses() || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
+	if len(judges) == 0 || o.s.discounts.MixesResponses() || slices.ContainsFunc(o.retrying, func(c *candidate) bool { return !isRule(judges, c.key.Judge) }) {
 		return nil
 	}
 	return func() bool { return o.isReproduced(rules.SoFar, judges, nil) }
@@ -24,13 +24,13 @@ func (o *opener) whenReproduced() func() bool {
 // needsEnd reports whether the end of the conversations of a retry may still show a candidate;
 // said is what its cases observed.
 func (o *opener) needsEnd(said []caseObservation) bool {
-	return len(o.retrying) > 0 && (o.r.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
+	return len(o.retrying) > 0 && (o.s.discounts.MixesResponses() || !o.isReproduced(rules.Judge, o.retriedRules(), said))
 }
 
 // retriedRules returns the rules that judge the candidates of the retry.
 func (o *opener) retriedRules() []rules.Rule {
 	var out []rules.Rule
-	for _, rule := range o.r.o.Rules {
+	for _, rule := range o.s.o.Rules {
 		if slices.ContainsFunc(o.retrying, func(c *candidate) bool { return c.key.Judge == rule.ID }) {
 			out = append(out, rule)
 		}
@@ -51,13 +51,13 @@ func (o *opener) isReproduced(judge judgeFunc, judges []rules.Rule, said []caseO
 	seen := map[verdict.Key]bool{}
 	for _, s := range said {
 		if s.Deviation != nil {
-			seen[s.Deviation.Key(s.by.ID, o.revision, o.r.transport())] = true
+			seen[s.Deviation.Key(s.by.ID, o.revision, o.s.transport())] = true
 		}
 	}
 	for _, conv := range o.conversations() {
-		for _, result := range judge(judges, conv.Record.From(0), conv.Revision(), o.r.transport()) {
+		for _, result := range judge(judges, conv.Record.From(0), conv.Revision(), o.s.transport()) {
 			for _, d := range result.Deviations {
-				seen[d.Key(result.Rule, result.Revision, o.r.transport())] = true
+				seen[d.Key(result.Rule, result.Revision, o.s.transport())] = true
 			}
 		}
 	}

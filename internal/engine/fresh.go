@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -14,11 +15,11 @@ import (
 // dialer returns the dialer for the unit's conversations, and a function that
 // stops the process that it started. If the run's conversations share a
 // process, a retry gets a fresh one.
-func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
+func (u *unit) dialer(s *session) (d transport.Dialer, stop func()) {
 	if u.peerDialer != nil {
 		return u.peerDialer, func() {}
 	}
-	if sharer, ok := r.o.Dialer.(transport.Sharer); ok && (u.ownProcess || u.repeats > 0) {
+	if sharer, ok := s.o.Dialer.(transport.Sharer); ok && (u.ownProcess || u.repeats > 0) {
 		d, stop := sharer.Fresh()
 		return d, func() {
 			stop()
@@ -27,13 +28,13 @@ func (u *unit) dialer(r *execution) (d transport.Dialer, stop func()) {
 			}
 		}
 	}
-	return r.o.Dialer, func() {}
+	return s.o.Dialer, func() {}
 }
 
 // isDisturbed reports whether a process that the conversations share with other
 // units exited by itself: another unit may have caused that.
 func (o *opener) isDisturbed() bool {
-	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.r.o.Dialer {
+	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.o.Dialer {
 		return false
 	}
 	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return hasExited(c.Record) })
@@ -43,32 +44,31 @@ func hasExited(record *transcript.Transcript) bool {
 	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
 }
 
-// repeat runs a disturbed unit again on its own process, because its first
-// observations may be due to other units. It calls done when the unit can be
-// judged.
+// repeat runs a unit again on its own process if its first observations do not count, because
+// they may be due to other units. It calls done when the unit can be judged.
 func (r *execution) repeat(ctx context.Context, u *unit, done func()) {
-	if !u.isDisturbed {
-		r.ends.settle(u, false)
+	if !r.s.discounts.Voids(&discount.Claim{Disturbed: u.isDisturbed}) {
+		r.s.discounts.SettleShared(u, false)
 		done()
 		return
 	}
 	if ctx.Err() != nil {
-		r.ends.settle(u, false)
-		u.observations, u.ruleResults = nil, nil
+		r.s.discounts.SettleShared(u, false)
+		u.results.observations, u.results.ruleResults = nil, nil
 		done()
 		return
 	}
 	again := u.withCases(u.cases)
-	again.ownProcess, again.exclusive = true, u.exclusive || r.hasSingleProcess()
+	again.ownProcess, again.exclusive = true, u.exclusive || r.s.hasSingleProcess()
 	go again.run(ctx, r, nil, func(c *suite.Case) {
 		if slices.Contains(u.unreported, c) {
 			r.reportDone(again, c)
 		}
 	}, func() {
 		u.dropRecords()
-		u.observations, u.ruleResults, u.conversations, u.exchangedByCase = again.observations, again.ruleResults, again.conversations, again.exchangedByCase
-		r.ends.settle(u, again.hasExited)
-		r.endEarly()
+		u.results = again.results
+		r.s.discounts.SettleShared(u, again.hasExited)
+		r.s.endEarly()
 		done()
 	})
 }
@@ -80,29 +80,29 @@ func (r *execution) reportDone(u *unit, c *suite.Case) {
 		u.unreported = append(u.unreported, c)
 		return
 	}
-	r.tally.done(r.o.Progress, c.Area(), r.time.Err() != nil)
+	r.tally.done(r.s.o.Progress, c.Area(), r.s.time.Err() != nil)
 }
 
 // retakeInventories takes the inventories again, each on its own process, if
 // the shared process exited while they were taken: one of them alone may have
 // caused that.
 func (r *prober) retakeInventories(ctx context.Context) {
-	sharer, ok := r.o.Dialer.(transport.Sharer)
+	sharer, ok := r.s.o.Dialer.(transport.Sharer)
 	if !ok || !r.haveAllEnded() {
 		return
 	}
-	for rev := range r.shared {
+	for rev := range r.open.byRevision {
 		d, stop := sharer.Fresh()
-		conv, err := r.dialBy(ctx, d, r.o.clientOptions(rev))
+		conv, err := r.s.dialBy(ctx, d, r.s.o.clientOptions(rev))
 		if err != nil {
 			stop()
 			continue
 		}
 		if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-			delete(r.unresponsive, rev)
-			r.inventories[rev] = inventory.Take(ctx, conv, r.o.Policy)
+			delete(r.offer.unresponsive, rev)
+			r.offer.inventories[rev] = inventory.Take(ctx, conv, r.s.o.Policy)
 		}
-		r.end(conv, probing, false)
+		r.s.end(conv, probing, false)
 		stop()
 	}
 }
@@ -110,10 +110,10 @@ func (r *prober) retakeInventories(ctx context.Context) {
 // haveAllEnded reports whether there are shared conversations, and all have
 // ended.
 func (r *prober) haveAllEnded() bool {
-	for _, s := range r.shared {
+	for _, s := range r.open.byRevision {
 		if s.conv == nil || s.conv.Alive() {
 			return false
 		}
 	}
-	return len(r.shared) > 0
+	return len(r.open.byRevision) > 0
 }

@@ -70,6 +70,14 @@ func (g *gate) admit(most int) {
 	g.fewer.Broadcast()
 }
 
+// slots returns how many servers, or sessions with one server, may exist at once.
+func (g *gate) slots() int {
+	if g.one {
+		return 1
+	}
+	return g.most
+}
+
 // A pass is the permission to run servers.
 type pass struct {
 	g    *gate

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
@@ -23,15 +22,13 @@ import (
 // conversation ends without its last response, the run attempts a handshake of
 // its own; if that fails too, the run ends.
 type watch struct {
-	check func() string // why the server is gone, or ""
-	stop  context.CancelCauseFunc
+	check     func() string // why the server is gone, or ""
+	stop      context.CancelCauseFunc
+	discounts *discount.Run // learns which observations prove nothing
 
 	mu         sync.Mutex
 	lastServed time.Time // when it was last seen to serve
 	isGone     bool
-	// doubtful holds, for each record, the position from which on its events
-	// prove nothing.
-	doubtful map[*transcript.Transcript]int
 }
 
 // A goneError is the cause of the end of a run whose server no longer serves.
@@ -51,15 +48,29 @@ const checkingTime = 3 * time.Second
 
 // watchServer begins to watch the server. The returned context ends when the
 // server no longer serves.
-func (r *offer) watchServer(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+func (r *session) watchServer(ctx context.Context, offered *offer) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	r.stop = stop
-	if _, shares := r.o.Dialer.(transport.Sharer); shares || len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
+	rev := offered.servedRevision()
+	if _, shares := r.o.Dialer.(transport.Sharer); shares || rev == "" {
 		return ctx, stop
 	}
-	r.watch = &watch{stop: stop, doubtful: map[*transcript.Transcript]int{}, check: func() string { return r.whyUnserved(ctx) }}
+	r.watch = &watch{stop: stop, discounts: r.discounts, check: func() string { return r.whyUnserved(ctx, rev) }}
 	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
 	return ctx, stop
+}
+
+// servedRevision returns a revision in which requests are served, the newest if it is one, or "".
+func (r *offer) servedRevision() spec.Revision {
+	if len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
+		return ""
+	}
+	rev := r.revisions[len(r.revisions)-1]
+	if r.unresponsive[rev] != "" {
+		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.unresponsive[other] == "" })
+		rev = r.revisions[i]
+	}
+	return rev
 }
 
 // watchedProgress reports no area while it is unclear whether the server still
@@ -92,7 +103,7 @@ func (w *watch) checkConversation(c *client.Conversation) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.doubtful[c.Record] = from
+	w.discounts.NoteSilence(c.Record, from)
 	if w.isGone || !refused && time.Since(w.lastServed) < recheckAfter {
 		return
 	}
@@ -103,58 +114,8 @@ func (w *watch) checkConversation(c *client.Conversation) {
 		return
 	}
 	w.isGone = true
+	w.discounts.NoteOutage()
 	w.stop(&goneError{why})
-}
-
-// isDoubtful reports whether the observation shows nothing, because the server
-// no longer served by then.
-func (w *watch) isDoubtful(c *candidate) bool {
-	if w == nil {
-		return false
-	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if !w.isGone {
-		return false
-	}
-	return slices.ContainsFunc(c.unit.conversations, func(conv *client.Conversation) bool {
-		from, doubtful := w.doubtful[conv.Record]
-		return doubtful && (len(c.At) == 0 || slices.Max(c.At) >= from)
-	})
-}
-
-// records returns the records by which the unit was judged, each once.
-func (u *unit) records() []*transcript.Transcript {
-	var out []*transcript.Transcript
-	add := func(record *transcript.Transcript) {
-		if record != nil && !slices.Contains(out, record) {
-			out = append(out, record)
-		}
-	}
-	for _, rd := range u.ruleResults {
-		add(rd.record)
-	}
-	for _, s := range u.observations {
-		add(s.Record)
-	}
-	return out
-}
-
-// isSettled reports whether the candidate needs no further retry.
-func (c *candidate) isSettled() bool {
-	tries := c.attempts - c.earlierAttempts
-	switch {
-	case tries >= maxAttempts, c.voidAttempts >= maxAttempts:
-		return true
-	case tries == 0:
-		return false
-	case c.mustRecur:
-		return c.reproduced < tries
-	case c.earlierAttempts > 0: // one attempt with another sighting is enough
-		return true
-	default:
-		return c.reproduced > 0
-	}
 }
 
 // isServerGone reports whether the server no longer serves; it waits for a
@@ -218,39 +179,14 @@ func brokenSince(events []*transcript.Event) (from int, refused bool) {
 // checkEnded checks the server after the unit's conversations that have ended,
 // so that the next report about their case waits for the result.
 func (o *opener) checkEnded() {
-	if o.r.watch == nil {
+	if o.s.watch == nil {
 		return
 	}
 	for _, c := range o.conversations() {
 		if !c.Alive() {
-			o.r.watch.checkConversation(c)
+			o.s.watch.checkConversation(c)
 		}
 	}
-}
-
-// dropDoubtfulObservations drops what cases observed on a server that no longer
-// served.
-func (r *execution) dropDoubtfulObservations() {
-	if r.watch == nil || !r.watch.isServerGone() {
-		return
-	}
-	for _, u := range r.units {
-		if u.sharesConversation || !slices.ContainsFunc(u.conversations, func(c *client.Conversation) bool { return r.watch.hasDoubtful(c.Record) }) {
-			continue
-		}
-		for i := range u.observations {
-			if s := &u.observations[i]; s.Deviation == nil && s.Outcome != verdict.HarnessError {
-				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: "the server no longer served any client"}
-			}
-		}
-	}
-}
-
-func (w *watch) hasDoubtful(record *transcript.Transcript) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	_, doubtful := w.doubtful[record]
-	return doubtful
 }
 
 // mayBeOutage reports whether a status may come from a server that fails, for
@@ -264,13 +200,13 @@ func mayBeOutage(status int) bool {
 }
 
 // whyUnserved returns why no conversation can be opened any more, or "".
-func (r *offer) whyUnserved(ctx context.Context) string {
+func (r *session) whyUnserved(ctx context.Context, rev spec.Revision) string {
 	began := time.Now()
-	why := r.whyUnservedOnce(ctx)
+	why := r.whyUnservedOnce(ctx, rev)
 	for i := 0; i < len(pauses) && why != "" && (i == 0 || time.Since(began) < checkingTime); i++ {
 		select {
 		case <-time.After(pauses[i]):
-			why = r.whyUnservedOnce(ctx)
+			why = r.whyUnservedOnce(ctx, rev)
 		case <-ctx.Done():
 		}
 		if ctx.Err() != nil {
@@ -280,12 +216,7 @@ func (r *offer) whyUnserved(ctx context.Context) string {
 	return why
 }
 
-func (r *offer) whyUnservedOnce(ctx context.Context) string {
-	rev := r.revisions[len(r.revisions)-1]
-	if r.unresponsive[rev] != "" {
-		i := slices.IndexFunc(r.revisions, func(other spec.Revision) bool { return r.unresponsive[other] == "" })
-		rev = r.revisions[i]
-	}
+func (r *session) whyUnservedOnce(ctx context.Context, rev spec.Revision) string {
 	o := r.o.clientOptions(rev)
 	o.StartTimeout = r.patience()
 	conv, err := r.dial(ctx, o)

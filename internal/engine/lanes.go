@@ -23,16 +23,16 @@ const (
 )
 
 // mostLanes returns how many conversations the cases of a revision may share.
-func (r *offer) mostLanes() int {
-	switch {
-	case r.gate.one || r.discounts.MixesResponses():
+func (p *planner) mostLanes() int {
+	switch over := p.o.Dialer.Transport(); {
+	case p.slots == 1:
 		return 1
-	case r.transport() != spec.Stdio && r.isSlow:
+	case over != spec.Stdio && p.offer.isSlow:
 		return maxLanes * whenSlow
-	case r.transport() != spec.Stdio:
+	case over != spec.Stdio:
 		return maxLanes
-	case r.isSlow:
-		return min(maxLanes*whenSlow, r.gate.most/len(r.revisions))
+	case p.offer.isSlow:
+		return min(maxLanes*whenSlow, p.slots/len(p.offer.revisions))
 	default:
 		return 1
 	}
@@ -41,12 +41,12 @@ func (r *offer) mostLanes() int {
 // lanes divides the cases that share a conversation among several
 // conversations, which run concurrently, if the server opens more sessions. The
 // cases of an area stay together.
-func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
+func (p *planner) lanes(ctx context.Context, shared *unit) []*unit {
 	out := []*unit{shared}
-	opened := make([]*sharedConversation, max(1, min(r.mostLanes(), len(shared.cases)/leastLane)))
+	opened := make([]*sharedConversation, max(1, min(p.mostLanes(), len(shared.cases)/leastLane)))
 	var opening sync.WaitGroup
 	for i := 1; i < len(opened); i++ {
-		opening.Go(func() { opened[i] = r.openLane(ctx, shared.revision) })
+		opening.Go(func() { opened[i] = p.openLane(ctx, shared.revision) })
 	}
 	opening.Wait()
 	for _, s := range opened {
@@ -56,7 +56,7 @@ func (r *offer) lanes(ctx context.Context, shared *unit) []*unit {
 			out = append(out, lane)
 		}
 	}
-	rates := r.rates(shared.revision)
+	rates := p.rates()[shared.revision]
 	divideAreas(shared.cases, out, func(c *suite.Case) time.Duration { return rates.cost(shared, c) })
 	return out
 }
@@ -81,9 +81,9 @@ func divideAreas(cases []*suite.Case, units []*unit, cost func(*suite.Case) time
 
 // openLane opens one more conversation to share; nil if the server does not
 // serve it.
-func (r *offer) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
+func (r *session) openLane(ctx context.Context, rev spec.Revision) *sharedConversation {
 	o := r.o.clientOptions(rev)
-	o.Pace, o.StartTimeout = r.paces[rev], r.patience()
+	o.Pace, o.StartTimeout = r.timing.paces[rev], r.patience()
 	conv, err := r.dial(ctx, o)
 	if err != nil {
 		return nil

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
@@ -44,27 +43,14 @@ func (r *session) judgedBy(conv *client.Conversation) []rules.Result {
 	}
 	results, err := rules.JudgeUntil(r.judging, r.o.Rules, conv.Record.From(0), conv.Revision(), r.transport())
 	if err != nil {
-		r.unjudged.Add(1)
+		r.counts.unjudged.Add(1)
 	}
 	return results
 }
 
-// unjudgedNotice returns a notice about conversations that there was no time to
-// judge, or "".
-func (r *session) unjudgedNotice() string {
-	switch n := r.unjudged.Load(); n {
-	case 0:
-		return ""
-	case 1:
-		return "one conversation was not judged: the run reached its time limit"
-	default:
-		return fmt.Sprintf("%d conversations were not judged: the run reached its time limit", n)
-	}
-}
-
 // dropRecords releases all records of a unit that no evidence refers to.
 func (u *unit) dropRecords() {
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		conv.Record.Release()
 	}
 }
@@ -72,22 +58,22 @@ func (u *unit) dropRecords() {
 // release releases the records of a judged unit that no deviation refers to.
 // The others lose events far from all deviations if the server flooded them or
 // if the records take much memory.
-func (u *unit) release(r *execution) {
-	u.exchangedByCase = map[string]string{}
+func (u *unit) release(s *session) {
+	u.results.exchangedByCase = map[string]string{}
 	for _, c := range u.cases {
-		u.exchangedByCase[c.ID] = u.exchangesOf(c)
+		u.results.exchangedByCase[c.ID] = u.exchangesOf(c)
 	}
 	quoted := map[*transcript.Transcript][]int{}
-	for _, c := range u.sightings(r.transport()) {
+	for _, c := range u.sightings(s.transport()) {
 		if c.record != nil {
 			quoted[c.record] = append(quoted[c.record], c.At...)
 		}
 	}
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		switch at, needed := quoted[conv.Record]; {
 		case !needed:
 			conv.Record.Release()
-		case discount.IsFlooded(conv.Record.From(0)), r.budget.IsHalfUsed():
+		case discount.IsFlooded(conv.Record.From(0)), s.budget.IsHalfUsed():
 			conv.Record.Thin(at...)
 		}
 	}

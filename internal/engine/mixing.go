@@ -15,13 +15,13 @@ import (
 // for its own. HTTP+SSE servers with one stream for all clients do this.
 func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 	i := slices.IndexFunc(results, (*probed).isSpoken)
-	if r.gate.one || i < 0 || r.transport() != spec.SSE {
+	if r.s.gate.one || i < 0 || r.s.transport() != spec.SSE {
 		return
 	}
 	if r.overhearsResponses(ctx, results[i]) {
-		r.gate.one = true
-		r.discounts.NoteMixing()
-		r.notice("a response to one client also reached another, so one session runs at a time")
+		r.s.gate.one = true
+		r.s.discounts.NoteMixing()
+		r.s.notice("a response to one client also reached another, so one session runs at a time")
 	}
 }
 
@@ -30,21 +30,21 @@ func (r *prober) detectMixing(ctx context.Context, results []*probed) {
 // that sends all responses to the newest client would otherwise never respond
 // to p again.
 func (r *prober) overhearsResponses(ctx context.Context, p *probed) bool {
-	o := r.o.clientOptions(p.revision)
-	o.Pace, o.StartTimeout = r.paces[p.revision], r.patience()
-	other, err := r.dial(ctx, o)
+	o := r.s.o.clientOptions(p.revision)
+	o.Pace, o.StartTimeout = r.s.timing.paces[p.revision], r.s.patience()
+	other, err := r.s.dial(ctx, o)
 	if err != nil {
 		return false
 	}
 	first, from := p.conv, p.conv.Record.Len()
 	id := wire.StringID("mcp-conform/apart")
 	if other.Handshake(ctx) != nil || !answered(ctx, other, id) {
-		r.end(other, probing, false)
+		r.s.end(other, probing, false)
 		return false
 	}
 	_ = first.Fence(ctx) // then everything that was sent before this response has arrived
 	p.conv = other
-	r.end(first, probing, false)
+	r.s.end(first, probing, false)
 	return slices.ContainsFunc(first.Record.From(from), func(e *transcript.Event) bool { return e.ResponseTo(id) != nil })
 }
 

@@ -14,20 +14,20 @@ import (
 // narrowed returns a notice that a whole run may show more, or "" if nothing
 // was left out or there is a finding. A quick run says by itself what it leaves
 // out.
-func (r *execution) narrowed(p *verdict.Report) string {
+func (r *reporting) narrowed(p *verdict.Report) string {
 	if !p.Narrowed && len(r.o.Selection.Profiles) == 0 || r.o.Quick || p.Incomplete != "" {
 		return ""
 	}
 	all := 0
-	for _, rev := range r.revisions {
+	for _, rev := range r.offer.revisions {
 		for i := range r.o.Cases {
-			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.transport()) && r.isBlocked(c, rev) == "" && r.missing(c, rev) == "" {
+			if c := &r.o.Cases[i]; c.AppliesTo(rev, r.offer.over) && r.offer.isBlocked(c, rev) == "" && r.offer.missing(c, rev) == "" {
 				all++
 			}
 		}
 	}
-	ran := r.tally.total()
-	unseen := slices.ContainsFunc(r.rulePairs, func(pair pair) bool {
+	ran := r.plan.total()
+	unseen := slices.ContainsFunc(r.plan.rulePairs, func(pair pair) bool {
 		return slices.ContainsFunc(p.Verdicts, func(v verdict.Verdict) bool {
 			return v.Requirement == pair.requirement.ID && v.Revision == pair.revision && (v.Outcome == verdict.Kept || v.Outcome == verdict.NotObserved)
 		})

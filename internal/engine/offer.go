@@ -6,22 +6,19 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// offer is the result of the probe: the revisions that the server speaks, and
-// its inventory in each.
+// offer is what the probe has found out about the server: the revisions that it
+// speaks, and its inventory in each.
 type offer struct {
-	*session
+	over        spec.Transport
 	revisions   []spec.Revision
 	notSpoken   []verdict.NotSpoken
 	inventories map[spec.Revision]*inventory.Inventory
-	shared      map[spec.Revision]*sharedConversation
-	probePass   *pass // held while the probe's conversations are open
 	// handshakeFails is why no handshake succeeded in any revision. The rules
 	// then judge the attempt, and every case is blocked.
 	handshakeFails string
@@ -33,17 +30,14 @@ type offer struct {
 	unresponsive map[spec.Revision]string
 	// isSlow reports whether the run mostly waits for the server, as the probe has shown.
 	isSlow bool
-	// paces holds the pace of each revision; a retry has its own.
-	paces map[spec.Revision]*client.Pace
 }
 
-func newOffer(s *session) *offer {
-	r := &offer{session: s, paces: map[spec.Revision]*client.Pace{}}
-	for _, rev := range spec.Revisions() {
-		r.paces[rev] = &client.Pace{}
-	}
-	return r
+// place returns the revision and transport at which a requirement is judged.
+func (r *offer) place(requirement string, rev spec.Revision) verdict.Place {
+	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.over}
 }
+
+func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }
 
 // blocked returns why no case can run in the revision, or "".
 func (r *offer) blocked(rev spec.Revision) string {
@@ -55,46 +49,17 @@ func (r *offer) blocked(rev spec.Revision) string {
 
 // missing returns why the case does not apply to the transport or the server's offer, or "".
 func (r *offer) missing(c *suite.Case, rev spec.Revision) string {
-	if c.OnlyOver != "" && c.OnlyOver != r.transport() {
+	if c.OnlyOver != "" && c.OnlyOver != r.over {
 		return "the case applies only to " + string(c.OnlyOver)
 	}
-	for _, need := range c.Needs {
-		if !r.inventories[rev].Declares(need) {
-			return "the server does not declare " + need
-		}
-	}
-	return ""
+	return r.undeclared(c.Needs, rev)
 }
 
-func (r *offer) endAll(shared []*sharedConversation) {
-	for _, s := range shared {
-		if s.conv != nil {
-			r.end(s.conv, probing, false)
-		}
-	}
-}
-
-// closeShared ends the conversations that the probe left open.
-func (r *offer) closeShared() {
-	for _, s := range r.shared {
-		r.endAll([]*sharedConversation{s})
-	}
-	if r.probePass != nil {
-		r.probePass.leave()
-	}
-}
-
-// undeclared returns a server capability that the requirement needs and the
-// server does not declare, or "".
-func (r *offer) undeclared(q *spec.Requirement, rev spec.Revision) string {
-	offered := r.inventories[rev]
-	if offered == nil {
-		return ""
-	}
-	for _, need := range q.Needs {
-		capability, _, _ := strings.Cut(need, ".")
-		if slices.Contains(spec.ServerCapabilities(), capability) && !offered.Declares(need) {
-			return need
+// undeclared returns that the server does not declare one of the capabilities, or "".
+func (r *offer) undeclared(capabilities []string, rev spec.Revision) string {
+	for _, capability := range capabilities {
+		if offered := r.inventories[rev]; offered != nil && !offered.Declares(capability) {
+			return "the server does not declare " + capability
 		}
 	}
 	return ""
@@ -117,18 +82,18 @@ func (r *offer) unresponsiveReason() string {
 }
 
 // displayName returns the server's own name, if it has one, and the target.
-func (r *offer) displayName() string {
+func (r *offer) displayName(target string) string {
 	for _, rev := range r.revisions {
 		if s := r.inventories[rev].Server; s.Name != "" {
-			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), r.o.Target)
+			return fmt.Sprintf("%s (%s)", strings.TrimSpace(s.Name+" "+s.Version), target)
 		}
 	}
-	return r.o.Target
+	return target
 }
 
-// noticeIncompleteLists adds notices about lists whose end was not reached. An
+// incompleteLists returns notices about lists whose end was not reached. An
 // empty cursor often means the end, and has its own rules.
-func (r *offer) noticeIncompleteLists() {
+func (r *offer) incompleteLists() []string {
 	var texts []string
 	for _, rev := range r.revisions {
 		v := r.inventories[rev]
@@ -139,22 +104,20 @@ func (r *offer) noticeIncompleteLists() {
 			text := fmt.Sprintf("%s: %s; entries after that were not judged", method, v.Incomplete[method])
 			if why := v.Incomplete[method]; why != inventory.NoResult && why != inventory.EmptyCursor && !slices.Contains(texts, text) {
 				texts = append(texts, text)
-				r.notice(text)
 			}
 		}
 	}
+	return texts
 }
 
-// noticeUnknownNames adds notices about names in the configuration that the
+// unknownNames returns notices about names in the configuration that the
 // server does not offer.
-func (r *offer) noticeUnknownNames() {
+func (r *offer) unknownNames(policy *inventory.Config) []string {
 	var all []*inventory.Inventory
 	for _, rev := range r.revisions {
 		if v := r.inventories[rev]; v != nil && r.unresponsive[rev] == "" {
 			all = append(all, v)
 		}
 	}
-	for _, text := range r.o.Policy.Strangers(all) {
-		r.notice(text)
-	}
+	return policy.Strangers(all)
 }

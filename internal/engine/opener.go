@@ -13,6 +13,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
@@ -21,9 +22,36 @@ type sharedConversation struct {
 	conv *client.Conversation // nil until opened
 }
 
+// openConversations are the conversations that the probe leaves open; the lanes go on with them.
+type openConversations struct {
+	byRevision map[spec.Revision]*sharedConversation
+	pass       *pass // held while they are open; nil if none is
+}
+
+// end ends the conversations.
+func (c *openConversations) end(s *session) {
+	for _, shared := range c.byRevision {
+		s.endShared(shared)
+	}
+	if c.pass != nil {
+		c.pass.leave()
+	}
+}
+
+// unused returns the conversations that no lane continues.
+func (c *openConversations) unused(lanes []*unit) []*sharedConversation {
+	var out []*sharedConversation
+	for rev, s := range c.byRevision {
+		if !slices.ContainsFunc(lanes, func(u *unit) bool { return u.revision == rev }) {
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
 // An opener opens the conversations of one unit and keeps them.
 type opener struct {
-	r         *offer
+	s         *session
 	revision  spec.Revision
 	pass      *pass
 	dialer    transport.Dialer
@@ -107,7 +135,7 @@ func (o *opener) options(co client.Options) client.Options {
 	if co.Revision == "" {
 		co.Revision = o.revision
 	}
-	base := o.r.o.clientOptions(co.Revision)
+	base := o.s.o.clientOptions(co.Revision)
 	if co.Timeout == 0 {
 		co.Timeout = base.Timeout
 	}
@@ -123,14 +151,14 @@ func (o *opener) options(co client.Options) client.Options {
 		co.LeastGrace = time.Second
 	}
 	co.SkipQuiet = o.whenReproduced()
-	co.Starts = &starts{r: o.r, revision: o.revision, dialer: o.dialer, clock: o.clock}
+	co.Starts = &starts{session: o.s, revision: o.revision, dialer: o.dialer, clock: o.clock}
 	return co
 }
 
 func (o *opener) open(ctx context.Context, co client.Options) (*client.Conversation, error) {
 	co = o.options(co)
 	resume := o.clock.pause()
-	conv, err := o.r.dialBy(ctx, o.dialer, co)
+	conv, err := o.s.dialBy(ctx, o.dialer, co)
 	resume()
 	if err != nil {
 		o.undialed.Store(true)
@@ -161,6 +189,17 @@ func (o *opener) conversations() []*client.Conversation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return append([]*client.Conversation(nil), o.convs...)
+}
+
+// records returns the records of the conversations.
+func (o *opener) records() []*transcript.Transcript { return recordsOf(o.conversations()) }
+
+func recordsOf(convs []*client.Conversation) []*transcript.Transcript {
+	out := make([]*transcript.Transcript, len(convs))
+	for i, c := range convs {
+		out[i] = c.Record
+	}
+	return out
 }
 
 // held returns for how long requests of the conversations were held back.
@@ -195,7 +234,7 @@ func (o *opener) Shared(ctx context.Context) (*client.Conversation, error) {
 	}
 	o.Leave(conv)
 	if o.isRenewed { // rules compare later messages with the lists, as in the previous conversation
-		inventory.Take(ctx, conv, o.r.o.Policy)
+		inventory.Take(ctx, conv, o.s.o.Policy)
 	}
 	o.markCase()
 	return conv, nil
@@ -226,7 +265,7 @@ func (o *opener) endUnused() {
 			continue
 		}
 		o.reusable.ended[conv] = true
-		o.r.runInBackground(func() { o.r.end(conv, o.occasion(conv), o.retry > 0) }) // the unit waits for it when it ends
+		o.s.runInBackground(func() { o.s.end(conv, o.occasion(conv), o.retry > 0) }) // the unit waits for it when it ends
 	}
 }
 

@@ -225,8 +225,8 @@ func (r *execution) remaining() time.Duration {
 	o := r.outlook
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rates := r.allRates()
-	e := o.experience(r.units, rates)
+	rates := r.s.timing.allRates()
+	e := o.experience(r.plan.units, rates)
 	if !e.isEnough() {
 		return 0
 	}
@@ -244,7 +244,7 @@ func (r *execution) remaining() time.Duration {
 			retries = append(retries, load{left: d})
 		}
 	}
-	left := r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
+	left := r.plan.makespan(o.slots(r.plan.units, r.s.gate.slots()), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			s, d := o.spanOf(u, c), expect(rates[u.revision].cost(u, c))
@@ -316,14 +316,14 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			left, passed := r.remaining(), time.Since(r.started)
+			left, passed := r.remaining(), time.Since(r.s.started)
 			took := passed + left
 			first, _ := r.outlook.casesSpan()
 			if passed < firstOutlook || took < longRun || first.IsZero() {
 				continue
 			}
-			faster := r.remedies(took, took-first.Sub(r.started))
-			r.tally.remaining(r.o.Progress, left, r.whySlow(), strings.Join(faster, ", "))
+			faster := r.remedies(took, took-first.Sub(r.s.started))
+			r.tally.remaining(r.s.o.Progress, left, r.s.timing.whySlow(r.offer), strings.Join(faster, ", "))
 		}
 	})
 	return func() { cancel(); showing.Wait() }
@@ -333,8 +333,8 @@ func (r *execution) showOutlook(ctx context.Context) (stop func()) {
 const slowStart = 500 * time.Millisecond
 
 // whySlow returns what makes the run slow, as far as it is known, or "".
-func (r *offer) whySlow() string {
-	rates := r.rates(r.newest())
+func (t *timing) whySlow(offered *offer) string {
+	rates := t.rates(offered.newest())
 	var takes []string
 	if rates.start >= slowStart {
 		takes = append(takes, fmt.Sprintf("%.1f s to start", rates.start.Seconds()))
@@ -347,8 +347,8 @@ func (r *offer) whySlow() string {
 		out = append(out, "the server takes "+strings.Join(takes, " and "))
 	}
 	missed := 0
-	for _, rev := range r.revisions {
-		missed += r.paces[rev].Missed()
+	for _, rev := range offered.revisions {
+		missed += t.paces[rev].Missed()
 	}
 	if missed > 1 {
 		out = append(out, fmt.Sprintf("%d requests got no response", missed))
@@ -363,5 +363,3 @@ func roundTime(d time.Duration) string {
 	}
 	return fmt.Sprintf("%d ms", d.Round(10*time.Millisecond).Milliseconds())
 }
-
-func (r *offer) newest() spec.Revision { return slices.Max(r.revisions) }

@@ -42,7 +42,7 @@ func TestRemaining(t *testing.T) {
 					units = append(units, own(spec.V20251125, each))
 				}
 				x := planned(response, units...)
-				x.arrange(t.Context())
+				plannerOf(x).arrange(t.Context(), x.plan)
 				type guess struct{ at, left time.Duration }
 				var guesses []guess
 				began, done := time.Now(), make(chan struct{})
@@ -57,8 +57,8 @@ func TestRemaining(t *testing.T) {
 						}
 					}
 				})
-				slots := make(chan struct{}, x.gate.most)
-				for i, u := range x.units {
+				slots := make(chan struct{}, x.s.gate.most)
+				for i, u := range x.plan.units {
 					slots <- struct{}{}
 					all.Go(func() {
 						for j, each := range u.cases {
@@ -129,7 +129,7 @@ func TestSlowStartIsNoSlowWork(t *testing.T) {
 			shared.cases = append(shared.cases, withRounds(fmt.Sprint("shared.", i), 3))
 		}
 		x := planned(time.Millisecond, shared)
-		x.slowestStart = start
+		x.s.timing.slowestStart = start
 		for i, c := range shared.cases {
 			ended := x.outlook.begin(c, spec.V20251125)
 			if i == 0 {
@@ -195,19 +195,19 @@ func TestSlowness(t *testing.T) {
 					own(spec.V20250618, withRounds("own.old", 150)),
 					&unit{revision: spec.V20251125, sharesConversation: true, cases: []*suite.Case{withRounds("shared.new", 20)}},
 				)
-				x.o.Quick = c.quick
-				x.gate.one, x.o.Jobs = !c.copies, 2
+				x.s.o.Quick = c.quick
+				x.s.gate.one, x.s.o.Jobs = !c.copies, 2
 				began := time.Now()
-				x.waits.all = []wait{{forResponses, began, began.Add(28 * time.Second)}}
+				x.s.timing.waits.all = []wait{{forResponses, began, began.Add(28 * time.Second)}}
 				if c.start > 0 {
-					x.waits.all = append(x.waits.all, wait{forStarts, began, began.Add(c.start)})
-					x.waits.starts, x.waits.start = 1, c.start
+					x.s.timing.waits.all = append(x.s.timing.waits.all, wait{forStarts, began, began.Add(c.start)})
+					x.s.timing.waits.starts, x.s.timing.waits.start = 1, c.start
 				}
 				if c.silent > 0 {
-					x.waits.all = append(x.waits.all, wait{forNothing, began, began.Add(c.silent)})
+					x.s.timing.waits.all = append(x.s.timing.waits.all, wait{forNothing, began, began.Add(c.silent)})
 				}
 				// The cases run one after the other, and retries follow.
-				for _, u := range x.units {
+				for _, u := range x.plan.units {
 					ended := x.outlook.begin(u.cases[0], u.revision)
 					<-time.After(response * time.Duration(u.cases[0].Rounds.Stdio))
 					ended()

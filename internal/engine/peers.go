@@ -39,7 +39,7 @@ const (
 // to another session. A candidate that recurs only here is a warning at most,
 // because isolation between sessions is a derived requirement.
 func (r *confirmation) confirmAmongPeers(ctx context.Context) {
-	if r.transport() == spec.Stdio || r.gate.one || r.discounts.MixesResponses() {
+	if r.s.transport() == spec.Stdio || r.s.gate.one || r.s.discounts.MixesResponses() {
 		return
 	}
 	var open []*candidate
@@ -69,7 +69,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 			}
 		}
 	}
-	d, stop := r.o.Dialer, func() {}
+	d, stop := r.s.o.Dialer, func() {}
 	if sharer, ok := d.(transport.Sharer); ok {
 		d, stop = sharer.Fresh()
 	}
@@ -82,7 +82,7 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 		running.Go(func() {
 			for beside.Err() == nil {
 				u := &unit{revision: p.revision, cases: []*suite.Case{p.testCase}, sharesConversation: p.testCase.SharesConversation, takesInventory: p.testCase.SharesConversation, ownProcess: true, peerDialer: d}
-				u.runToEnd(beside, r.execution)
+				r.run(beside, u)
 				u.dropRecords()
 			}
 		})
@@ -142,7 +142,7 @@ func (c *candidate) unsolicitedEvent() *transcript.Event {
 func (r *confirmation) peersOf(c *candidate) []peer {
 	at := c.record.Began().Add(c.unsolicitedEvent().At)
 	var out []peer
-	for _, u := range r.units {
+	for _, u := range r.plan.units {
 		for _, each := range u.cases {
 			if u != c.unit && r.outlook.ranAt(u, each, at) && len(out) < maxPeers {
 				out = append(out, peer{each, u.revision})

@@ -6,12 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
-	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
@@ -21,10 +19,16 @@ import (
 )
 
 // A prober is the first stage of a run: it determines the offer.
-type prober struct{ *offer }
+type prober struct {
+	s     *session
+	offer *offer
+	open  *openConversations
+}
 
 // newProber returns a prober that has sent nothing yet.
-func newProber(s *session) *prober { return &prober{newOffer(s)} }
+func newProber(s *session) *prober {
+	return &prober{s: s, offer: &offer{over: s.transport()}, open: &openConversations{}}
+}
 
 // probed is the result of the opening request in one revision.
 type probed struct {
@@ -69,16 +73,16 @@ func (p *probed) hasWrongID() bool {
 // each. Unless the user names revisions, the stateless one is judged if the server
 // lists it, alone or in addition to handshake revisions.
 func (r *prober) probe(ctx context.Context) error {
-	err := r.probeRevisions(ctx, r.o.wanted())
-	if errors.Is(err, ErrStatelessOnly) && len(r.o.Revisions) == 0 {
-		r.gate.drain()
+	err := r.probeRevisions(ctx, r.s.o.wanted())
+	if errors.Is(err, ErrStatelessOnly) && len(r.s.o.Revisions) == 0 {
+		r.s.gate.drain()
 		return r.probeRevisions(ctx, []spec.Revision{spec.V20260728})
 	}
 	return err
 }
 
 func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) error {
-	pass := r.gate.enter(false, 0)
+	pass := r.s.gate.enter(false, 0)
 	first, err := r.askFirst(ctx, wanted[0])
 	results := []*probed{first}
 	if err != nil {
@@ -90,14 +94,14 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 	if first.hasWrongID() || first.misdirected || first.failed || first.protected {
 		return r.settleProbe(ctx, pass, results)
 	}
-	if !r.o.wantsNewestAlone() || !first.isSpoken() || len(r.o.pairs(first.revision)) == 0 {
+	if !r.s.o.wantsNewestAlone() || !first.isSpoken() || len(r.s.o.pairs(first.revision)) == 0 {
 		results = append(results, r.askConcurrently(ctx, wanted[1:], first)...)
 	}
 	if slices.ContainsFunc(results, (*probed).isCrowdedOut) {
 		results = r.retryAlone(ctx, results)
 	}
 	results = r.alsoStateless(ctx, results)
-	if r.o.wantsNewestAlone() {
+	if r.s.o.wantsNewestAlone() {
 		results = r.newestSpoken(results)
 	}
 	return r.settleProbe(ctx, pass, results)
@@ -106,8 +110,8 @@ func (r *prober) probeRevisions(ctx context.Context, wanted []spec.Revision) err
 // askFirst sends the opening request of the first revision. The error says why
 // the server cannot be used.
 func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, error) {
-	limit := max(r.o.StartTimeout, r.o.FirstStart)
-	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.o.Progress.Waiting)
+	limit := max(r.s.o.StartTimeout, r.s.o.FirstStart)
+	stop := SayWaiting("the server's first response", cmp.Or(limit, client.DefaultStartTimeout), r.s.o.Progress.Waiting)
 	first := r.askOne(ctx, rev, limit, nil)
 	stop()
 	first.protected = first.asksForToken()
@@ -131,7 +135,7 @@ func (r *prober) askFirst(ctx context.Context, rev spec.Revision) (*probed, erro
 // so that it is an HTTP+SSE server, and broke a rule that explains why
 // initialize got no response.
 func (r *prober) announcesUnusableEndpoint(p *probed) bool {
-	if p.conv == nil || r.transport() != spec.SSE {
+	if p.conv == nil || r.s.transport() != spec.SSE {
 		return false
 	}
 	all := transcript.ExchangesOf(p.conv.Record.From(0)).All()
@@ -153,7 +157,7 @@ func (r *prober) failsInitialize(p *probed) bool {
 // breaksRequirement reports whether the conversation of p shows that a
 // requirement is broken.
 func (r *prober) breaksRequirement(p *probed, requirement string) bool {
-	return slices.ContainsFunc(r.judgedBy(p.conv), func(result rules.Result) bool {
+	return slices.ContainsFunc(r.s.judgedBy(p.conv), func(result rules.Result) bool {
 		return slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
 			return d.Requirement == requirement && d.Outcome(spec.Requirements().Lookup(d.Requirement), p.revision) == verdict.Broken
 		})
@@ -168,12 +172,12 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 		return nil
 	}
 	what := fmt.Sprintf("the server's first response in %s", names(revisions, ", "))
-	defer SayWaiting(what, cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), r.o.Progress.Waiting)()
-	control := &starts{r: r.offer, revision: first.revision, dialer: r.o.Dialer}
+	defer SayWaiting(what, cmp.Or(r.s.o.StartTimeout, client.DefaultStartTimeout), r.s.o.Progress.Waiting)()
+	control := &starts{session: r.s, revision: first.revision, dialer: r.s.o.Dialer}
 	out := make([]*probed, len(revisions))
 	var wg sync.WaitGroup
 	for i, rev := range revisions {
-		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.o.StartTimeout, control) })
+		wg.Go(func() { out[i] = r.askOne(ctx, rev, r.s.o.StartTimeout, control) })
 	}
 	wg.Wait()
 	return out
@@ -182,14 +186,14 @@ func (r *prober) askConcurrently(ctx context.Context, revisions []spec.Revision,
 // askOne sends the opening request of one revision; control may be nil.
 func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Duration, control client.Starts) *probed {
 	p := &probed{revision: rev, reply: &client.Reply{}}
-	co := r.o.clientOptions(rev)
-	co.StartTimeout, co.Pace, co.Starts = start, r.paces[rev], control
-	p.conv, p.err = r.dial(ctx, co)
+	co := r.s.o.clientOptions(rev)
+	co.StartTimeout, co.Pace, co.Starts = start, r.s.timing.paces[rev], control
+	p.conv, p.err = r.s.dial(ctx, co)
 	if p.err != nil {
 		return p
 	}
 	p.reply = p.conv.Greet(ctx)
-	r.noteStart(p.reply)
+	r.s.timing.noteStart(p.reply)
 	p.chosen = p.conv.Server().ProtocolVersion
 	if rev.Era() == spec.Handshake && p.reply.Succeeded() && p.isSpoken() {
 		if err := p.conv.Initialized(ctx); err != nil {
@@ -206,22 +210,22 @@ func (r *prober) askOne(ctx context.Context, rev spec.Revision, start time.Durat
 // concurrently.
 func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 	r.closeAll(results)
-	tried := r.sharesProcess() // a shared process has no second copy
+	tried := r.s.sharesProcess() // a shared process has no second copy
 	var why string
 	for i, p := range results {
 		if !p.isCrowdedOut() {
 			continue
 		}
-		results[i] = r.askOne(ctx, p.revision, r.o.StartTimeout, nil)
+		results[i] = r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
 		if !tried && !results[i].isUnanswered() {
 			tried = true
 			why = r.whyNoSecondCopy(ctx, results[i])
-			r.gate.one = why != ""
+			r.s.gate.one = why != ""
 		}
 		r.closeAll(results[i : i+1])
 	}
-	if r.gate.one {
-		r.notice("a second copy of the server " + why + ", so one runs at a time")
+	if r.s.gate.one {
+		r.s.notice("a second copy of the server " + why + ", so one runs at a time")
 		return results
 	}
 	var wg sync.WaitGroup
@@ -230,9 +234,12 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 			continue
 		}
 		wg.Go(func() {
-			if again := r.askOne(ctx, p.revision, r.o.StartTimeout, nil); again.isSpoken() {
-				results[i] = again
+			again := r.askOne(ctx, p.revision, r.s.o.StartTimeout, nil)
+			if !again.isSpoken() {
+				r.closeAll([]*probed{again})
+				return
 			}
+			results[i] = again
 		})
 	}
 	wg.Wait()
@@ -242,7 +249,7 @@ func (r *prober) retryAlone(ctx context.Context, results []*probed) []*probed {
 // whyNoSecondCopy returns what kept two copies of the server from running at
 // once, or "".
 func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
-	second := r.askOne(ctx, first.revision, r.patience(), nil)
+	second := r.askOne(ctx, first.revision, r.s.patience(), nil)
 	r.closeAll([]*probed{second})
 	switch {
 	case ctx.Err() != nil:
@@ -253,127 +260,6 @@ func (r *prober) whyNoSecondCopy(ctx context.Context, first *probed) string {
 		return "failed to start while the first was running"
 	}
 	return ""
-}
-
-// settleProbe decides which revisions are judged. Their conversations continue
-// as the shared ones.
-func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
-	done := func() { r.closeAll(results); pass.finishWork(); pass.leave() }
-	for _, p := range results {
-		if p.isSpoken() {
-			r.revisions = append(r.revisions, p.revision)
-		} else {
-			r.notSpoken = append(r.notSpoken, verdict.NotSpoken{Revision: p.revision, Reason: p.reason()})
-		}
-	}
-	slices.Sort(r.revisions)
-	slices.SortFunc(r.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
-	if len(r.revisions) == 0 {
-		defer done()
-		if results[0].protected {
-			r.protected = true
-			r.blockHandshake(results[0].revision, NeedsToken)
-			return nil
-		}
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
-		asked := results[0].revision
-		if refused && asked.Era() == spec.Handshake && r.isStateless(ctx) {
-			return ErrStatelessOnly
-		}
-		if asked.Era() == spec.Stateless && !results[0].isUnanswered() && len(results) == 1 {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", asked, results[0].reason())}
-		}
-		if len(r.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.o.Revisions, ", "), results[0].reason())}
-		}
-		if why := r.otherTransportReason(results); why != "" {
-			return &NothingJudgedError{why}
-		}
-		r.blockHandshake(results[0].revision, "the handshake failed: asked for "+string(results[0].revision)+", "+results[0].reason())
-		return nil
-	}
-	r.inventories = map[spec.Revision]*inventory.Inventory{}
-	r.shared = map[spec.Revision]*sharedConversation{}
-	r.unresponsive = map[spec.Revision]string{}
-	r.detectMixing(ctx, results)
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	for _, p := range results {
-		if !p.isSpoken() || r.gate.one {
-			continue
-		}
-		wg.Go(func() {
-			why := whyUnresponsive(ctx, p.conv)
-			offered := inventory.Empty()
-			if why == "" {
-				offered = inventory.Take(ctx, p.conv, r.o.Policy)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			if why != "" {
-				r.unresponsive[p.revision] = why
-			}
-			r.inventories[p.revision] = offered
-			r.shared[p.revision] = &sharedConversation{conv: p.conv}
-		})
-	}
-	wg.Wait()
-	r.retakeInventories(ctx)
-	for _, p := range results {
-		if r.inventories[p.revision] == nil {
-			r.closeAll([]*probed{p})
-		}
-	}
-	pass.finishWork()
-	if r.gate.one {
-		pass.leave()
-		r.takeInventoriesAlone(ctx)
-	} else {
-		pass.markLongRunning()
-		r.probePass = pass
-		r.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
-		r.gate.admit(mostAlive(r.o.Jobs, r.transport(), r.isSlow))
-		r.learnRoles()
-	}
-	return nil
-}
-
-// blockHandshake judges the attempt in one revision, because no handshake succeeds.
-func (r *prober) blockHandshake(rev spec.Revision, why string) {
-	r.handshakeFails = why
-	r.revisions = []spec.Revision{rev}
-	r.notSpoken = slices.DeleteFunc(r.notSpoken, func(n verdict.NotSpoken) bool { return n.Revision == rev })
-	r.inventories = map[spec.Revision]*inventory.Inventory{rev: inventory.Empty()}
-}
-
-// otherTransportReason returns the reason if the server speaks a revision that
-// does not define the transport, and none that does, or "".
-func (r *prober) otherTransportReason(results []*probed) string {
-	over := r.transport()
-	for _, p := range results {
-		if chose := spec.Revision(p.chosen); p.reply.Succeeded() && slices.Contains(spec.HandshakeRevisions(), chose) && !over.DefinedIn(chose) {
-			return fmt.Sprintf("the server speaks %s, which does not define %s, and no revision that does; --revision %s judges it by that revision anyway", chose, over, chose)
-		}
-	}
-	return ""
-}
-
-// takeInventoriesAlone takes the inventories one server at a time.
-func (r *prober) takeInventoriesAlone(ctx context.Context) {
-	for _, rev := range r.revisions {
-		pass := r.gate.enter(true, 0)
-		offered := inventory.Empty()
-		if conv, err := r.dial(ctx, r.o.clientOptions(rev)); err == nil {
-			if conv.Handshake(ctx) == nil && whyUnresponsive(ctx, conv) == "" {
-				offered = inventory.Take(ctx, conv, r.o.Policy)
-			}
-			r.end(conv, probing, false)
-		}
-		r.inventories[rev] = offered
-		r.shared[rev] = &sharedConversation{}
-		pass.finishWork()
-		pass.leave()
-	}
 }
 
 func (p *probed) reason() string {
@@ -404,7 +290,7 @@ func (r *prober) closeAll(results []*probed) {
 	var wg sync.WaitGroup
 	for _, p := range results {
 		if p.conv != nil {
-			wg.Go(func() { r.end(p.conv, probing, false) })
+			wg.Go(func() { r.s.end(p.conv, probing, false) })
 		}
 	}
 	wg.Wait()

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 
@@ -23,7 +24,7 @@ const unshown = "no message of the case could show it"
 
 // explainOutcomes replaces the reason of a verdict that was not observed
 // although a case provoked it: it says what the server did.
-func (r *execution) explainOutcomes(v *verdict.Verdict) {
+func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 	if v.Outcome != verdict.NotObserved || v.Gap != verdict.NeverCameUp && v.Gap != verdict.NothingSaid {
 		return
 	}
@@ -35,12 +36,12 @@ func (r *execution) explainOutcomes(v *verdict.Verdict) {
 		},
 		func(c *suite.Case) bool { return c.Touches(v.Requirement) },
 	} {
-		for _, u := range r.units {
+		for _, u := range r.plan.units {
 			for _, c := range u.cases {
 				if u.revision != v.Revision || !made(c) {
 					continue
 				}
-				if sent := u.exchangedByCase[c.ID]; sent != "" {
+				if sent := u.results.exchangedByCase[c.ID]; sent != "" {
 					v.Reason = fmt.Sprintf("no response showed it, though the case %s sent %s", c.ID, sent)
 					return
 				}
@@ -62,7 +63,7 @@ var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.Met
 // fences, whose number does.
 func (u *unit) exchangesOf(c *suite.Case) string {
 	o := outcomes{}
-	for _, conv := range u.conversations {
+	for _, conv := range u.results.conversations {
 		o.read(transcript.DialogueOf(eventsOfCase(conv.Record.From(0), u.sharesConversation, c.ID)))
 	}
 	return o.String()
@@ -80,7 +81,7 @@ func (o outcomes) add(method, outcome string) {
 func (o outcomes) read(d *transcript.Dialogue) {
 	for _, x := range d.Exchanges().All() {
 		early := x.Response == nil && x.Ended() == transcript.Dropped
-		if method := x.Method(); method != "" && method != "POST" && !early {
+		if method := x.Method(); method != "" && method != http.MethodPost && !early {
 			o.add(method, statusOf(x))
 		}
 	}

@@ -26,7 +26,7 @@ func (o *Options) wantsNewestAlone() bool { return o.Quick && len(o.Revisions) =
 func (r *prober) newestSpoken(results []*probed) []*probed {
 	var newest spec.Revision
 	for _, p := range results {
-		if p.isSpoken() && len(r.o.pairs(p.revision)) > 0 {
+		if p.isSpoken() && len(r.s.o.pairs(p.revision)) > 0 {
 			newest = max(newest, p.revision)
 		}
 	}
@@ -41,15 +41,11 @@ func (o *Options) leavesOut(c *suite.Case) bool { return o.Quick && !isQuick(c) 
 // isQuick reports whether quick runs run the case.
 func isQuick(c *suite.Case) bool { return c.SharesConversation || c.Quick }
 
-// leavesOutAll reports whether a quick run leaves out every selected case that
-// applies.
-func (r *execution) leavesOutAll() bool { return r.leftOut > 0 && r.tally.total() == 0 }
-
 // leaveOut marks the verdicts, which count no findings yet, on requirements that
 // a quick run can't call kept. It returns the findings without notes, because a
 // whole run may find something more severe.
-func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
-	if r.leftOut == 0 {
+func (r *reporting) leaveOut(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
+	if r.plan.leftOut == 0 {
 		return findings
 	}
 	noted := map[verdict.Place]bool{}
@@ -61,7 +57,7 @@ func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Find
 		if v.Outcome != verdict.NotObserved && v.Outcome != verdict.Kept {
 			continue
 		}
-		why := r.whyLeftOut(v.Place())
+		why := r.offer.whyLeftOut(r.o, v.Place())
 		if why == "" && noted[v.Place()] {
 			why = "another case may find more than a note"
 		}
@@ -74,10 +70,10 @@ func (r *execution) leaveOut(verdicts []verdict.Verdict, findings []verdict.Find
 
 // whyLeftOut returns why a case that quick runs leave out may break a requirement that
 // was seen kept, or "".
-func (r *execution) whyLeftOut(p verdict.Place) string {
+func (r *offer) whyLeftOut(o *Options, p verdict.Place) string {
 	isAsked := false
-	for i := range r.o.Cases {
-		c := &r.o.Cases[i]
+	for i := range o.Cases {
+		c := &o.Cases[i]
 		if !c.Touches(p.Requirement) || !c.AppliesTo(p.Revision, p.Transport) || r.missing(c, p.Revision) != "" {
 			continue
 		}
@@ -86,7 +82,7 @@ func (r *execution) whyLeftOut(p verdict.Place) string {
 		}
 		isAsked = true
 	}
-	isRuled := slices.ContainsFunc(r.o.Rules, func(rule rules.Rule) bool { return slices.Contains(rule.Requirements, p.Requirement) })
+	isRuled := slices.ContainsFunc(o.Rules, func(rule rules.Rule) bool { return slices.Contains(rule.Requirements, p.Requirement) })
 	if !isAsked || isRuled && len(spec.Requirements().Lookup(p.Requirement).Needs) == 0 {
 		return "any message may break it"
 	}

@@ -16,8 +16,8 @@ import (
 func Reach(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
-	defer r.gate.drain()
-	pass := r.gate.enter(false, 0)
+	defer r.s.gate.drain()
+	pass := r.s.gate.enter(false, 0)
 	first, err := r.askFirst(ctx, o.wanted()[0])
 	r.closeAll([]*probed{first})
 	pass.finishWork()
@@ -30,17 +30,17 @@ func Reach(ctx context.Context, o Options) error {
 func Unspoken(ctx context.Context, o Options) error {
 	o = o.withDefaults()
 	r := newProber(newSession(o))
-	defer r.gate.drain()
+	defer r.s.gate.drain()
 	if err := r.probe(ctx); err != nil {
 		return err
 	}
-	r.closeShared()
-	if r.handshakeFails != "" {
-		return &UnreachableError{Reason: r.handshakeFails, Advice: "mcp-conform run judges the attempt"}
+	r.open.end(r.s)
+	if r.offer.handshakeFails != "" {
+		return &UnreachableError{Reason: r.offer.handshakeFails, Advice: "mcp-conform run judges the attempt"}
 	}
 	// A run judges a result of server/discover that lists nothing; a script needs more.
 	stateless := spec.V20260728
-	if slices.Equal(r.revisions, []spec.Revision{stateless}) && !r.inventories[stateless].Server.Lists(stateless) {
+	if slices.Equal(r.offer.revisions, []spec.Revision{stateless}) && !r.offer.inventories[stateless].Server.Lists(stateless) {
 		return &NothingJudgedError{"the server does not speak 2026-07-28: server/discover does not list it"}
 	}
 	return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // A run that takes long says where its time goes, and which settings would make the next one
@@ -30,11 +29,11 @@ const (
 // slowness returns where the time of a slow run went, and what would make it faster; "" for a
 // run that was not slow. ended says why the run ended early; "" if it did not.
 func (r *execution) slowness(took time.Duration, ended string) string {
-	if took < slowRun || len(r.units) == 0 {
+	if took < slowRun || len(r.plan.units) == 0 {
 		return ""
 	}
-	spent := r.waits.spent()
-	rates := r.rates(r.newest())
+	spent := r.s.timing.waits.spent()
+	rates := r.s.timing.rates(r.offer.newest())
 	responses := "for responses"
 	if rates.response >= client.SlowResponse { // else a few took long
 		responses += fmt.Sprintf(" (typically %s each)", roundTime(rates.response))
@@ -42,7 +41,7 @@ func (r *execution) slowness(took time.Duration, ended string) string {
 	var parts []string
 	for kind, what := range []string{
 		forResponses: responses,
-		forStarts:    fmt.Sprintf("for servers to start (%s each)", roundTime(r.waits.typicalStart())),
+		forStarts:    fmt.Sprintf("for servers to start (%s each)", roundTime(r.s.timing.waits.typicalStart())),
 		forNothing:   "for responses that did not come",
 		forExits:     "for servers to exit",
 	} {
@@ -67,7 +66,7 @@ func (r *execution) slowness(took time.Duration, ended string) string {
 // remedies returns the settings that would make a run that takes the given time, and its cases a
 // part of it, faster. The probe and the retries are expected to take as long as in this run.
 func (r *execution) remedies(took, cases time.Duration) []string {
-	newest := r.newest()
+	newest := r.offer.newest()
 	all := func(*unit, *suite.Case) bool { return true }
 	isNewest := func(u *unit, _ *suite.Case) bool { return u.revision == newest }
 	isInQuickRun := func(u *unit, c *suite.Case) bool { return isNewest(u, c) && isQuick(c) }
@@ -79,18 +78,18 @@ func (r *execution) remedies(took, cases time.Duration) []string {
 		d := took - cases + time.Duration(share*float64(cases))
 		return d.Seconds() <= (1-worthwhile)*took.Seconds()
 	}
-	if !r.o.Quick && len(r.o.Revisions) == 0 && len(r.revisions) > 1 && saves(r.timeOf(isNewest)) {
-		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.revisions)))
+	if !r.s.o.Quick && len(r.s.o.Revisions) == 0 && len(r.offer.revisions) > 1 && saves(r.timeOf(isNewest)) {
+		out = append(out, fmt.Sprintf("--revision %s judges one of %d revisions", newest, len(r.offer.revisions)))
 	}
-	if !r.o.Quick && saves(r.timeOf(isInQuickRun)) {
+	if !r.s.o.Quick && saves(r.timeOf(isInQuickRun)) {
 		if quick, all := r.quickRequirements(newest); 0 < quick && quick < all {
 			out = append(out, fmt.Sprintf("--quick judges at most %d of %d requirements", quick, all))
 		}
 	}
-	if r.rates(newest).start >= slowStart && !r.gate.one {
-		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.o.Jobs))
+	if r.s.timing.rates(newest).start >= slowStart && !r.s.gate.one {
+		out = append(out, fmt.Sprintf("--jobs %d starts more servers at once", 2*r.s.o.Jobs))
 	}
-	if d := r.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && cmp.Or(r.o.Timeout, client.DefaultTimeout) > shortTimeout {
+	if d := r.s.timing.waits.spent()[forNothing]; d.Seconds() >= muchMissed*took.Seconds() && cmp.Or(r.s.o.Timeout, client.DefaultTimeout) > shortTimeout {
 		out = append(out, fmt.Sprintf("--timeout %v ends the waits for responses that don't come", shortTimeout))
 	}
 	return out
@@ -102,9 +101,9 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 	o := r.outlook
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	rates := r.allRates()
-	e := o.experience(r.units, rates)
-	return r.makespan(o.slots(r.units, r.gate.most), func(u *unit) load {
+	rates := r.s.timing.allRates()
+	e := o.experience(r.plan.units, rates)
+	return r.plan.makespan(o.slots(r.plan.units, r.s.gate.slots()), func(u *unit) load {
 		var l load
 		for _, c := range u.cases {
 			if !chosen(u, c) {
@@ -124,13 +123,13 @@ func (r *execution) timeOf(chosen func(*unit, *suite.Case) bool) time.Duration {
 // judges, and how many there are. The newest revision is that of the quick run.
 func (r *execution) quickRequirements(newest spec.Revision) (quick, all int) {
 	isQuick := map[string]bool{}
-	for _, pairs := range [][]pair{r.casePairs, r.rulePairs} {
+	for _, pairs := range [][]pair{r.plan.casePairs, r.plan.rulePairs} {
 		for _, p := range pairs {
-			if p.caseIndex >= 0 && r.missing(&r.o.Cases[p.caseIndex], p.revision) != "" || r.undeclared(p.requirement, p.revision) != "" {
+			if p.caseIndex >= 0 && r.offer.missing(&r.s.o.Cases[p.caseIndex], p.revision) != "" || r.offer.undeclared(p.requirement.ServerNeeds(), p.revision) != "" {
 				continue
 			}
 			id := p.requirement.ID
-			isQuick[id] = isQuick[id] || p.revision == newest && r.whyLeftOut(verdict.Place{Requirement: id, Revision: newest, Transport: r.transport()}) == ""
+			isQuick[id] = isQuick[id] || p.revision == newest && r.offer.whyLeftOut(&r.s.o, r.offer.place(id, newest)) == ""
 		}
 	}
 	for _, is := range isQuick {

@@ -8,78 +8,90 @@ import (
 	"slices"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
+	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// reporting is the last stage of a run: it combines the results of the others.
+// reporting is the last stage of a run: it combines the results of the others. It reaches no
+// server.
 type reporting struct {
-	*confirmation
+	o        *Options // without a dialer
+	offer    *offer
+	plan     *plan          // its units hold what cases and rules observed
+	finished *finishedCases // of the plan
+	found    []*candidate   // all deviations, after their retries
+
+	ended     string // why the run ended early, or ""
+	stats     verdict.Stats
+	notJudged int
+	notices   []string // what was noticed during the run
+	counts    *counts
+	discounts *discount.Run
+	fixtures  inventory.FixtureOutcomes
+	exits     []discount.Exit // of a process that the run's conversations shared
+
 	quoter quoter
 }
 
-func newReporting(c *confirmation) *reporting {
-	return &reporting{confirmation: c, quoter: quoter{redactor: c.o.Redactor}}
+// newReporting returns the report stage of an execution whose deviations were retried. The run
+// has ended.
+func newReporting(ctx context.Context, x *execution, found []*candidate) *reporting {
+	o := x.s.o
+	o.Dialer = nil
+	r := &reporting{
+		o: &o, offer: x.offer, plan: x.plan, finished: x.finished, found: found,
+		ended: interrupted(ctx), notJudged: x.s.o.notJudged(), notices: x.s.notices, counts: x.s.counts, discounts: x.s.discounts,
+		fixtures: x.s.fixtures, quoter: quoter{redactor: o.Redactor},
+	}
+	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
+		r.ended = fmt.Sprintf("after %d messages %s", r.counts.messages.Load(), r.ended)
+	}
+	if sharer, ok := x.s.o.Dialer.(transport.Sharer); ok {
+		for _, e := range sharer.Endings() {
+			r.exits = append(r.exits, discount.Exit{Detail: e.Detail, Output: e.Output, Records: e.Records})
+		}
+	}
+	r.stats = x.stats(r.ended)
+	return r
+}
+
+// stats returns the numbers of the run. ended says why it ended early; "" if it did not.
+func (r *execution) stats(ended string) verdict.Stats {
+	c := r.s.counts
+	out := verdict.Stats{
+		Started: r.s.started, Took: time.Since(r.s.started),
+		Servers: int(c.starts.Load()), Sessions: int(c.sessions.Load()), Requests: int(c.requests.Load()),
+		Cases: r.tally.ran, Messages: int(c.messages.Load()),
+	}
+	out.Slow = r.slowness(out.Took, ended)
+	return out
 }
 
 // report returns the report of the run.
-func (r *reporting) report(ctx context.Context) *verdict.Report {
-	reason := interrupted(ctx)
-	if gone := (*goneError)(nil); errors.As(context.Cause(ctx), &gone) {
-		reason = fmt.Sprintf("after %d messages %s", r.messages.Load(), reason)
-	}
-	r.dropDoubtfulObservations()
-	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool { return c.reproduced == 0 && r.watch.isDoubtful(c) })
+func (r *reporting) report() *verdict.Report {
+	r.dropVoid()
 	for _, c := range r.found {
 		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
-	p := &verdict.Report{
-		Format: verdict.ReportFormat, Tool: "mcp-conform", Version: r.o.Version,
-		Target: r.o.Target, Transport: r.transport(), Seed: r.o.Seed,
-		Revisions: spec.NewestFirst(r.revisions), NotSpoken: r.notSpoken, Incomplete: reason,
-		Narrowed: r.o.Selection.narrows(),
-		Stats: verdict.Stats{
-			Started: r.started, Took: time.Since(r.started),
-			Servers: int(r.starts.Load()), Sessions: int(r.sessions.Load()), Requests: int(r.requests.Load()),
-			Cases: r.tally.ran, Messages: int(r.messages.Load()),
-		},
-	}
-	p.Stats.Slow = r.slowness(p.Stats.Took, reason)
-	for _, rev := range r.revisions {
-		s := r.inventories[rev].Server
-		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
-	}
-	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
-	if r.handshakeFails != "" && reason == "" {
-		p.Incomplete = r.handshakeFails
-	}
-	p.Notices = r.runNotices()
-	if p.Incomplete == "" && r.transport() != spec.Stdio {
-		p.Incomplete = r.unresponsiveReason()
-	}
-	if p.Incomplete == "" {
-		p.Incomplete = r.discounts.FloodReason()
-	}
-	p.Verdicts = r.opinions().Verdicts()
-	if reason != "" {
-		r.leaveOutUnfinished(p.Verdicts)
-	}
-	p.Add(r.leaveOut(p.Verdicts, r.findings())...)
+	b := &verdict.Builder{Head: r.head(), Blocks: r.offer.handshakeFails != "" && !r.offer.protected, Review: r.review}
+	r.addOpinions(b)
+	r.addFindings(b)
+	r.addSightings(b)
+	p := b.Report()
 	if isBroken := func(f verdict.Finding) bool { return f.Outcome == verdict.Broken }; p.Incomplete == "" && !slices.ContainsFunc(p.Findings, isBroken) {
-		p.Incomplete = r.unresponsiveReason()
-	}
-	p.Group(r.groupSightings())
-	if r.handshakeFails != "" && !r.protected {
-		p.Block()
+		p.Incomplete = r.offer.unresponsiveReason()
 	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		r.discounts.Adjust(v)
-		r.explainGap(v, reason)
+		r.explainGap(v, r.ended)
 		r.explainOutcomes(v)
 	}
 	r.shareSightings(p)
@@ -89,17 +101,58 @@ func (r *reporting) report(ctx context.Context) *verdict.Report {
 	if p.Narrowed && p.Incomplete == "" && len(r.o.Selection.Profiles) > 0 {
 		p.Notices = append(p.Notices, p.WhyPartial()+", so it passes no profile")
 	}
-	p.NotJudged = r.o.notJudged()
-	r.final = map[instance]verdict.Outcome{}
-	for i := range p.Verdicts {
-		v := &p.Verdicts[i]
-		for _, judge := range v.Judges {
-			key := instance{judge, v.Revision}
-			r.final[key] = max(r.final[key], v.Outcome)
+	return p
+}
+
+// head returns the report without verdicts and findings.
+func (r *reporting) head() verdict.Report {
+	p := verdict.NewReport(r.o.Version)
+	p.Target, p.Transport, p.Seed, p.Narrowed = r.o.Target, r.offer.over, r.o.Seed, r.o.Selection.narrows()
+	p.Revisions, p.NotSpoken = spec.NewestFirst(r.offer.revisions), r.offer.notSpoken
+	slices.SortFunc(p.NotSpoken, func(a, b verdict.NotSpoken) int { return cmp.Compare(b.Revision, a.Revision) })
+	for _, rev := range r.offer.revisions {
+		s := r.offer.inventories[rev].Server
+		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
+	}
+	p.Incomplete = cmp.Or(r.ended, r.offer.handshakeFails)
+	if p.Incomplete == "" && r.offer.over != spec.Stdio {
+		p.Incomplete = r.offer.unresponsiveReason()
+	}
+	p.Incomplete = cmp.Or(p.Incomplete, r.discounts.FloodReason())
+	p.Notices, p.Stats, p.NotJudged = r.runNotices(), r.stats, r.notJudged
+	return p
+}
+
+// review leaves out what a run that ended early, or a quick one, can't say.
+func (r *reporting) review(verdicts []verdict.Verdict, findings []verdict.Finding) []verdict.Finding {
+	if r.ended != "" {
+		r.leaveOutUnfinished(verdicts)
+	}
+	return r.leaveOut(verdicts, findings)
+}
+
+// dropVoid drops the deviations and the observations of cases that a discount voids, as it knows the
+// whole run. What was reproduced counts.
+func (r *reporting) dropVoid() {
+	for _, u := range r.plan.units {
+		if u.sharesConversation {
+			continue // where in the conversation the case made its observation is not known
+		}
+		records := recordsOf(u.results.conversations)
+		for i := range u.results.observations {
+			s := &u.results.observations[i]
+			if s.Deviation != nil || s.Outcome == verdict.HarnessError {
+				continue
+			}
+			claim := &discount.Claim{Requirement: s.Requirement, Outcome: s.Outcome, Records: records}
+			if effect, reason := r.discounts.Discount(claim); effect == discount.Void {
+				s.Observation = suite.Observation{Requirement: s.Requirement, Outcome: verdict.NotObserved, Reason: reason}
+			}
 		}
 	}
-	close(r.settled)
-	return p
+	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
+		return c.reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)})
+	})
 }
 
 // runNotices returns what the user should know about the run, in the order in
@@ -117,28 +170,27 @@ func (r *reporting) runNotices() []string {
 		add(r.o.RateLimit())
 	}
 	add(r.discounts.Notices()...)
-	add(r.unjudgedNotice())
+	add(r.counts.unjudgedNotice())
 	add(r.fixtures.Notices()...)
-	add(r.endsNotice(), r.crashes.notice(r.o.Redactor.Known))
+	add(r.discounts.ExitNotices(r.exits, slices.ContainsFunc(r.selected(), (*candidate).showsExit), r.o.Redactor.Known)...)
 	return out
 }
 
 // selected returns the candidates on selected requirements.
 func (r *reporting) selected() []*candidate {
 	selected := map[opinionKey]bool{}
-	for _, p := range slices.Concat(r.casePairs, r.rulePairs) {
-		selected[opinionKey{p.judge, r.place(p.requirement.ID, p.revision)}] = true
+	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {
+		selected[opinionKey{p.judge, r.offer.place(p.requirement.ID, p.revision)}] = true
 	}
 	return slices.DeleteFunc(slices.Clone(r.found), func(c *candidate) bool {
 		return !selected[opinionKey{c.key.Judge, c.key.Place}]
 	})
 }
 
-// findings returns a finding for each selected candidate. If several judges saw
+// addFindings adds a finding for each selected candidate. If several judges saw
 // the same deviation in the same place, the case's finding is used, because a
 // case knows what it did.
-func (r *reporting) findings() []verdict.Finding {
-	var out []verdict.Finding
+func (r *reporting) addFindings(b *verdict.Builder) {
 	for _, c := range r.selected() {
 		focus := []string{c.Requirement}
 		if c.during != nil && !slices.Contains(c.during.Requirements, c.Requirement) {
@@ -148,13 +200,14 @@ func (r *reporting) findings() []verdict.Finding {
 		if len(c.peers) > 0 {
 			focus = append([]string{c.key.Judge, c.during.ID}, c.peers...)
 		}
-		f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
-		f.Case = c.caseID()
-		f.Evidence, f.Context = r.quoter.quoteCandidate(c)
-		f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
-		out = append(out, f)
+		b.Find(c.key, func() verdict.Finding {
+			f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
+			f.Case = c.caseID()
+			f.Evidence, f.Context = r.quoter.quoteCandidate(c)
+			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
+			return f
+		})
 	}
-	return out
 }
 
 // An opinionKey identifies an opinion by its judge and by what it is about.
@@ -163,50 +216,43 @@ type opinionKey struct {
 	place verdict.Place
 }
 
-// place returns the revision and transport at which a requirement is judged.
-func (r *execution) place(requirement string, rev spec.Revision) verdict.Place {
-	return verdict.Place{Requirement: requirement, Revision: rev, Transport: r.transport()}
-}
-
-// opinions returns the judges' opinions except deviations, which are findings.
-func (r *reporting) opinions() *verdict.Opinions {
-	out := &verdict.Opinions{}
-	for _, p := range r.casePairs {
-		place := r.place(p.requirement.ID, p.revision)
-		if reason := r.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
-		} else if reason := r.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
+// addOpinions adds the judges' opinions except deviations, which are findings.
+func (r *reporting) addOpinions(b *verdict.Builder) {
+	for _, p := range r.plan.casePairs {
+		place := r.offer.place(p.requirement.ID, p.revision)
+		if reason := r.offer.isBlocked(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.Blocked, Reason: reason})
+		} else if reason := r.offer.missing(&r.o.Cases[p.caseIndex], p.revision); reason != "" {
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
 		}
 	}
 	undeclared := map[opinionKey]bool{}
-	for _, p := range r.rulePairs {
-		place := r.place(p.requirement.ID, p.revision)
-		if need := r.undeclared(p.requirement, p.revision); need != "" {
+	for _, p := range r.plan.rulePairs {
+		place := r.offer.place(p.requirement.ID, p.revision)
+		if reason := r.offer.undeclared(p.requirement.ServerNeeds(), p.revision); reason != "" {
 			undeclared[opinionKey{p.judge, place}] = true
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: "the server does not declare " + need})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
-			out.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
+			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
 		}
 	}
-	for _, u := range r.units {
-		for _, s := range u.observations {
+	for _, u := range r.plan.units {
+		for _, s := range u.results.observations {
 			if s.Deviation == nil {
-				out.Say(r.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
+				b.Say(r.offer.place(s.Requirement, u.revision), s.by.ID, verdict.Opinion{Outcome: s.Outcome, Reason: s.Reason, Gap: s.Gap})
 			}
 		}
-		for _, rd := range u.ruleResults {
-			place := r.place(rd.Requirement, rd.Revision)
+		for _, rd := range u.results.ruleResults {
+			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
-				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
+				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
 			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
-				out.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
+				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}
 	}
-	return out
 }
 
 // notJudged counts the testable requirements of the judged era that no case or

@@ -28,34 +28,6 @@ const (
 	waitTime = time.Second
 )
 
-// rates returns the rates that the run has seen so far in a revision.
-func (r *offer) rates(rev spec.Revision) rates {
-	out := rates{over: r.transport(), response: max(r.paces[rev].Typical(), leastResponse)}
-	if r.transport() == spec.Stdio {
-		out.start = max(0, r.typicalStart()-out.response)
-	}
-	return out
-}
-
-// typicalStart returns how long a process took to start up to its first response.
-func (r *session) typicalStart() time.Duration {
-	if d := r.waits.typicalStart(); d > 0 {
-		return d
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.slowestStart
-}
-
-// allRates returns the rates in each revision.
-func (r *offer) allRates() map[spec.Revision]rates {
-	out := map[spec.Revision]rates{}
-	for _, rev := range r.revisions {
-		out[rev] = r.rates(rev)
-	}
-	return out
-}
-
 // cost returns about how long the case takes in the unit. In a chain, those that spoil servers
 // follow each other, so that each starts one.
 func (r rates) cost(u *unit, c *suite.Case) time.Duration {
@@ -116,16 +88,16 @@ func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 // the longest first, so that none is left alone at the end. If the time of the run is likely to
 // end before, those come first that judge the most in their time; then the cases of units that
 // share a conversation are in that order, too.
-func (r *execution) arrange(ctx context.Context) {
-	rates := r.allRates()
+func (p *planner) arrange(ctx context.Context, out *plan) {
+	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
-	if r.isShortOfTime(ctx, rates) {
-		value = r.mostTelling(rates)
-		for _, u := range r.units {
+	if out.isShortOfTime(ctx, p.slots, rates) {
+		value = out.mostTelling(p.o.Cases, rates)
+		for _, u := range out.units {
 			arrangeCases(u.cases, func(c *suite.Case) float64 { return value(&unit{revision: u.revision, cases: []*suite.Case{c}}) })
 		}
 	}
-	slices.SortStableFunc(r.units, func(a, b *unit) int {
+	slices.SortStableFunc(out.units, func(a, b *unit) int {
 		if a.isLane() || b.isLane() {
 			return compareBool(b.isLane(), a.isLane())
 		}
@@ -153,16 +125,17 @@ func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
 	})
 }
 
-// mostTelling returns a function that returns how many requirements a unit judges in a second.
-func (r *execution) mostTelling(rates map[spec.Revision]rates) func(*unit) float64 {
+// mostTelling returns a function that returns how many requirements a unit judges in a second; cases
+// are all cases, of which some provoke what rules judge.
+func (p *plan) mostTelling(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
-	for _, p := range r.casePairs {
-		judged[instance{p.judge, p.revision}]++
+	for _, each := range p.casePairs {
+		judged[instance{each.judge, each.revision}]++
 	}
-	for _, p := range r.rulePairs {
-		for i := range r.o.Cases {
-			if c := &r.o.Cases[i]; c.ProvokesID(p.requirement.ID) {
-				judged[instance{c.ID, p.revision}]++
+	for _, each := range p.rulePairs {
+		for i := range cases {
+			if c := &cases[i]; c.ProvokesID(each.requirement.ID) {
+				judged[instance{c.ID, each.revision}]++
 			}
 		}
 	}
@@ -179,30 +152,27 @@ func (r *execution) mostTelling(rates map[spec.Revision]rates) func(*unit) float
 // short of time: the expectation is rough.
 const spare = 0.7
 
-// isShortOfTime reports whether the run is likely to reach its limit.
-func (r *execution) isShortOfTime(ctx context.Context, rates map[spec.Revision]rates) bool {
+// isShortOfTime reports whether the run is likely to reach its limit, the end of ctx.
+func (p *plan) isShortOfTime(ctx context.Context, slots int, rates map[spec.Revision]rates) bool {
 	end, limited := ctx.Deadline()
 	if !limited {
 		return false
 	}
-	expected := r.makespan(r.gate.most, func(u *unit) load { return load{left: rates[u.revision].unitCost(u)} })
+	expected := p.makespan(slots, func(u *unit) load { return load{left: rates[u.revision].unitCost(u)} })
 	return expected.Seconds() > spare*time.Until(end).Seconds()
 }
 
 // makespan returns when the last of the units ends if so many run at once, and then the exclusive
 // ones, one after the other. Other loads may be added.
-func (r *execution) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
+func (p *plan) makespan(slots int, of func(*unit) load, more ...load) time.Duration {
 	loads, alone := more, time.Duration(0)
-	for _, u := range r.units {
+	for _, u := range p.units {
 		switch l := of(u); {
 		case u.exclusive:
 			alone += l.left
 		case l.left > 0:
 			loads = append(loads, l)
 		}
-	}
-	if r.gate.one {
-		slots = 1
 	}
 	return makespan(slots, loads) + alone
 }

@@ -42,13 +42,14 @@ func TestMakespan(t *testing.T) {
 // planned returns an execution of these units over stdio, in which each response takes the given time.
 func planned(response time.Duration, units ...*unit) *execution {
 	o := Options{Dialer: stdio.InProcess("none", nil), Jobs: 1}.withDefaults()
-	x := &execution{offer: newOffer(newSession(o)), outlook: newOutlook(), units: units}
-	x.revisions = []spec.Revision{spec.V20250618, spec.V20251125}
-	for _, rev := range x.revisions {
-		x.paces[rev] = client.PaceOf(response)
+	s, offered := newSession(o), &offer{over: spec.Stdio, revisions: []spec.Revision{spec.V20250618, spec.V20251125}}
+	for _, rev := range offered.revisions {
+		s.timing.paces[rev] = client.PaceOf(response)
 	}
-	return x
+	return newExecution(s, offered, &plan{units: units}, &openConversations{})
 }
+
+func plannerOf(x *execution) *planner { return newPlanner(x.s, x.offer) }
 
 func withRounds(id string, rounds int) *suite.Case {
 	return &suite.Case{ID: id, Rounds: suite.Rounds{Stdio: rounds}}
@@ -87,8 +88,8 @@ func TestArrange(t *testing.T) {
 				q := spec.Requirements().All()[0]
 				for judge, n := range map[string]int{"shared.1": 1, "shared.2": 5, "own.short": 3, "own.long": 9, "own.waits": 2, "own.long-old": 1} {
 					for range n {
-						for _, rev := range x.revisions {
-							x.casePairs = append(x.casePairs, pair{judge: judge, requirement: q, revision: rev})
+						for _, rev := range x.offer.revisions {
+							x.plan.casePairs = append(x.plan.casePairs, pair{judge: judge, requirement: q, revision: rev})
 						}
 					}
 				}
@@ -98,9 +99,9 @@ func TestArrange(t *testing.T) {
 					ctx, cancel = context.WithTimeout(ctx, c.limit)
 					defer cancel()
 				}
-				x.arrange(ctx)
+				plannerOf(x).arrange(ctx, x.plan)
 				var got []string
-				for _, u := range x.units {
+				for _, u := range x.plan.units {
 					for _, each := range u.cases {
 						got = append(got, each.ID)
 					}

@@ -14,7 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 )
 
-// session is what all stages of a run share: options, limits and counts.
+// session is what the stages share that reach the server: how they connect, limits and counts.
 type session struct {
 	o       Options
 	started time.Time
@@ -22,35 +22,28 @@ type session struct {
 	budget  *transcript.Budget // of all conversations
 	// time ends at the run's limit, judging a moment later; see limitTime.
 	time, judging context.Context
+	timing        *timing
+	counts        *counts
 
 	discounts *discount.Run
 	fixtures  inventory.FixtureOutcomes
-	ends      ends
-	crashes   crashes
 	watch     *watch                  // watches a server at a URL; nil if there is none to watch
 	stop      context.CancelCauseFunc // ends the run; nil before it began
 
-	starts, messages   atomic.Int64
-	sessions, requests atomic.Int64 // see verdict.Stats
-	unjudged           atomic.Int64 // conversations that there was no time to judge
-	largeJudging       sync.Mutex   // held while a conversation that takes much memory is judged
-	isLingering        atomic.Bool  // a server did not exit when its stdin was closed, or did not respond to DELETE
+	largeJudging sync.Mutex  // held while a conversation that takes much memory is judged
+	isLingering  atomic.Bool // a server did not exit when its stdin was closed, or did not respond to DELETE
 
-	waits waits // of the ended conversations
-
-	mu      sync.Mutex
-	notices []string
-	// slowestStart is the longest time that a server took to respond to
-	// initialize.
-	slowestStart time.Duration
-	counted      map[*client.Conversation]bool // already shut down and counted
-	recorded     map[string]int                // number of recorded conversations, by name
+	mu       sync.Mutex
+	notices  []string
+	counted  map[*client.Conversation]bool // already shut down and counted
+	recorded map[string]int                // number of recorded conversations, by name
 }
 
 func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
 		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: discount.NewRun(),
+		timing: newTiming(o.Dialer.Transport()), counts: &counts{},
 		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}
 	r.gate.budget = r.budget
@@ -101,39 +94,42 @@ func (r *session) count(c *client.Conversation) bool {
 	r.counted[c] = true
 	events := c.Record.From(0)
 	d := transcript.DialogueOf(events)
-	r.countRequests(d)
-	r.waits.note(r.transport(), c.Record.Began(), events, d)
-	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d})
+	r.counts.observe(events, d)
+	r.timing.waits.note(r.transport(), c.Record.Began(), events, d)
+	r.discounts.Observe(discount.Conversation{Revision: c.Revision(), Events: events, Dialogue: d, OwnProcess: c.Web() == nil})
 	r.fixtures.Observe(c.Revision(), events, d)
-	if c.Web() == nil {
-		r.crashes.observe(events, d, c.Stderr)
-	}
-	closed := false
-	for _, e := range events {
-		switch e.Kind {
-		case transcript.Sent, transcript.Received:
-			r.messages.Add(1)
-		case transcript.InputClosed:
-			closed = true
-		case transcript.Signalled:
-			if closed {
-				r.isLingering.Store(true)
-			}
-		case transcript.GaveUp:
-			if events[e.Of].Kind == transcript.Requested && events[e.Of].Head.Method() == "DELETE" {
-				r.isLingering.Store(true)
-			}
-		}
+	if hasLingered(events) {
+		r.isLingering.Store(true)
 	}
 	return true
 }
 
-// countRequests counts the requests of an ended conversation, and the sessions that they opened.
-func (r *session) countRequests(d *transcript.Dialogue) {
-	for _, q := range d.Requests() {
-		r.requests.Add(1)
-		if m := q.Response(); m != nil && q.Message.Method == spec.MethodInitialize && m.Has("result") {
-			r.sessions.Add(1)
+// hasLingered reports whether a server did not exit when its stdin was closed, or did not respond
+// to DELETE.
+func hasLingered(events []*transcript.Event) bool {
+	closed := false
+	for _, e := range events {
+		switch e.Kind {
+		case transcript.InputClosed:
+			closed = true
+		case transcript.Signalled:
+			if closed {
+				return true
+			}
+		case transcript.GaveUp:
+			if events[e.Of].Kind == transcript.Requested && events[e.Of].Head.Method() == "DELETE" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// endShared ends shared conversations.
+func (r *session) endShared(all ...*sharedConversation) {
+	for _, s := range all {
+		if s.conv != nil {
+			r.end(s.conv, probing, false)
 		}
 	}
 }
@@ -152,7 +148,7 @@ func (r *session) hasSingleProcess() bool {
 }
 
 func (r *session) dialBy(ctx context.Context, d transport.Dialer, o client.Options) (*client.Conversation, error) {
-	r.starts.Add(1)
+	r.counts.starts.Add(1)
 	o.Budget = r.budget
 	return client.Open(ctx, d, o)
 }

@@ -31,12 +31,12 @@ func (u *unit) sightings(over spec.Transport) []*candidate {
 			out = append(out, c)
 		}
 	}
-	for _, s := range u.observations {
+	for _, s := range u.results.observations {
 		if s.Deviation != nil {
 			add(newCandidate(s.Deviation.Key(s.by.ID, u.revision, over), s.by, *s.Deviation, s.Record))
 		}
 	}
-	for _, rd := range u.ruleResults {
+	for _, rd := range u.results.ruleResults {
 		for i, d := range rd.Deviations {
 			add(newCandidate(d.Key(rd.Rule, rd.Revision, over), rd.during[i], d, rd.record))
 		}
@@ -50,12 +50,14 @@ func (u *unit) candidates(over spec.Transport) []*candidate {
 }
 
 // collect gathers the candidates of all units, equal ones merged.
-func (r *execution) collect() []*candidate { return mergeCandidates(r.sightings()) }
+func (p *plan) collect(over spec.Transport) []*candidate {
+	return mergeCandidates(p.sightings(over))
+}
 
-func (r *execution) sightings() []*candidate {
+func (p *plan) sightings(over spec.Transport) []*candidate {
 	var out []*candidate
-	for _, u := range r.units {
-		out = append(out, u.sightings(r.transport())...)
+	for _, u := range p.units {
+		out = append(out, u.sightings(over)...)
 	}
 	return out
 }
@@ -97,7 +99,7 @@ func (c *candidate) caseID() string {
 // come first.
 func (r *confirmation) confirmElsewhere(ctx context.Context) {
 	others := map[verdict.Key][]*candidate{}
-	for _, c := range r.sightings() {
+	for _, c := range r.plan.sightings(r.s.transport()) {
 		others[c.key] = append(others[c.key], c)
 	}
 	for _, c := range r.found {

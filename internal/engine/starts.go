@@ -17,7 +17,7 @@ import (
 
 // starts implements client.Starts for the servers of one unit.
 type starts struct {
-	r        *offer
+	session  *session
 	revision spec.Revision // a revision that the server is known to speak
 	dialer   transport.Dialer
 	clock    *caseClock // nil if nothing bounds the unit
@@ -32,7 +32,7 @@ func (s *starts) BeginWait() (over func()) { return s.clock.pause() }
 // Control implements client.Starts. If the conversations share a process, the
 // control gets a process of its own, if two can run.
 func (s *starts) Control(ctx context.Context) error {
-	if s.r.gate.one {
+	if s.session.gate.one {
 		return errOneCopy
 	}
 	dialer := s.dialer
@@ -41,14 +41,14 @@ func (s *starts) Control(ctx context.Context) error {
 		defer stop()
 		dialer = fresh
 	}
-	conv, err := s.r.dialBy(ctx, dialer, s.r.o.clientOptions(s.revision))
+	conv, err := s.session.dialBy(ctx, dialer, s.session.o.clientOptions(s.revision))
 	if err != nil {
 		return err
 	}
 	reply := conv.Greet(ctx)
 	conv.Shutdown(impatient)
-	if s.r.count(conv) {
-		s.r.record(conv, probing)
+	if s.session.count(conv) {
+		s.session.record(conv, probing)
 	}
 	conv.Record.Release()
 	if !reply.Answered() {
@@ -155,20 +155,8 @@ func (c *caseClock) stop() {
 // once more: three times as long as the slowest so far, at least the time of a
 // request, and no more than the time of a start.
 func (r *session) patience() time.Duration {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	most, least := cmp.Or(r.o.StartTimeout, client.DefaultStartTimeout), cmp.Or(r.o.Timeout, client.DefaultTimeout)
-	return min(most, max(least, 3*r.slowestStart))
-}
-
-// noteStart records how long a server took to respond to initialize.
-func (r *session) noteStart(reply *client.Reply) {
-	if !reply.Answered() {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.slowestStart = max(r.slowestStart, reply.Event.At)
+	return min(most, max(least, 3*r.timing.slowest()))
 }
 
 // ShowWaiting returns a Progress that shows only what the run waits for.

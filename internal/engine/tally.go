@@ -17,22 +17,13 @@ type tally struct {
 
 type areaTally struct{ done, total int }
 
-func (t *tally) add(area string) {
-	if t.areas == nil {
-		t.areas = map[string]*areaTally{}
+// newTally returns a tally of so many cases in each area, none of which is done.
+func newTally(totals map[string]int) *tally {
+	t := &tally{areas: map[string]*areaTally{}, found: map[verdict.Key]bool{}}
+	for area, total := range totals {
+		t.areas[area] = &areaTally{total: total}
 	}
-	if t.areas[area] == nil {
-		t.areas[area] = &areaTally{}
-	}
-	t.areas[area].total++
-}
-
-func (t *tally) total() int {
-	n := 0
-	for _, a := range t.areas {
-		n += a.total
-	}
-	return n
+	return t
 }
 
 // done counts a finished case. It was cut short if the run ended before.
@@ -61,9 +52,6 @@ func (t *tally) countSeen(p Progress, attempts []*attempt) {
 	before := len(t.found)
 	for _, a := range attempts {
 		for _, c := range a.candidates {
-			if t.found == nil {
-				t.found = map[verdict.Key]bool{}
-			}
 			t.found[c.key.InAnyRevision()] = true
 		}
 	}

@@ -12,8 +12,30 @@ import (
 
 // A Plan is what a run will do, as a tree of specs.
 type Plan struct {
-	Specs []Spec
-	r     *execution
+	Specs    []Spec
+	outcomes *specOutcomes
+}
+
+// specOutcomes are the outcomes of the specs of a run.
+type specOutcomes struct {
+	settled chan struct{} // closed when they are known
+	all     map[instance]verdict.Outcome
+}
+
+func newSpecOutcomes() *specOutcomes {
+	return &specOutcomes{settled: make(chan struct{}), all: map[instance]verdict.Outcome{}}
+}
+
+// settle takes the outcomes from the verdicts of a report.
+func (o *specOutcomes) settle(verdicts []verdict.Verdict) {
+	for i := range verdicts {
+		v := &verdicts[i]
+		for _, judge := range v.Judges {
+			key := instance{judge, v.Revision}
+			o.all[key] = max(o.all[key], v.Outcome)
+		}
+	}
+	close(o.settled)
 }
 
 // A Spec is one case or rule in one revision over a transport, with the labels
@@ -74,21 +96,22 @@ func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport
 	}
 }
 
-// treePlan lists the selected judges: cases first, the rules last.
-func (r *execution) treePlan() *Plan {
+// specs lists the selected judges: cases first, the rules last.
+func (p *plan) specs(o *Options) []Spec {
 	titles := map[string]string{}
-	for i := range r.o.Rules {
-		titles[r.o.Rules[i].ID] = r.o.Rules[i].Title
+	for i := range o.Rules {
+		titles[o.Rules[i].ID] = o.Rules[i].Title
 	}
+	over := o.Dialer.Transport()
 	var t specTree
-	for _, p := range r.casePairs {
-		c := &r.o.Cases[p.caseIndex]
-		t.add(p, c.Title, c.Exclusive, r.transport())
+	for _, each := range p.casePairs {
+		c := &o.Cases[each.caseIndex]
+		t.add(each, c.Title, c.Exclusive, over)
 	}
-	for _, p := range r.rulePairs {
-		t.add(p, titles[p.judge], false, r.transport())
+	for _, each := range p.rulePairs {
+		t.add(each, titles[each.judge], false, over)
 	}
-	return &Plan{Specs: t.specs, r: r}
+	return t.specs
 }
 
 // Await waits for the verdicts of the run and returns the most severe outcome
@@ -96,8 +119,8 @@ func (r *execution) treePlan() *Plan {
 // ends first.
 func (p *Plan) Await(ctx context.Context, s Spec) (verdict.Outcome, bool) {
 	select {
-	case <-p.r.settled:
-		return p.r.final[instance{s.Judge, s.Revision}], true
+	case <-p.outcomes.settled:
+		return p.outcomes.all[instance{s.Judge, s.Revision}], true
 	case <-ctx.Done():
 		return 0, false
 	}

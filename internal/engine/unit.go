@@ -39,6 +39,11 @@ type unit struct {
 	hasExited      bool          // its own process exited unexpectedly
 	unreported     []*suite.Case // done, but not reported to the progress because the unit runs again
 
+	results unitResults
+}
+
+// unitResults are what a unit that has run hands on.
+type unitResults struct {
 	observations    []caseObservation
 	ruleResults     []ruleResult
 	conversations   []*client.Conversation // that the rules judged
@@ -76,18 +81,18 @@ type ruleResult struct {
 // run runs the unit; it returns when the work is done, and calls after when all
 // its servers have ended and the rules have judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
-	pass := r.gate.enter(u.exclusive, u.rank)
+	pass := r.s.gate.enter(u.exclusive, u.rank)
 	pace := &client.Pace{}
 	if u.repeats == 0 && !u.ownProcess {
-		pace = r.paces[u.revision]
+		pace = r.s.timing.paces[u.revision]
 	}
-	dialer, stop := u.dialer(r)
-	o := &opener{r: r.offer, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
+	dialer, stop := u.dialer(r.s)
+	o := &opener{s: r.s, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
 	if u.reusesServers() {
 		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
 	}
 	if u.repeats == 0 && !u.ownProcess {
-		r.ends.begin(u, o)
+		r.s.discounts.BeginShared(u, o.records)
 	}
 	if shared != nil && shared.conv != nil {
 		o.keep(shared.conv)
@@ -97,10 +102,10 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 	if u.sharesConversation {
 		conv, err := o.Shared(ctx) // rules and cases see an error here
 		if err == nil && u.takesInventory {
-			inventory.Take(ctx, conv, r.o.Policy)
+			inventory.Take(ctx, conv, r.s.o.Policy)
 		}
 	}
-	env := suite.Env{Revision: u.revision, Transport: r.transport(), Spoken: spec.InEra(spec.Handshake, r.revisions), Inventory: r.inventories[u.revision], Opener: o, Issuer: r.o.Issuer, OtherToken: r.o.OtherToken, Upstream: r.o.Upstream}
+	env := suite.Env{Revision: u.revision, Transport: r.s.transport(), Spoken: spec.InEra(spec.Handshake, r.offer.revisions), Inventory: r.offer.inventories[u.revision], Opener: o, Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream}
 	if u.repeats == 0 && !u.ownProcess {
 		env.Idle = r.idle
 	}
@@ -109,7 +114,7 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 			o.beginCase(c)
 		}
 		for _, s := range r.runCase(ctx, c, env, o) {
-			u.observations = append(u.observations, caseObservation{c, s})
+			u.results.observations = append(u.results.observations, caseObservation{c, s})
 		}
 		if u.sharesConversation {
 			o.renew(ctx)
@@ -123,19 +128,19 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
 	}
 	pass.finishWork()
-	r.runInBackground(func() {
+	r.s.runInBackground(func() {
 		defer after()
 		defer pass.leave()
-		again := o.needsEnd(u.observations)
+		again := o.needsEnd(u.results.observations)
 		for _, conv := range o.conversations() {
-			r.end(conv, u.occasion(conv), again)
+			r.s.end(conv, u.occasion(conv), again)
 		}
 		stop()
 		u.isDisturbed = o.isDisturbed()
 		u.hasFailedStart = o.hasFailedStart()
-		u.conversations = o.conversations()
-		u.judge(r, u.conversations)
-		u.release(r)
+		u.results.conversations = o.conversations()
+		u.judge(r.s, u.results.conversations)
+		u.release(r.s)
 	})
 }
 
@@ -151,13 +156,12 @@ func (u *unit) runToEnd(ctx context.Context, r *execution) {
 func (r *session) runInBackground(f func()) { go f() }
 
 // judge applies the rules to the conversations of the unit.
-func (u *unit) judge(r *execution, convs []*client.Conversation) {
+func (u *unit) judge(s *session, convs []*client.Conversation) {
 	for _, conv := range convs {
 		events := conv.Record.From(0)
-		for _, result := range r.judgedBy(conv) {
+		for _, result := range s.judgedBy(conv) {
 			if slices.ContainsFunc(result.Deviations, func(d verdict.Deviation) bool {
-				effect, _ := r.discounts.Discount(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
-				return effect == discount.Void
+				return s.discounts.Voids(&discount.Claim{Requirement: d.Requirement, Concurrent: len(convs) > 1})
 			}) {
 				continue
 			}
@@ -165,7 +169,7 @@ func (u *unit) judge(r *execution, convs []*client.Conversation) {
 			for _, d := range result.Deviations {
 				rd.during = append(rd.during, u.caseAt(events, d.At))
 			}
-			u.ruleResults = append(u.ruleResults, rd)
+			u.results.ruleResults = append(u.results.ruleResults, rd)
 		}
 	}
 }
@@ -190,6 +194,23 @@ func (u *unit) caseAt(events []*transcript.Event, at []int) *suite.Case {
 		}
 	}
 	return nil
+}
+
+// records returns the records by which the unit was judged, each once.
+func (u *unit) records() []*transcript.Transcript {
+	var out []*transcript.Transcript
+	add := func(record *transcript.Transcript) {
+		if record != nil && !slices.Contains(out, record) {
+			out = append(out, record)
+		}
+	}
+	for _, rd := range u.results.ruleResults {
+		add(rd.record)
+	}
+	for _, s := range u.results.observations {
+		add(s.Record)
+	}
+	return out
 }
 
 // candidate is a deviation that may become a finding.

@@ -29,7 +29,7 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		awaitExit(ctx, p.conv.Record)
 	}
 	patience := impatient
-	if r.transport() == spec.Stdio {
+	if r.s.transport() == spec.Stdio {
 		patience.AfterClose = flushTime
 	}
 	p.conv.Shutdown(patience)
@@ -37,11 +37,11 @@ func (r *prober) explainUnreachable(ctx context.Context, p *probed) error {
 		return ErrStatelessOnly
 	}
 	e := &UnreachableError{Stderr: p.conv.Stderr(16 << 10), Err: p.reply.Err}
-	if r.transport() != spec.Stdio {
+	if r.s.transport() != spec.Stdio {
 		refused := Refused(p.conv.Record.From(0), p.conv.Options().StartTimeout)
 		refused.Stderr, refused.Err = e.Stderr, p.reply.Err
-		refused.AdviseToken(r.o.TokenAdvice)
-		if r.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
+		refused.AdviseToken(r.s.o.TokenAdvice)
+		if r.s.o.Answered && !slices.ContainsFunc(p.conv.Record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Responded }) {
 			refused.Reason += "; the first connection, which detected the transport, got a response, so the second one may have stopped the server"
 			refused.Advice = "make the server survive a closed connection and accept several; its log may say why it stopped"
 		}

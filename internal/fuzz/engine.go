@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/generate"
 	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/script"
@@ -36,9 +37,11 @@ type search struct {
 	messages atomic.Int64
 	pace     func(context.Context)
 	crowd    *crowd
-	closing  closing
-	stop     context.CancelCauseFunc
-	quit     context.CancelFunc // also ends the shrinking and retrying of findings
+	// discounts says which sightings do not count, or only if each retry shows them.
+	discounts *discount.Run
+	closing   closing
+	stop      context.CancelCauseFunc
+	quit      context.CancelFunc // also ends the shrinking and retrying of findings
 
 	// alone is read-locked by workers that search, and write-locked by a worker
 	// that confirms a finding, so that no other server runs at that time.
@@ -60,7 +63,7 @@ type search struct {
 
 func newSearch(o Options) *search {
 	return &search{
-		Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs),
+		Options: o, started: time.Now(), novelty: newNovelty(), crowd: newCrowd(o.Jobs), discounts: discount.NewRun(),
 		alone: locks.NewRWMutex(), weighing: locks.NewRWMutex(),
 		known: map[Key]*known{}, busy: map[string]int{}, halting: map[string]bool{},
 	}
@@ -232,7 +235,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	if !s.weighed(o) {
 		s.novel.Add(int64(s.novelty.note(o, c.mood)))
 	}
-	for _, sight := range oneEnd(o, Judge(s.Laws, o)) {
+	for _, sight := range oneEnd(o, s.judge(s.Laws, o)) {
 		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || s.namesOther(ctx, c, o, &sight) || !s.claim(&sight) {
 			continue
 		}

@@ -3,9 +3,11 @@ package fuzz
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -70,7 +72,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		if ctx.Err() != nil {
 			return nil // a script that was cut off shows nothing
 		}
-		for _, again := range Judge(laws, out) {
+		for _, again := range s.judge(laws, out) {
 			if again.Key() == key && again.Outcome == sight.Outcome {
 				f.Breach, f.Evidence = again.Breach, out // the breach points into this outcome
 				return out
@@ -92,9 +94,33 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 		return nil
 	}
 	f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
-	f.Outcome = f.Outcome.Confirmed(f.Tries, f.Again, 1)
+	needed := 1
+	if effect, _ := s.discount(f.Evidence, &f.Sighting); effect == discount.EachTime {
+		needed = max(f.Tries, 1)
+	}
+	f.Outcome = f.Outcome.Confirmed(f.Tries, f.Again, needed)
 	f.Script = f.Script.WithTools(c.place.Callable)
 	return f
+}
+
+// judge applies the laws to an outcome, and leaves out what a discount voids.
+func (s *search) judge(laws []Law, o *Outcome) []Sighting {
+	return slices.DeleteFunc(Judge(laws, o), func(sight Sighting) bool {
+		effect, _ := s.discount(o, &sight)
+		return effect == discount.Void
+	})
+}
+
+// discount returns the effect that a discount has on a sighting, and the reason.
+func (s *search) discount(o *Outcome, sight *Sighting) (discount.Effect, string) {
+	claim := &discount.Claim{Requirement: sight.Requirement, Outcome: sight.Outcome, At: sight.At, ByCase: sight.Law != rulesLaw}
+	for i, c := range o.Conversations {
+		claim.Conversations = append(claim.Conversations, c.Events)
+		if i == sight.Conversation {
+			claim.Events = c.Events
+		}
+	}
+	return s.discounts.Discount(claim)
 }
 
 // showing plays a script on a fresh server, and returns its outcome if it shows

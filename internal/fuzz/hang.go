@@ -62,7 +62,7 @@ func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sig
 	s.alone.RLock()
 	again := s.playFresh(ctx, c.place, c.script, exploring)
 	s.alone.RUnlock()
-	for _, other := range Judge(s.lawsOf(sight.Law), again) {
+	for _, other := range s.judge(s.lawsOf(sight.Law), again) {
 		if _, ok := again.hangs(&other); ok && other.Method == method {
 			s.look(ctx, c, again)
 			return true

@@ -83,7 +83,7 @@ func (s *search) open(key Key) bool {
 			return false
 		default:
 			claimed++
-			if other.Requirement == key.Requirement && other.Summary == key.Summary {
+			if other.Mistake == key.Mistake {
 				alike++
 			}
 		}

@@ -36,9 +36,12 @@ type Breach struct {
 	Conversation int
 }
 
+// rulesLaw is the id of the law that Passive returns.
+const rulesLaw = "rules"
+
 // Passive returns the law that all the passive rules are kept.
 func Passive(all []rules.Rule) Law {
-	l := Law{ID: "rules", Title: "the passive rules hold on whatever was sent"}
+	l := Law{ID: rulesLaw, Title: "the passive rules hold on whatever was sent"}
 	for i := range all {
 		l.Requirements = append(l.Requirements, all[i].Requirements...)
 	}
@@ -79,13 +82,16 @@ type Sighting struct {
 
 // A Key identifies a finding of a search: the mistake, and the method for which
 // it is made.
-type Key struct{ Requirement, Summary, Method string }
+type Key struct {
+	verdict.Mistake
+	Method string
+}
 
 // Key returns the key of the finding that the sighting becomes.
-func (s *Sighting) Key() Key { return Key{s.Requirement, s.Summary, s.Method} }
+func (s *Sighting) Key() Key { return Key{s.Mistake(), s.Method} }
 
 func (k Key) compare(other Key) int {
-	return cmp.Or(strings.Compare(k.Requirement, other.Requirement), strings.Compare(k.Summary, other.Summary), strings.Compare(k.Method, other.Method))
+	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))
 }
 
 // Judge applies the laws to an outcome. Equal sightings are returned once.
@@ -117,14 +123,14 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 // begins first, because the server could not answer later requests.
 func oneEnd(o *Outcome, all []Sighting) []Sighting {
 	type end struct {
-		requirement, summary string
-		conversation, at     int
+		verdict.Mistake
+		conversation, at int
 	}
 	first := map[end]int{} // indexes in out
 	var out []Sighting
 	for _, s := range all {
 		at, ok := o.endOf(s.Breach)
-		e := end{s.Requirement, s.Summary, s.Conversation, at}
+		e := end{s.Mistake(), s.Conversation, at}
 		have, known := first[e]
 		switch {
 		case ok && known:

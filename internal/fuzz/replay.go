@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
@@ -101,6 +102,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 			return out, nil
 		}
 		if sight != nil {
+			if effect, why := s.discount(got, sight); effect == discount.Void {
+				doubt, out.Evidence = why, got
+				continue
+			}
 			out.Again++
 			out.Verdict, out.Sighting, out.Evidence = StillBroken, sight, got
 			out.Why = "the finding came back"

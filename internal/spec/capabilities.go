@@ -1,10 +1,8 @@
 package spec
 
-// ServerCapabilities returns the capabilities that a server may declare in any
+// serverCapabilities are the capabilities that a server may declare in any
 // revision, as they appear in the needs of requirements.
-func ServerCapabilities() []string {
-	return []string{"tools", "resources", "prompts", "completions", "logging", "tasks"}
-}
+var serverCapabilities = []string{"tools", "resources", "prompts", "completions", "logging", "tasks"}
 
 // CapabilityParts returns the nested capabilities of servers and clients, in
 // dotted form, which could be mistaken for ids of requirements.

@@ -212,6 +212,20 @@ func (q *Requirement) InEra(e Era) bool {
 	})
 }
 
+// IsOfHandshake reports whether the requirement is about how a session is opened, so that nothing
+// else can be judged where it is broken.
+func (q *Requirement) IsOfHandshake() bool {
+	return q.Area == AreaLifecycle || q.Area == AreaVersioning
+}
+
+// ServerNeeds returns the capabilities of a server that the requirement needs.
+func (q *Requirement) ServerNeeds() []string {
+	return slices.DeleteFunc(slices.Clone(q.Needs), func(need string) bool {
+		capability, _, _ := strings.Cut(need, ".")
+		return !slices.Contains(serverCapabilities, capability)
+	})
+}
+
 // IsSecurity reports whether a deviation can be a weakness.
 func (q *Requirement) IsSecurity() bool {
 	return q.CWE > 0 || q.Area == AreaSecurity || slices.Contains(q.Traits, Survival)

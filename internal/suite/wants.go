@@ -31,15 +31,15 @@ var roleDescriptions = map[inventory.Role]string{
 // A Want is missing configuration: a line that the user can add to the
 // configuration file.
 type Want struct {
-	Reason string // why something was not observed
-	Line   string // the line of the file that would change it
-	Under  string // the key under which the line belongs
-	Flag   string // the command-line flag that would also change it; may be ""
+	Reason  string          // why something was not observed
+	Setting verdict.Setting // what would change it
+	Flag    string          // the command-line flag that would also change it; may be ""
 }
 
 // Text returns the reason, and the configuration that would change it.
 func (w Want) Text() string {
-	text := w.Reason + `; add "` + w.Line + `" under ` + w.Under + `: in mcp-conform.yaml`
+	line, under := w.Setting.Line()
+	text := w.Reason + `; add "` + line + `" under ` + under + `: in mcp-conform.yaml`
 	if w.Flag != "" {
 		text += ", or give " + w.Flag
 	}
@@ -48,14 +48,14 @@ func (w Want) Text() string {
 
 // WantOf returns the Want for a role that no known tool plays.
 func WantOf(role inventory.Role) Want {
-	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Line: inventory.FixtureLine(role), Under: "fixtures"}
+	return Want{Reason: "no tool that may be called is known " + roleDescriptions[role], Setting: verdict.Setting{Fixture: inventory.FixtureLine(role)}}
 }
 
 // callAll is the flag that allows calls of all tools.
 const callAll = "--call-tools all"
 
 // wantCallable is the Want if no tool may be called at all.
-var wantCallable = Want{Reason: "no tool may be called", Line: "call: [safe, NAME]", Under: "tools", Flag: callAll}
+var wantCallable = Want{Reason: "no tool may be called", Setting: verdict.Setting{Tool: "NAME"}, Flag: callAll}
 
 // wantOf is like WantOf, but if such a tool is known and may not be called, it
 // returns the line that permits the call.
@@ -65,8 +65,8 @@ func (t *T) wantOf(role inventory.Role) Want {
 		return WantOf(role)
 	}
 	return Want{
-		Reason: "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",
-		Line:   "call: [safe, " + barred[0] + "]", Under: "tools", Flag: callAll,
+		Reason:  "the tool " + barred[0] + " is known " + roleDescriptions[role] + ", and may not be called",
+		Setting: verdict.Setting{Tool: barred[0]}, Flag: callAll,
 	}
 }
 

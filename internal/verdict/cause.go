@@ -31,13 +31,13 @@ type Sighting struct {
 	Received int
 }
 
-// Group marks findings with a common cause, judging only by their evidence: the
+// group marks findings with a common cause, judging only by their evidence: the
 // exit of one process, or one message. A finding that is the end of the server gets
 // the CWE of that. The root of a group is its most severe
 // finding, or the first of equally severe ones; Group of each finding in the
 // group is set to the root's id. A finding that shares its cause with no other
 // has no group.
-func (p *Report) Group(sightings map[Key][]Sighting) {
+func (p *Report) group(sightings map[Key][]Sighting) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
 		f := &p.Findings[i]

@@ -2,8 +2,11 @@ package verdict
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
@@ -28,6 +31,27 @@ type Key struct {
 func (k Key) InAnyRevision() Key {
 	k.Revision = ""
 	return k
+}
+
+// Fingerprint returns a short text that identifies the finding in every run and revision, for
+// systems that recognise findings by such a text.
+func (k Key) Fingerprint() string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{k.Requirement, k.Judge, k.Summary, string(k.Transport)}, "\x00")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// A Mistake is what a server does wrong, in whichever revision and whoever reports it.
+type Mistake struct{ Requirement, Summary string }
+
+// Mistake returns the mistake of the finding with this key.
+func (k Key) Mistake() Mistake { return Mistake{k.Requirement, k.Summary} }
+
+// Mistake returns the mistake of the deviation.
+func (d *Deviation) Mistake() Mistake { return Mistake{d.Requirement, d.Summary} }
+
+// Compare orders mistakes by requirement and summary.
+func (m Mistake) Compare(other Mistake) int {
+	return cmp.Or(strings.Compare(m.Requirement, other.Requirement), strings.Compare(m.Summary, other.Summary))
 }
 
 // Place returns the verdict's requirement, revision and transport.

@@ -14,11 +14,11 @@ func finding(requirement string, o Outcome, summary string) Finding {
 }
 
 func TestAddOrdersNumbersAndRaises(t *testing.T) {
-	var o Opinions
+	var o opinions
 	place := Place{"ping.responds", spec.V20251125, spec.Stdio}
-	o.Expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "mcp-conform sent nothing that could show it"})
-	o.Expect(place, "other", Opinion{Outcome: Blocked, Reason: "no handshake"})
-	p := &Report{Verdicts: o.Verdicts()}
+	o.expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "mcp-conform sent nothing that could show it"})
+	o.expect(place, "other", Opinion{Outcome: Blocked, Reason: "no handshake"})
+	p := &Report{Verdicts: o.verdicts()}
 	p.Add(finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a"))
 	p.Findings[0].Group, p.Findings[1].Group = "F1", "F1"
 	p.Verdicts[0].BlockedBy = "F2"
@@ -65,14 +65,14 @@ func TestOpinionsMerge(t *testing.T) {
 		"what did not apply may be seen": {[]said{{"a", NotApplicable, "x"}}, []said{{"a", Kept, ""}}, said{"", Kept, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var o Opinions
+			var o opinions
 			for _, s := range c.silent {
-				o.Expect(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
+				o.expect(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
 			for _, s := range c.said {
-				o.Say(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
+				o.say(place("ping.responds"), s.judge, Opinion{Outcome: s.outcome, Reason: s.reason})
 			}
-			v := o.Verdicts()
+			v := o.verdicts()
 			if len(v) != 1 || v[0].Outcome != c.want.outcome || v[0].Reason != c.want.reason {
 				t.Errorf("merged to %+v, not %v %q", v, c.want.outcome, c.want.reason)
 			}
@@ -96,7 +96,7 @@ func TestBlock(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := &Report{Verdicts: blocked()}
 			p.Add(c.findings...)
-			p.Block()
+			p.block()
 			if p.Verdicts[0].BlockedBy != c.want {
 				t.Errorf("blocked by %q, not by %q", p.Verdicts[0].BlockedBy, c.want)
 			}

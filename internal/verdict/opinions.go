@@ -7,9 +7,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// Opinions collects what judges report about requirements, except deviations,
+// opinions collects what judges report about requirements, except deviations,
 // which are findings.
-type Opinions struct {
+type opinions struct {
 	all   map[opinionKey]*opinion
 	order []opinionKey
 }
@@ -49,9 +49,9 @@ type opinion struct {
 	given bool
 }
 
-// Expect registers a judge of a place, once, with the opinion that applies unless
+// expect registers a judge of a place, once, with the opinion that applies unless
 // the judge gives another.
-func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
+func (o *opinions) expect(place Place, judge string, silent Opinion) {
 	if o.all == nil {
 		o.all = map[opinionKey]*opinion{}
 	}
@@ -61,20 +61,20 @@ func (o *Opinions) Expect(place Place, judge string, silent Opinion) {
 	}
 }
 
-// Say records a judge's opinion of a place. If a judge gives several, the most
+// say records a judge's opinion of a place. If a judge gives several, the most
 // severe counts. Opinions of unexpected judges are ignored.
-func (o *Opinions) Say(place Place, judge string, said Opinion) {
+func (o *opinions) say(place Place, judge string, said Opinion) {
 	have := o.all[opinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
 		*have = opinion{said, true}
 	}
 }
 
-// Verdicts merges the opinions: it returns a verdict for each place with an
+// verdicts merges the opinions: it returns a verdict for each place with an
 // expected judge. The most severe opinion counts; of equally severe ones, that of
 // the judge that was expected first. The verdicts are ordered by revision (newest
 // first), by transport, and by the order of the catalogue.
-func (o *Opinions) Verdicts() []Verdict {
+func (o *opinions) verdicts() []Verdict {
 	rank := map[string]int{}
 	for i, q := range spec.Requirements().All() {
 		rank[q.ID] = i
@@ -103,9 +103,9 @@ func (o *Opinions) Verdicts() []Verdict {
 	return out
 }
 
-// Block sets, in each revision, the finding that blocked the verdicts which could
+// block sets, in each revision, the finding that blocked the verdicts which could
 // not be judged: a finding on the handshake, or the only broken one.
-func (p *Report) Block() {
+func (p *Report) block() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
 		if v.Outcome != Blocked {
@@ -126,7 +126,7 @@ func (p *Report) blocker(r spec.Revision) string {
 		if f.Revision != r {
 			continue
 		}
-		if area := spec.Requirements().Lookup(f.Requirement).Area; area == spec.AreaLifecycle || area == spec.AreaVersioning {
+		if spec.Requirements().Lookup(f.Requirement).IsOfHandshake() {
 			return f.ID
 		}
 		if f.Outcome == Broken {

@@ -23,7 +23,8 @@ func (p *Report) Redact(text func(string) string) {
 	}
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		v.Reason, v.Lacks, v.Known = text(v.Reason), text(v.Lacks), text(v.Known)
+		v.Reason, v.Known = text(v.Reason), text(v.Known)
+		v.Lacks.redact(text)
 	}
 	for i := range p.Findings {
 		p.Findings[i].Redact(text)

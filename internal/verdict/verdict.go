@@ -134,7 +134,7 @@ type Verdict struct {
 	BlockedBy   string         `json:"blockedBy,omitempty"` // id of the finding that prevented the judgement, if known
 	Findings    []string       `json:"findings,omitempty"`  // ids
 	Judges      []string       `json:"judges"`              // the cases and rules that judged it
-	Lacks       string         `json:"lacks,omitempty"`     // the configuration that would make it observable, if it was not observed
+	Lacks       Setting        `json:"lacks,omitzero"`      // the configuration that would make it observable, if it was not observed
 	LeftOut     bool           `json:"leftOut,omitempty"`   // a quick run did not judge it, although a whole run does; it is not observed then
 	Known       string         `json:"known,omitempty"`     // why the deviation is known, from the baseline; it then fails no run
 	// AcceptedSDK reports whether it is known because the run accepts known SDK

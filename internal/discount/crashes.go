@@ -1,10 +1,9 @@
-package engine
+package discount
 
 import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
@@ -14,7 +13,6 @@ import (
 // had their responses. That breaks no requirement (stdio.server-initiated-shutdown), but users
 // see it as a crash, so a notice names it.
 type crashes struct {
-	mu    sync.Mutex
 	count int
 	// Of the newest one: how it exited, the methods of the last requests before, and what it
 	// wrote to stderr.
@@ -23,27 +21,36 @@ type crashes struct {
 	output   string
 }
 
-// observe notes whether the server of an ended conversation crashed. stderr returns the last bytes
-// that it wrote to stderr, see client.Conversation.Stderr.
-func (c *crashes) observe(events []*transcript.Event, d *transcript.Dialogue, stderr func(n int) string) {
+// observe notes whether the server of an ended conversation crashed.
+func (c *crashes) observe(conv Conversation) {
+	events := conv.Events
 	at := slices.IndexFunc(events, func(e *transcript.Event) bool {
 		return e.Kind == transcript.Exited || e.Kind == transcript.InputClosed || e.Kind == transcript.Signalled
 	})
-	requests := d.Requests()
-	if at < 0 || events[at].Kind != transcript.Exited || events[at].ExitCode == 0 || len(requests) == 0 {
+	requests := conv.Dialogue.Requests()
+	if !conv.OwnProcess || at < 0 || events[at].Kind != transcript.Exited || events[at].ExitCode == 0 || len(requests) == 0 {
 		return
 	}
 	last := requests[len(requests)-1]
 	if !isLastSent(events[:at], last.Event) || slices.ContainsFunc(requests, func(q *transcript.Request) bool { return !q.RespondedBefore(events[at].Seq) }) {
 		return // rules judge these
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.count++
-	c.how, c.output, c.requests = events[at].Detail, stderr(linesShown*widestLines), nil
+	c.how, c.output, c.requests = events[at].Detail, lastStderr(events, linesShown*widestLines), nil
 	for _, q := range requests[max(0, len(requests)-requestsNamed):] {
 		c.requests = append(c.requests, wire.Excerpt(q.Message.Method, widestMethod))
 	}
+}
+
+// lastStderr returns the last bytes that the server wrote to stderr, at most n.
+func lastStderr(events []*transcript.Event, n int) string {
+	var b []byte
+	for _, e := range events {
+		if e.Kind == transcript.Stderr {
+			b = append(b, e.Raw...)
+		}
+	}
+	return string(b[max(0, len(b)-n):])
 }
 
 // isLastSent reports whether nothing was sent to the server after the event.
@@ -62,17 +69,12 @@ const (
 	widestMethod  = 60
 )
 
-// notice returns a notice about the crashes, or "".
-func (c *crashes) notice(known func(string) string) string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// notice returns a notice about the crashes, or "". redact removes secrets.
+func (c *crashes) notice(redact func(string) string) string {
 	if c.count == 0 {
 		return ""
 	}
 	text := fmt.Sprintf("the server's process crashed %s while no request waited for a response: %s after responses to %s",
 		countTimes(c.count), c.how, strings.Join(c.requests, ", "))
-	if words := lastLines(known(c.output)); words != "" {
-		text += "; its last output: " + words
-	}
-	return text
+	return text + quoteOutput(redact(c.output))
 }

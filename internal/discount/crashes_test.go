@@ -1,12 +1,10 @@
-package engine
+package discount
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // TestCrashNotice checks which exits a notice calls a crash.
@@ -31,23 +29,19 @@ func TestCrashNotice(t *testing.T) {
 		"it never answered": {"revision: 2025-11-25\n! exit 1", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			events := eventsOf(t, test.script)
-			var c crashes
-			c.observe(events, transcript.DialogueOf(events), func(int) string { return stderrOf(events) })
-			if diff := cmp.Diff(test.want, c.notice(func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") })); diff != "" {
+			conv := conversation(eventsOf(t, test.script))
+			conv.OwnProcess = true
+			r, redact := NewRun(), func(text string) string { return strings.ReplaceAll(text, "secret", "hidden") }
+			r.Observe(conv)
+			if diff := cmp.Diff(test.want, strings.Join(r.ExitNotices(nil, false, redact), "\n")); diff != "" {
 				t.Error(diff)
+			}
+			conv.OwnProcess = false
+			r = NewRun()
+			r.Observe(conv)
+			if got := r.ExitNotices(nil, false, redact); len(got) > 0 {
+				t.Errorf("a process that others use, too: %q", got)
 			}
 		})
 	}
-}
-
-// stderrOf returns what a conversation has of stderr.
-func stderrOf(events []*transcript.Event) string {
-	var text string
-	for _, e := range events {
-		if e.Kind == transcript.Stderr {
-			text += string(e.Raw)
-		}
-	}
-	return text
 }

@@ -1,0 +1,136 @@
+package discount
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A process that the conversations of a run share may exit without a case that causes it: after
+// some number of requests, or at random. What the cases that it interrupted observed does not
+// count, and they run again on processes of their own. If one of these exits, too, the case causes
+// the exit. A notice counts the exits that no case causes.
+
+// An Exit is the end of a process that the conversations of a run share, by itself.
+type Exit struct {
+	Detail string // such as the exit status
+	Output string // the end of its output; untrusted
+	// Records are those of the conversations that it interrupted.
+	Records []*transcript.Transcript
+}
+
+// disturbed voids what was observed while a shared process exited: another case may have caused
+// that.
+type disturbed struct{}
+
+func (disturbed) discount(c *Claim) (Effect, string) {
+	if c.Disturbed {
+		return Void, "another case may have made the server exit"
+	}
+	return Counts, ""
+}
+
+// exits voids the exits that interrupted a case which also makes its own process exit, or of which
+// that is not known yet.
+type exits struct {
+	mu      sync.Mutex
+	pending map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
+	causes  map[*transcript.Transcript]bool         // the conversations of those that cause one
+}
+
+func (e *exits) discount(c *Claim) (Effect, string) {
+	if !c.Exit {
+		return Counts, ""
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, records := range e.pending {
+		if slices.ContainsFunc(records(), func(record *transcript.Transcript) bool { return slices.Contains(c.Records, record) }) {
+			return Void, "a case that it interrupted has not run again yet"
+		}
+	}
+	if slices.ContainsFunc(c.Records, func(record *transcript.Transcript) bool { return e.causes[record] }) {
+		return Void, "a case that it interrupted also makes its own process exit"
+	}
+	return Counts, ""
+}
+
+// BeginShared notes that what key identifies runs on the shared process, and may make it exit.
+// records returns its conversations so far.
+func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
+	r.exits.mu.Lock()
+	defer r.exits.mu.Unlock()
+	if r.exits.pending == nil {
+		r.exits.pending = map[any]func() []*transcript.Transcript{}
+	}
+	r.exits.pending[key] = records
+}
+
+// SettleShared notes whether what key identifies makes its own process exit.
+func (r *Run) SettleShared(key any, causesExits bool) {
+	r.exits.mu.Lock()
+	defer r.exits.mu.Unlock()
+	records := r.exits.pending[key]
+	delete(r.exits.pending, key)
+	if records == nil || !causesExits {
+		return
+	}
+	if r.exits.causes == nil {
+		r.exits.causes = map[*transcript.Transcript]bool{}
+	}
+	for _, record := range records() {
+		r.exits.causes[record] = true
+	}
+}
+
+// ExitNotices returns what the user should know about processes that exited by themselves: about
+// the shared ones, and about crashes of others. isFinding reports whether a finding shows an exit.
+// If none does, no exit counts as explained: a case that sends more requests than the server can
+// handle makes it exit, although no single request is at fault. redact removes secrets.
+func (r *Run) ExitNotices(shared []Exit, isFinding bool, redact func(string) string) []string {
+	var out []string
+	if isFinding {
+		shared = slices.DeleteFunc(slices.Clone(shared), func(e Exit) bool { return r.Voids(&Claim{Exit: true, Records: e.Records}) })
+	}
+	if len(shared) > 0 {
+		last := shared[len(shared)-1]
+		text := fmt.Sprintf("the server's process exited by itself %s, and no case causes that alone: %s", countTimes(len(shared)), last.Detail)
+		out = append(out, text+quoteOutput(redact(last.Output)))
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if text := r.crashes.notice(redact); text != "" {
+		out = append(out, text)
+	}
+	return out
+}
+
+func countTimes(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
+}
+
+// Limits for quoting a server's output.
+const (
+	linesShown  = 3
+	widestLines = 300
+)
+
+// quoteOutput returns the last lines of a server's output, as the end of a notice, or "".
+func quoteOutput(output string) string {
+	lines := strings.Split(strings.TrimSpace(output), "\n")
+	lines = lines[max(0, len(lines)-linesShown):]
+	for i := range lines {
+		lines[i] = wire.Excerpt(strings.TrimSpace(lines[i]), widestLines/linesShown)
+	}
+	if words := strings.Join(lines, " | "); words != "" {
+		return "; its last output: " + words
+	}
+	return ""
+}

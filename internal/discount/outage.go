@@ -1,0 +1,48 @@
+package discount
+
+import (
+	"slices"
+	"sync"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// outage voids what was seen while a server that the run can't restart no longer served any
+// client: it shows nothing about the protocol. When the first requests fail, it is not known yet
+// whether the server is gone.
+type outage struct {
+	mu     sync.Mutex
+	isGone bool
+	// silent holds, for each conversation, the position from which on its events show nothing if
+	// the server is gone.
+	silent map[*transcript.Transcript]int
+}
+
+func (o *outage) discount(c *Claim) (Effect, string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.isGone && slices.ContainsFunc(c.Records, func(record *transcript.Transcript) bool {
+		from, isSilent := o.silent[record]
+		return isSilent && (len(c.At) == 0 || slices.Max(c.At) >= from)
+	}) {
+		return Void, "the server no longer served any client"
+	}
+	return Counts, ""
+}
+
+// NoteSilence notes that the server did not respond in a conversation from a position on.
+func (r *Run) NoteSilence(record *transcript.Transcript, from int) {
+	r.outage.mu.Lock()
+	defer r.outage.mu.Unlock()
+	if r.outage.silent == nil {
+		r.outage.silent = map[*transcript.Transcript]int{}
+	}
+	r.outage.silent[record] = from
+}
+
+// NoteOutage notes that the server no longer serves any client.
+func (r *Run) NoteOutage() {
+	r.outage.mu.Lock()
+	defer r.outage.mu.Unlock()
+	r.outage.isGone = true
+}

@@ -1,0 +1,132 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suite"
+)
+
+// A plan is what a run will do: the opinions that it wants, and the cases that it runs for them.
+type plan struct {
+	units                []*unit        // in the order in which they start
+	casePairs, rulePairs []pair         // the selected opinions of cases, and those of rules
+	areas                map[string]int // the number of cases in the units, by area
+	leftOut              int            // cases that a quick run left out
+}
+
+// total returns the number of cases in the units.
+func (p *plan) total() int {
+	n := 0
+	for _, cases := range p.areas {
+		n += cases
+	}
+	return n
+}
+
+// isEmpty reports whether no opinion is wanted.
+func (p *plan) isEmpty() bool { return len(p.casePairs) == 0 && len(p.rulePairs) == 0 }
+
+// leavesOutAll reports whether a quick run leaves out every selected case that
+// applies.
+func (p *plan) leavesOutAll() bool { return p.leftOut > 0 && p.total() == 0 }
+
+// instance is one case or rule in one revision.
+type instance struct {
+	judge    string
+	revision spec.Revision
+}
+
+// A planner makes the plan of a run from its options and from what the probe has found.
+type planner struct {
+	o     *Options
+	offer *offer
+	slots int // the most servers, or sessions with one server, at once
+	// singleProcess reports whether no case can have a process of its own.
+	singleProcess bool
+	// rates returns the rates in each revision so far: lanes that are opened change them.
+	rates func() map[spec.Revision]rates
+	// openLane opens one more conversation to share; it returns nil if the server does not serve it.
+	openLane func(context.Context, spec.Revision) *sharedConversation
+}
+
+// newPlanner returns a planner of the run.
+func newPlanner(s *session, offered *offer) *planner {
+	return &planner{o: &s.o, offer: offered, slots: s.gate.slots(), singleProcess: s.hasSingleProcess(), rates: s.timing.allRates, openLane: s.openLane}
+}
+
+// plan groups the selected cases that apply into units, and brings those into order. The
+// run's time ends with ctx.
+func (p *planner) plan(ctx context.Context) *plan {
+	out := &plan{areas: map[string]int{}}
+	var waiting, own, exclusive []*unit
+	for _, rev := range p.offer.revisions {
+		pairs := p.o.pairs(rev)
+		shared := &unit{revision: rev, sharesConversation: true}
+		var chained chained
+		ruled := false
+		wanted := map[int]bool{}
+		for _, each := range pairs {
+			if each.caseIndex < 0 {
+				out.rulePairs = append(out.rulePairs, each)
+				ruled = true
+				continue
+			}
+			out.casePairs = append(out.casePairs, each)
+			wanted[each.caseIndex] = true
+		}
+		for _, c := range p.casesToRun(rev, wanted, ruled) {
+			if p.offer.isBlocked(c, rev) != "" || p.offer.missing(c, rev) != "" {
+				continue
+			}
+			if p.o.leavesOut(c) {
+				out.leftOut++
+				continue
+			}
+			out.areas[c.Area()]++
+			switch {
+			case c.SharesConversation:
+				shared.cases = append(shared.cases, c)
+			case c.Exclusive:
+				exclusive = append(exclusive, &unit{revision: rev, cases: []*suite.Case{c}, exclusive: true})
+			case p.offer.formsChain(c, rev):
+				chained.add(c)
+			case c.Waits:
+				waiting = append(waiting, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !p.singleProcess})
+			default:
+				own = append(own, &unit{revision: rev, cases: []*suite.Case{c}, ownProcess: c.OwnServer && !p.singleProcess})
+			}
+		}
+		waiting = append(waiting, chained.units(shared)...)
+		if ruled || len(shared.cases) > 0 {
+			out.units = append(out.units, p.lanes(ctx, shared)...)
+		}
+	}
+	out.units = slices.Concat(out.units, waiting, own, exclusive)
+	p.arrange(ctx, out)
+	for i, u := range out.units {
+		u.rank = i
+	}
+	return out
+}
+
+// casesToRun returns the cases whose opinion is wanted, and those that provoke what a
+// selected rule judges. If there are none, although rules are selected, it returns the
+// cases that share a conversation: the rules alone would see hardly more than the
+// opening, and call that kept.
+func (p *planner) casesToRun(rev spec.Revision, wanted map[int]bool, ruled bool) []*suite.Case {
+	var selected, sharing []*suite.Case
+	for i := range p.o.Cases {
+		switch c := &p.o.Cases[i]; {
+		case wanted[i] || p.o.provokes(c, rev):
+			selected = append(selected, c)
+		case ruled && c.SharesConversation && c.AppliesTo(rev, p.o.Dialer.Transport()):
+			sharing = append(sharing, c)
+		}
+	}
+	if len(selected) == 0 {
+		return sharing
+	}
+	return selected
+}

@@ -1,0 +1,116 @@
+package fuzz
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"testing"
+
+	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/inventory"
+	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// failing is a server that answers every ping with an error.
+func failing(code spec.Code) stdio.Serve {
+	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+		for lines := bufio.NewScanner(in); lines.Scan(); {
+			for _, m := range wire.Parse(lines.Bytes()).Messages {
+				switch m.Method {
+				case spec.MethodInitialize:
+					fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":%q,"capabilities":{},"serverInfo":{"name":"a","version":"1"}}}`+"\n", m.ID.Raw(), spec.V20250618)
+				case spec.MethodPing:
+					fmt.Fprintf(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":"no"}}`+"\n", m.ID.Raw(), code)
+				}
+			}
+		}
+		return 0
+	}
+}
+
+// TestAnErrorOfABusyServerMustRecur checks that a finding whose evidence may mean that the server
+// was busy counts only if every retry shows it, and any other if one does.
+func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
+	for name, c := range map[string]struct {
+		code   spec.Code
+		misses bool // the last retry does not show it
+		want   verdict.Outcome
+	}{
+		"busy, each time":              {spec.CodeInternal, false, verdict.Broken},
+		"busy, once not":               {spec.CodeInternal, true, verdict.Flaky},
+		"about the request, each time": {spec.CodeMethodNotFound, false, verdict.Broken},
+		"about the request, once not":  {spec.CodeMethodNotFound, true, verdict.Broken},
+	} {
+		t.Run(name, func(t *testing.T) {
+			plays := 0
+			last := followed(t, c.code, func() bool { plays++; return true }).Outcome
+			if c.misses {
+				all := plays
+				plays = 0
+				last = followed(t, c.code, func() bool { plays++; return plays < all }).Outcome
+			}
+			if last != c.want {
+				t.Errorf("the finding is %s, want %s", last, c.want)
+			}
+		})
+	}
+}
+
+// followed follows up an error to a ping, which scripts show as shows says.
+func followed(t *testing.T, code spec.Code, shows func() bool) *Finding {
+	t.Helper()
+	law := Law{ID: "pings", Judge: func(o *Outcome) []Breach {
+		for _, c := range o.Conversations {
+			for e, m := range transcript.Messages(c.Events, transcript.Received) {
+				if m.IsError() && shows() {
+					return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed.", At: []int{e.Seq}}}}
+				}
+			}
+		}
+		return nil
+	}}
+	pinging := script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
+		Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil),
+	}}}
+	o := Options{Dialer: stdio.InProcess("failing", failing(code)), Laws: []Law{law}}.withDefaults()
+	s := newSearch(o)
+	place, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+	if err != nil || place == nil {
+		t.Fatal("the server can't be probed", err)
+	}
+	first := s.playFresh(t.Context(), place, pinging, exploring)
+	sights := s.judge(o.Laws, first)
+	if len(sights) != 1 {
+		t.Fatalf("%d sightings", len(sights))
+	}
+	return s.follow(t.Context(), drawn{script: pinging, place: place}, first, sights[0])
+}
+
+// TestWhatAGatewayAnswersIsNoSighting checks that a law does not count where something in front of
+// the server answered, and that rules, which know of that themselves, do.
+func TestWhatAGatewayAnswersIsNoSighting(t *testing.T) {
+	const busy = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 503 Service Unavailable\n1! complete\n"
+	recording, err := transcript.ParseScript(busy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := &Outcome{Playback: &script.Playback{
+		Script: script.Script{Revision: spec.V20250618}, Transport: spec.StreamableHTTP,
+		Conversations: []*script.Conversation{{Events: recording.Events}},
+	}}
+	for law, want := range map[string]int{"pings": 0, rulesLaw: 1} {
+		s := newSearch(Options{}.withDefaults())
+		got := s.judge([]Law{{ID: law, Judge: func(*Outcome) []Breach {
+			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
+		}}}, o)
+		if len(got) != want {
+			t.Errorf("%d sightings by %s, want %d", len(got), law, want)
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package verdict
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Setting is an entry of the configuration file that would make a requirement observable: a
+// tool that may be called, or a fixture. Its text has the form "tools: {call: [safe, NAME]}" or
+// "fixtures: {slow: {tool: NAME}}".
+type Setting struct {
+	Tool    string // the tool that may be called, or ""
+	Fixture string // the line below "fixtures:", or ""
+}
+
+// Names of the parts of the configuration file.
+const (
+	settingTools    = "tools"
+	settingFixtures = "fixtures"
+)
+
+// Line returns the line that belongs into the configuration file, and the key below which it
+// belongs.
+func (s Setting) Line() (line, under string) {
+	if s.Tool != "" {
+		return "call: [safe, " + s.Tool + "]", settingTools
+	}
+	return s.Fixture, settingFixtures
+}
+
+// IsZero reports whether there is no setting.
+func (s Setting) IsZero() bool { return s == Setting{} }
+
+// String returns the setting as text, "" if there is none.
+func (s Setting) String() string {
+	if s.IsZero() {
+		return ""
+	}
+	line, under := s.Line()
+	return under + ": {" + line + "}"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (s Setting) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (s *Setting) UnmarshalText(text []byte) error {
+	for _, form := range []struct {
+		prefix, suffix string
+		part           *string
+	}{
+		{settingTools + ": {call: [safe, ", "]}", &s.Tool},
+		{settingFixtures + ": {", "}", &s.Fixture},
+	} {
+		rest, begins := strings.CutPrefix(string(text), form.prefix)
+		if rest, ends := strings.CutSuffix(rest, form.suffix); begins && ends {
+			*form.part = rest
+			return nil
+		}
+	}
+	return fmt.Errorf("%q is neither a tool to call nor a fixture", text)
+}
+
+// redact removes secrets from the setting.
+func (s *Setting) redact(text func(string) string) {
+	s.Tool, s.Fixture = text(s.Tool), text(s.Fixture)
+}
