@@ -156,7 +156,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 	}
 	tool, _ := t.Inventory.Logging()
 	r := c.Do(ctx, spec.MethodToolsCall, tool.Params(), client.Within(0))
-	if level != "" {
+	if level != "" && r.Sent != nil {
 		defer judgeListeningStream(t, c, r, level)
 	}
 	if level == "" || !r.Succeeded() || string(wire.At(r.Message.Result(), "/isError")) == "true" {
