@@ -57,7 +57,9 @@ var oddServers = map[string]func(args []string) int{
 			}
 		}
 	},
+	// lines floods until its stdin is closed.
 	"lines": func([]string) int {
+		go func() { _, _ = io.Copy(io.Discard, os.Stdin); os.Exit(0) }()
 		chunk := bytes.Repeat([]byte("tick\n"), 10_000)
 		for {
 			if _, err := os.Stdout.Write(chunk); err != nil {

@@ -67,7 +67,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 			}
 			target := c.target(address)
 			all := []string{"--report", "html", "--report", "json", "--report", "junit", "--report", "markdown", "--report", "outputs", "--report", "sarif", "--report", "tap", "--report", "badge", "--report", "github"}
-			few := []string{"--revision", "2025-06-18", "--focus", "base", "--focus", "tools.list", "--focus", "lifecycle", "--max-time", "40s"}
+			few := []string{"--revision", "2025-06-18", "--focus", "base", "--focus", "tools.list", "--focus", "lifecycle", "--timeout", "1s", "--max-time", "40s"}
 			if c.serves == "sse" {
 				few[1] = "2024-11-05"
 			}
@@ -75,7 +75,7 @@ func TestSecretsReachNoOutput(t *testing.T) {
 				append(append(append([]string{"run", "-v", "--transcript", "said", "--replay-files"}, all...), few...), target...),
 				append([]string{"doctor"}, target...),
 				append([]string{"init", "--workflow"}, target...),
-				append([]string{"fuzz", "--no-config", "--time", "2s", "--shrink-time", "2s", "--corpus", "corpus", "--out", "found"}, target...),
+				append([]string{"fuzz", "--no-config", "--time", "1s", "--shrink-time", "500ms", "--corpus", "corpus", "--out", "found"}, target...),
 			}
 			for _, args := range commands {
 				look(t, c.secrets, "the output of "+args[0], leakyCommand(ctx, folder, args...))

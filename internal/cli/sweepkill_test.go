@@ -33,8 +33,8 @@ func TestAKilledSweepGoesOn(t *testing.T) {
 	dir := t.TempDir()
 	list := "servers:\n"
 	for i := range 4 {
-		fault := []string{"", ", --fault, ping.responds/unknown"}[i%2]
-		list += fmt.Sprintf("- {name: s%d, revision: 2025-11-25, profile: core@1, command: [mcp-conform, serve%s]}\n", i, fault)
+		fault := []string{"", ", --fault, completion.answered/unknown-method"}[i%2]
+		list += fmt.Sprintf("- {name: s%d, revision: 2025-11-25, profile: completion@1, command: [mcp-conform, serve%s]}\n", i, fault)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "servers.yaml"), []byte(list), 0o600); err != nil {
 		t.Fatal(err)

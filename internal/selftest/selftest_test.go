@@ -42,6 +42,7 @@ func TestOutcomes(t *testing.T) {
 		{selftest.NotYet, fault(t, id, func(f *faults.Fault) { f.Requirement = "lifecycle.request-timeouts"; f.Revisions = nil })},
 	} {
 		t.Run(string(c.want), func(t *testing.T) {
+			t.Parallel()
 			rows := selftest.Run(t.Context(), selftest.Options{Faults: []faults.Fault{c.fault}}).Rows
 			if len(rows) == 0 {
 				t.Fatal("the fault was not tried")

@@ -40,14 +40,6 @@ func TestMessages(t *testing.T) {
 			return refserver.Pass(raw)
 		}), Want: []string{"base.unknown-notification-harmless: The server answers an unknown notification. (warning)"}},
 		{
-			Name: "notification deadly", Case: "messages.unknown-notifications", Seams: dieOf("com.example.unknown"),
-			Want: []string{"base.unknown-notification-harmless: The server exits at an unknown notification. (warning)"},
-		},
-		{
-			Name: "notification deafening", Case: "messages.unknown-notifications", Seams: deafAfter("com.example.unknown"),
-			Want: []string{"base.unknown-notification-harmless: The server stops answering after an unknown notification. (warning)"},
-		},
-		{
 			Name: "silent to odd notifications", Case: "messages.odd-notifications",
 			Kept: []string{"base.notification-no-response"},
 		},
@@ -66,10 +58,6 @@ func TestMessages(t *testing.T) {
 			Want: []string{"base.meta-foreign-keys-accepted: The server refuses a request because of its _meta. (note)"},
 		},
 		{Name: "long request answered", Case: "messages.long", Kept: []string{"base.request-answered"}},
-		{
-			Name: "long request dropped", Case: "messages.long", Seams: incoming(onLong(swallow)),
-			Want: []string{"base.request-answered: The server does not answer a long request. (warning)"},
-		},
 		{Name: "long request deadly", Case: "messages.long", Seams: incoming(onLong(die))}, // judged by a rule
 		{Name: "long request refused", Case: "messages.long", Seams: handle(func(c *refserver.Call, next handler) (any, *refserver.Error) {
 			if len(c.Params) > 64<<10 {
@@ -92,28 +80,6 @@ func TestBatches(t *testing.T) {
 			},
 		},
 		{
-			Name: "swallowed", Case: "messages.batch", Seams: incoming(onBatch(swallow)),
-			Want: []string{"base.batch-receive: The server does not serve a batch of requests. (broken)"},
-		},
-		{
-			Name: "deadly", Case: "messages.batch", Seams: incoming(onBatch(die)),
-			Want: []string{"base.batch-receive: The server exits at a batch of requests. (broken)"},
-		},
-		{
-			Name: "refused", Case: "messages.batch", Seams: incoming(onBatch(noRequest)),
-			Want: []string{"base.batch-receive: The server does not serve a batch of requests. (broken)"},
-		},
-		{
-			Name: "only the first served", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
-				end := bytes.Index(raw, []byte("},{"))
-				return refserver.Pass(append(raw[:end+1:end+1], ']'))
-			})),
-			Want: []string{
-				"base.batch-receive: The server does not answer a batch of requests in full. (broken)",
-				"base.batch-responses-complete: The server does not answer a batch of requests in full. (warning)",
-			},
-		},
-		{
 			Name: "swallowed with notifications", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
 				if bytes.Contains(raw, []byte("roots/list_changed")) {
 					return refserver.Drop()
@@ -122,15 +88,6 @@ func TestBatches(t *testing.T) {
 			})),
 			Want: []string{"base.batch-receive: The server does not serve a batch of requests and a notification. (broken)"},
 			Kept: []string{"base.batch-response-array", "base.batch-only-notifications-silent"},
-		},
-		{
-			Name: "notifications answered", Case: "messages.batch", Seams: incoming(onBatch(func(raw []byte) refserver.FrameAction {
-				return refserver.Pass(bytes.ReplaceAll(raw, []byte(`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`), []byte(`5`)))
-			})),
-			Want: []string{
-				"base.batch-only-notifications-silent: The server answers a batch of notifications. (broken)",
-				"base.batch-responses-complete: The server sends more responses to a batch than it has requests. (warning)",
-			},
 		},
 		{
 			Name: "answered one by one", Case: "messages.batch", Seams: func() refserver.Seams {
@@ -150,32 +107,21 @@ func TestBatches(t *testing.T) {
 			Kept: []string{"base.batch-empty-array", "base.batch-invalid-members"},
 		},
 		{
-			Name: "damaged, deadly", Case: "messages.damaged-batch",
-			Seams: incoming(onDamaged(func([]byte) refserver.FrameAction { return refserver.ExitWith(1) })),
-			Want: []string{
-				"base.batch-empty-array: The server exits at an empty batch. (warning)",
-				"base.batch-invalid-members: The server exits at a batch with an invalid member. (warning)",
-			},
+			Name: "invalid member deadly", Case: "messages.damaged-batch", Seams: dieOf("[1,"),
+			Want: []string{"base.batch-invalid-members: The server exits at a batch with an invalid member. (warning)"},
 		},
 		{
-			Name: "damaged, swallowed", Case: "messages.damaged-batch", Seams: incoming(onDamaged(swallow)),
-			Want: []string{
-				"base.batch-empty-array: The server does not answer an empty batch. (warning)",
-				"base.batch-invalid-members: The server does not serve a batch with an invalid member. (warning)",
-			},
-		},
-		{
-			Name: "damaged, refused as text", Case: "messages.damaged-batch", Seams: incoming(onDamaged(unparsable)),
-			Want: []string{
-				"base.batch-empty-array: The server answers an empty batch, but not with -32600. (warning)",
-				"base.batch-invalid-members: The server does not serve a batch with an invalid member. (warning)",
-			},
-		},
-		{
-			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: incoming(onDamaged(func(raw []byte) refserver.FrameAction {
-				return refserver.Pass(bytes.Replace(raw, []byte("[1,"), []byte("["), 1))
-			})),
+			Name: "invalid member passed over", Case: "messages.damaged-batch", Seams: rewrite("[1,", "["),
 			Want: []string{"base.batch-invalid-members: The server ignores an invalid member of a batch. (warning)"},
+		},
+		{
+			Name: "empty batch taken for text", Case: "messages.damaged-batch", Seams: incoming(func(raw []byte) refserver.FrameAction {
+				if string(raw) == "[]" {
+					return refserver.Pass([]byte(`no JSON`))
+				}
+				return refserver.Pass(raw)
+			}),
+			Want: []string{"base.batch-empty-array: The server answers an empty batch, but not with -32600. (warning)"},
 		},
 	} {
 		m.Revision = spec.V20250326
@@ -192,15 +138,6 @@ func onBatch(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameA
 	}
 }
 
-func onDamaged(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
-	return onBatch(func(raw []byte) refserver.FrameAction {
-		if bytes.HasPrefix(raw, []byte("[]")) || bytes.HasPrefix(raw, []byte("[1")) {
-			return f(raw)
-		}
-		return refserver.Pass(raw)
-	})
-}
-
 // onLong handles lines of more than 64 KiB.
 func onLong(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAction {
 	return func(raw []byte) refserver.FrameAction {
@@ -210,6 +147,3 @@ func onLong(f func([]byte) refserver.FrameAction) func([]byte) refserver.FrameAc
 		return refserver.Pass(raw)
 	}
 }
-
-func noRequest([]byte) refserver.FrameAction  { return refserver.Pass([]byte(`5`)) }
-func unparsable([]byte) refserver.FrameAction { return refserver.Pass([]byte(`no JSON`)) }

@@ -25,8 +25,7 @@ func rewrite(from, to string) func() refserver.Seams {
 	})
 }
 
-func swallow([]byte) refserver.FrameAction { return refserver.Drop() }
-func die([]byte) refserver.FrameAction     { return refserver.ExitWith(1) }
+func die([]byte) refserver.FrameAction { return refserver.ExitWith(1) }
 
 func dieOf(text string) func() refserver.Seams {
 	return incoming(func(raw []byte) refserver.FrameAction {
@@ -35,30 +34,4 @@ func dieOf(text string) func() refserver.Seams {
 		}
 		return refserver.Pass(raw)
 	})
-}
-
-// deafAfter reads on after the text, but ignores everything.
-func deafAfter(text string) func() refserver.Seams {
-	return func() refserver.Seams {
-		deaf := false // all frames come from one goroutine
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
-			if deaf = deaf || bytes.Contains(raw, []byte(text)); deaf {
-				return refserver.Drop()
-			}
-			return refserver.Pass(raw)
-		}}
-	}
-}
-
-// deafAfterLine ignores everything after the line.
-func deafAfterLine(line string) func() refserver.Seams {
-	return func() refserver.Seams {
-		deaf := false // all frames come from one goroutine
-		return refserver.Seams{Incoming: func(_ *refserver.Session, raw []byte) refserver.FrameAction {
-			if deaf = deaf || string(raw) == line; deaf {
-				return refserver.Drop()
-			}
-			return refserver.Pass(raw)
-		}}
-	}
 }

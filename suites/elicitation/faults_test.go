@@ -8,44 +8,24 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
-	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites/elicitation"
 )
 
-func TestFaults(t *testing.T) {
-	const (
-		declined = "elicitation.response.all-actions-handled-2025-06-18: The server does not answer a call after the user declines. (warning)"
-		mode     = "elicitation.mode.supported-only: The server elicits in a mode that the client did not declare. (broken)"
-	)
+// TestSlowTools checks that a tool that takes long, or wants something first, after the user
+// responded is not blamed for not handling the response.
+func TestSlowTools(t *testing.T) {
 	for _, x := range []struct {
-		name, judge string
-		seams       func() refserver.Seams
-		want        []string
+		name  string
+		seams func() refserver.Seams
 	}{
-		{"all is well: asked", "elicitation.asked", nothing, nil},
-		{"all is well: one mode", "elicitation.one-mode", nothing, nil},
-		{"all is well: answers", "elicitation.answers", nothing, nil},
-		{"a page for a client that shows forms", "elicitation.one-mode", fault(t, "elicitation.mode.supported-only/page"), []string{mode}},
-		{"declining is not noticed", "elicitation.answers", fault(t, "elicitation.response.all-actions-handled-2025-06-18/decline-hangs"), []string{declined}},
-		{"what follows when the user accepts takes long", "elicitation.answers", slow(func(text string) bool {
+		{"what follows when the user accepts takes long", slow(func(text string) bool {
 			return text != "The user chose to decline." && text != "The user chose to cancel."
-		}), nil},
-		{"all tools that ask take long", "elicitation.answers", slow(func(string) bool { return true }), nil},
-		{"a visit is wanted first", "elicitation.answers", wantsVisit, nil},
+		})},
+		{"all tools that ask take long", slow(func(string) bool { return true })},
+		{"a visit is wanted first", wantsVisit},
 	} {
-		suitetest.TryRuled(t, elicitation.Cases(), x.name, x.judge, spec.V20251125, x.seams, x.want)
+		suitetest.TryRuled(t, elicitation.Cases(), x.name, "elicitation.answers", spec.V20251125, x.seams, nil)
 	}
-}
-
-func nothing() refserver.Seams { return refserver.Seams{} }
-
-func fault(t *testing.T, id string) func() refserver.Seams {
-	t.Helper()
-	f, ok := faults.Lookup(id)
-	if !ok {
-		t.Fatalf("there is no fault %s", id)
-	}
-	return f.Seams
 }
 
 // slow delays the response to calls of tools whose text satisfies when, beyond the client's

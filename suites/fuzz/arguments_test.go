@@ -183,7 +183,7 @@ func TestArgumentsFaultless(t *testing.T) {
 			defer stop()
 			options := fuzz.Options{
 				Dialer: d, Laws: lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), Policy: inventory.Config{Policy: inventory.CallAll},
-				Time: 3 * time.Second, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
+				Time: time.Second, Seed: 1, Shrink: fuzz.Budget{Time: time.Second, Tries: 20},
 			}
 			if c.want != "" {
 				options.Time = time.Minute

@@ -28,12 +28,12 @@ var (
 
 // search searches for a buried fault. It returns the finding on the requirement that the fault
 // breaks, nil if there is none, and the report.
-func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, length time.Duration) (*fuzz.Finding, *fuzz.Report) {
+func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, length time.Duration, shrink fuzz.Budget) (*fuzz.Finding, *fuzz.Report) {
 	t.Helper()
 	var found *fuzz.Finding
 	report, err := fuzz.Run(ctx, fuzz.Options{
 		Dialer: inprocess.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
-		Time: length, Seed: seed, Shrink: fuzz.Budget{Time: 10 * time.Second, Tries: 300},
+		Time: length, Seed: seed, Shrink: shrink,
 		Enough: func(one *fuzz.Finding) bool {
 			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && !one.Flaky() && found == nil {
 				found = one
@@ -52,16 +52,18 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("left out with -short: it takes half a minute")
 	}
+	t.Parallel()
 	for _, id := range []string{
 		"base.request-answered/deep-meta", "prompts.get.result-schema/empty-argument", "tools.list.result-schema/after-unsubscribing",
 		"tools.structured.conforms/large-sum", "tools.list.result-schema/empty-meta",
 	} {
 		t.Run(id, func(t *testing.T) {
+			t.Parallel()
 			f, ok := faults.LookupBuried(id)
 			if !ok {
 				t.Fatal("there is no such fault")
 			}
-			found, report := search(t.Context(), t, f, 1, *limit)
+			found, report := search(t.Context(), t, f, 1, *limit, fuzz.Budget{Time: time.Second, Tries: 50})
 			if found == nil {
 				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeGrowth(report))
 			}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/mcp-conform/mcp-conform/internal/fuzz"
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
@@ -63,7 +64,7 @@ func TestBuriedTable(t *testing.T) {
 		tried++
 		one := row{id: f.ID, seeds: *measured, limit: *limit}
 		for seed := range uint64(*measured) { //nolint:gosec // positive
-			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit)
+			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit, fuzz.Budget{Time: 10 * time.Second, Tries: 300})
 			if found == nil || found.After > *limit {
 				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, describeGrowth(report))
 				continue

@@ -23,71 +23,20 @@ type (
 func TestFaults(t *testing.T) {
 	no := &fail{Code: spec.CodeInvalidRequest, Message: "no"}
 	unknown := &fail{Code: spec.CodeMethodNotFound, Message: "no such method"}
-	refuse := func(method string, err *fail) func() refserver.Seams {
-		return suitetest.Handles(func(c *call, next chain) (any, *fail) {
-			if c.Method == method {
-				return nil, err
-			}
-			return next(c)
-		})
-	}
 	for _, f := range []fault{
-		{"all is well: serves", "lifecycle.serves", nothing, nil},
-		{"a declared list refused", "lifecycle.serves", refuse(spec.MethodPromptsList, no),
-			[]string{
-				"lifecycle.serves-after-initialized: The server refuses a declared list after initialized. (warning)",
-				"prompts.list.answered: The server declares prompts, but refuses to list them. (broken)",
-			}},
-
-		{"a declared list never answered", "lifecycle.serves", refuse(spec.MethodPromptsList, refserver.NoResponse),
-			[]string{"lifecycle.serves-after-initialized: The server does not answer a declared list after initialized. (warning)"}},
-
 		{"undeclared and unknown", "lifecycle.undeclared-capabilities", undeclaring(unknown), nil},
 		{"undeclared and refused otherwise", "lifecycle.undeclared-capabilities", undeclaring(no),
 			[]string{"lifecycle.undeclared-capability-error: The server refuses an undeclared method, but not with -32601. (note)"}},
-		{"undeclared and served", "lifecycle.undeclared-capabilities", undeclaring(nil),
-			[]string{
-				"lifecycle.undeclared-capability-error: The server serves a method without declaring its capability. (warning)",
-				"prompts.capability.declared: The server lists prompts without declaring them. (broken)",
-				"resources.capability.declared: The server offers resources without declaring them. (broken)",
-				"tools.capability.declared: The server lists tools without declaring them. (broken)",
-			}},
-
-		{"all is well: capabilities", "lifecycle.unknown-capabilities", nothing, nil},
-		{"unknown capabilities refused", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, no }),
-			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
-		{"unknown capabilities met with silence", "lifecycle.unknown-capabilities", onUnknownCapability(func(*call, chain) (any, *fail) { return nil, refserver.NoResponse }),
-			[]string{"lifecycle.unknown-client-capabilities: The server refuses initialize with unknown client capabilities. (warning)"}},
-		{"another version", "lifecycle.unknown-capabilities", onUnknownCapability(func(c *call, next chain) (any, *fail) {
-			result, err := next(c)
-			return with(result, "protocolVersion", "2024-11-05"), err
-		}), []string{"versioning.initialize-same-version: The server answers a version that it supports with another. (broken)"}},
 		{"deaf while it waits", "lifecycle.unknown-capabilities", deafWhileWaiting,
 			[]string{"lifecycle.error-cases-prepared: The server stops answering after its own request got no response. (warning)"}},
 
-		{"all is well: deficient", "lifecycle.deficient-initialize", nothing, nil},
 		{"deficient accepted", "lifecycle.deficient-initialize", onDeficient(func(c *call, next chain) (any, *fail) {
 			c.Params = wire.JSON(with(c.Params, "capabilities", map[string]any{}, "clientInfo", map[string]any{"name": "x", "version": "1"}))
 			return next(c)
 		}), nil},
-		{"deficient met with silence", "lifecycle.deficient-initialize", onDeficient(func(*call, chain) (any, *fail) { return nil, refserver.NoResponse }),
-			[]string{
-				"lifecycle.error-cases-prepared: The server does not answer initialize without capabilities. (warning)",
-				"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)",
-			}},
-		{"deficient ends the server", "lifecycle.deficient-initialize", onDeficient(func(c *call, _ chain) (any, *fail) {
-			c.Session.Exit(1)
-			return nil, refserver.NoResponse
-		}), []string{
-			"lifecycle.error-cases-prepared: The server does not answer initialize without capabilities. (warning)",
-			"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)",
-		}},
-		{"deaf after one refusal", "lifecycle.deficient-initialize", deafAfterRefusals(1),
-			[]string{"lifecycle.error-cases-prepared: The server does not answer initialize without clientInfo. (warning)"}},
 		{"deaf after two refusals", "lifecycle.deficient-initialize", deafAfterRefusals(2),
 			[]string{"lifecycle.error-cases-prepared: The server does not answer a valid initialize after an invalid one. (warning)"}},
 
-		{"all is well: unregulated", "lifecycle.unregulated", nothing, nil},
 		{"ended by an early request", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == spec.MethodToolsList && c.Revision == "" {
 				c.Session.Exit(1)
@@ -107,12 +56,6 @@ func TestFaults(t *testing.T) {
 			}
 			return next(c)
 		}), nil},
-		{"shutdown served", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
-			if c.Method == "shutdown" {
-				return map[string]any{}, nil
-			}
-			return next(c)
-		}), []string{"lifecycle.no-shutdown-message: The server serves a request named shutdown or exit. (warning)"}},
 		{"exit ends the server", "lifecycle.unregulated", suitetest.Handles(func(c *call, next chain) (any, *fail) {
 			if c.Method == "exit" {
 				c.Session.Exit(0)
@@ -120,12 +63,6 @@ func TestFaults(t *testing.T) {
 			}
 			return next(c)
 		}), []string{"lifecycle.no-shutdown-message: The server exits at a request named shutdown or exit. (warning)"}},
-		{"a farewell", "lifecycle.unregulated", func() refserver.Seams {
-			return refserver.Seams{End: func(p *refserver.Process, _ refserver.EndReason) (int, bool) {
-				_, _ = p.Out.Write(append(wire.NewNotification("notifications/shutdown", nil), '\n'))
-				return 0, true
-			}}
-		}, []string{"lifecycle.no-shutdown-message: The server announces its shutdown with a message of its own. (warning)"}},
 		{"ended by a second initialize", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
 			c.Session.Exit(1)
 			return nil, refserver.NoResponse
@@ -137,10 +74,6 @@ func TestFaults(t *testing.T) {
 			return nil, refserver.NoResponse
 		}), nil},
 
-		{"all is well: batch", "lifecycle.batched-initialize", nothing, nil},
-		{"batch accepted", "lifecycle.batched-initialize", onBatch(func(raw []byte) refserver.FrameAction {
-			return refserver.Pass(raw[1 : len(raw)-1])
-		}), []string{"lifecycle.batch-initialize: The server accepts initialize in a batch. (warning)"}},
 		{"batch dropped", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.FrameAction { return refserver.Drop() }), nil},
 		{"batch ends the server", "lifecycle.batched-initialize", onBatch(func([]byte) refserver.FrameAction { return refserver.ExitWith(1) }),
 			[]string{"lifecycle.batch-initialize: The server exits at a batch with initialize. (warning)"}},
@@ -148,8 +81,6 @@ func TestFaults(t *testing.T) {
 		f.run(t, spec.V20250326)
 	}
 }
-
-func nothing() refserver.Seams { return refserver.Seams{} }
 
 // with returns the object v with members set, given as names and values.
 func with(v any, pairs ...any) map[string]any {
@@ -175,15 +106,6 @@ func undeclaring(err *fail) func() refserver.Seams {
 			if err != nil {
 				return nil, err
 			}
-		}
-		return next(c)
-	})
-}
-
-func onUnknownCapability(f func(*call, chain) (any, *fail)) func() refserver.Seams {
-	return suitetest.Handles(func(c *call, next chain) (any, *fail) {
-		if c.Method == spec.MethodInitialize && wire.At(c.Params, "/capabilities/x-unknown") != nil {
-			return f(c, next)
 		}
 		return next(c)
 	})
@@ -304,10 +226,6 @@ func TestShutdownRefusedByStatus(t *testing.T) {
 	}
 	for _, m := range []suitetest.Misbehaviour{
 		{Name: "refused", Seams: answer(http.StatusBadRequest, "no such method\n"), Kept: []string{noShutdown}},
-		{
-			Name: "served", Seams: answer(http.StatusOK, ""),
-			Want: []string{noShutdown + ": The server serves a request named shutdown or exit. (warning)"},
-		},
 	} {
 		m.Case, m.Transport = "lifecycle.unregulated", spec.StreamableHTTP
 		m.Try(t, lifecycle.Cases())

@@ -128,7 +128,7 @@ func TestHangs(t *testing.T) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		next.ServeHTTP(w, r)
-	})), mcptest.Options{Requirements: []string{"^ping.responds$"}, Revisions: []string{"2025-11-25"}, Timeout: time.Second})
+	})), mcptest.Options{Requirements: []string{"^ping.responds$"}, Revisions: []string{"2025-11-25"}, Timeout: 300 * time.Millisecond})
 }
 
 // TestFindings checks which subtests fail, and what they print.

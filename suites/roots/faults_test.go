@@ -10,41 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
-	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 	"github.com/mcp-conform/mcp-conform/suites/roots"
 )
-
-func TestFaults(t *testing.T) {
-	const (
-		dies   = "roots.change.handled: The server fails when the roots change. (warning)"
-		never  = "roots.change.asks-again: The server does not request the roots again after they change. (note)"
-		gone   = "roots.unavailable.handled: The server fails if the client refuses roots/list. (warning)"
-		nobody = "roots.unavailable.handled: The server fails if the client has no roots. (warning)"
-	)
-	for _, x := range []struct {
-		fault string
-		want  []string
-	}{
-		{"", nil},
-		{"legal/roots-never-asked", nil},
-		{"roots.change.handled/dies", []string{dies}},
-		{"roots.change.handled/deaf", []string{dies}},
-		{"roots.change.asks-again/never", []string{never}},
-		{"roots.unavailable.handled/error-dies", []string{gone}},
-		{"roots.unavailable.handled/none-dies", []string{nobody}},
-		{"roots.unavailable.handled/error-hangs", []string{gone}},
-	} {
-		seams := func() refserver.Seams { return refserver.Seams{} }
-		if x.fault != "" {
-			f, ok := faults.Lookup(x.fault)
-			if !ok {
-				t.Fatalf("there is no fault %s", x.fault)
-			}
-			seams = f.Seams
-		}
-		suitetest.TryRuled(t, roots.Cases(), x.fault, "roots.change", spec.V20250618, seams, x.want)
-	}
-}
 
 // TestTheSessionEnds checks that a server may end a session at any time, also when the roots
 // change, and that its silence afterwards does not count as an exit.

@@ -13,6 +13,7 @@ import (
 func TestMain(m *testing.M) { suitetest.Main(m) }
 
 func TestSuite(t *testing.T) {
+	t.Parallel() // with the other tests, which wait as well
 	suitetest.Declare(t, sse.Cases(), spec.SSE)
 	ginkgo.RunSpecs(t, "sse")
 }

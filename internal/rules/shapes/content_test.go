@@ -73,7 +73,6 @@ func TestContent(t *testing.T) {
 		{name: "a blob in a tool's result that is not base64", revision: r11, asked: call, message: block(embedded(`"uri":"a:b","blob":"a b"`)), want: "content.blob.base64 warning"},
 		{name: "both text and blob in a tool's result", revision: r11, asked: call, message: block(embedded(`"uri":"a:b","text":"a","blob":""`))},
 		{name: "a link", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"a:b","name":"b"}`), kept: "content.resource-link.uri-valid"},
-		{name: "a link without a scheme", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"b","name":"b"}`), want: "content.resource-link.uri-valid warning"},
 		{name: "a link without a name", revision: r06, asked: get, message: message(`{"type":"resource_link","uri":"a:b"}`), want: "prompts.get.result-schema broken"},
 		{name: "the MIME type of a link", revision: r06, asked: call, message: block(`{"type":"resource_link","uri":"a:b","name":"b","mimeType":"text"}`), want: "content.mime-type.syntax warning"},
 

@@ -123,7 +123,7 @@ func measureMemory(behaviour string) {
 		panic(err)
 	}
 	<-link.Ended()
-	link.Shutdown(transport.Patience{AfterClose: time.Second})
+	link.Shutdown(transport.Patience{AfterClose: 50 * time.Millisecond})
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	fmt.Print(m.Sys >> 20)
