@@ -184,7 +184,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 	outcomes := newSpecOutcomes()
 	var tree sync.WaitGroup
 	if o.Tree != nil {
-		tree.Go(func() { o.Tree(&Plan{Specs: planned.specs(&o), outcomes: outcomes}) })
+		tree.Go(func() { o.Tree(&Plan{Specs: planned.specs(&o, offered.revisions), outcomes: outcomes}) })
 	}
 	defer tree.Wait()
 	ctx, stop := s.watchServer(ctx, offered)
@@ -201,7 +201,7 @@ func Run(ctx context.Context, o Options) (*verdict.Report, error) {
 		s.gate.drain()
 	}
 	report := newReporting(ctx, x, c.found).report()
-	outcomes.settle(report.Verdicts)
+	outcomes.settle(report, x.finished)
 	return report, nil
 }
 

@@ -26,13 +26,24 @@ func newSpecOutcomes() *specOutcomes {
 	return &specOutcomes{settled: make(chan struct{}), all: map[instance]verdict.Outcome{}}
 }
 
-// settle takes the outcomes from the verdicts of a report.
-func (o *specOutcomes) settle(verdicts []verdict.Verdict) {
-	for i := range verdicts {
-		v := &verdicts[i]
-		for _, judge := range v.Judges {
-			key := instance{judge, v.Revision}
-			o.all[key] = max(o.all[key], v.Outcome)
+// settle takes the outcomes from a report: of a judge the most severe verdict, of a case also its
+// most severe finding. A case that finished without either has only provoked, and kept all.
+func (o *specOutcomes) settle(p *verdict.Report, finished *finishedCases) {
+	raise := func(judge string, rev spec.Revision, to verdict.Outcome) {
+		key := instance{judge, rev}
+		o.all[key] = max(o.all[key], to)
+	}
+	for i := range p.Verdicts {
+		for _, judge := range p.Verdicts[i].Judges {
+			raise(judge, p.Verdicts[i].Revision, p.Verdicts[i].Outcome)
+		}
+	}
+	for i := range p.Findings {
+		raise(p.Findings[i].Case, p.Findings[i].Revision, p.Findings[i].Outcome)
+	}
+	for key := range finished.all {
+		if _, known := o.all[key]; !known {
+			o.all[key] = verdict.Kept
 		}
 	}
 	close(o.settled)
@@ -96,22 +107,31 @@ func (t *specTree) add(p pair, title string, exclusive bool, over spec.Transport
 	}
 }
 
-// specs lists the selected judges: cases first, the rules last.
-func (p *plan) specs(o *Options) []Spec {
+// specs lists the selected cases, as SpecsOf does, and then the selected rules.
+func (p *plan) specs(o *Options, revisions []spec.Revision) []Spec {
+	chosen := map[instance]bool{}
+	for _, each := range p.casePairs {
+		chosen[instance{each.judge, each.revision}] = true
+	}
+	for _, u := range p.units {
+		for _, c := range u.cases {
+			chosen[instance{c.ID, u.revision}] = true
+		}
+	}
+	over := o.Dialer.Transport()
+	var out []Spec
+	for _, rev := range revisions {
+		out = append(out, SpecsOf(slices.DeleteFunc(slices.Clone(o.Cases), func(c suite.Case) bool { return !chosen[instance{c.ID, rev}] }), rev, over)...)
+	}
 	titles := map[string]string{}
 	for i := range o.Rules {
 		titles[o.Rules[i].ID] = o.Rules[i].Title
 	}
-	over := o.Dialer.Transport()
-	var t specTree
-	for _, each := range p.casePairs {
-		c := &o.Cases[each.caseIndex]
-		t.add(each, c.Title, c.Exclusive, over)
-	}
+	var rules specTree
 	for _, each := range p.rulePairs {
-		t.add(each, titles[each.judge], false, over)
+		rules.add(each, titles[each.judge], false, over)
 	}
-	return t.specs
+	return append(out, rules.specs...)
 }
 
 // Await waits for the verdicts of the run and returns the most severe outcome
