@@ -17,18 +17,18 @@ import (
 
 const otherConnection = "pagination.cursor.works-on-other-connection-2026-07-28"
 
-// independent are the lists that must not depend on the connection, and the areas of the
-// requirements that say so.
-var independent = []struct{ area, capability, method, member string }{
-	{"tools", "tools", spec.MethodToolsList, "tools"},
-	{"prompts", "prompts", spec.MethodPromptsList, "prompts"},
-	{"resources", "resources", spec.MethodResourcesList, "resources"},
+// independent are the lists that must not depend on the connection, nor on earlier requests,
+// and the requirements that say so.
+var independent = []struct{ capability, method, member, same, noSideEffect string }{
+	{"tools", spec.MethodToolsList, "tools", "tools.list.same-on-every-connection", "tools.list.no-side-effect-of-requests"},
+	{"prompts", spec.MethodPromptsList, "prompts", "prompts.list.same-on-every-connection", "prompts.list.no-side-effect-of-requests"},
+	{"resources", spec.MethodResourcesList, "resources", "resources.list.same-on-every-connection", "resources.list.no-side-effect-of-requests"},
 }
 
 func connectionsCase() suite.Case {
 	var judged []string
 	for _, l := range independent {
-		judged = append(judged, l.area+".list.same-on-every-connection", l.area+".list.no-side-effect-of-requests")
+		judged = append(judged, l.same, l.noSideEffect)
 	}
 	return suite.Case{
 		ID:           "pagination.connections",
@@ -81,7 +81,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 		other, _, okOther := entries(ctx, b, l.method, l.member)
 		again, _, okAgain := entries(ctx, a, l.method, l.member)
 		otherAgain, _, okOtherAgain := entries(ctx, b, l.method, l.member)
-		id := l.area + ".list.same-on-every-connection"
+		id := l.same
 		switch {
 		case !ok || !okOther || !okAgain || !okOtherAgain:
 			t.NotObserved(id, "mcp-conform could not read the list to its end")
@@ -100,7 +100,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 			continue
 		}
 		t.Kept(id)
-		before[l.area] = first
+		before[l.method] = first
 	}
 	for _, r := range []suite.Request{
 		{Method: spec.MethodToolsCall, Params: map[string]any{"name": "mcp-conform-none", "arguments": map[string]any{}}},
@@ -119,11 +119,11 @@ func compareConnections(ctx context.Context, t *suite.T) {
 func judgeSideEffects(ctx context.Context, t *suite.T, a *client.Conversation, before map[string]string) {
 	var fresh *client.Conversation
 	for _, l := range independent {
-		was, ok := before[l.area]
+		was, ok := before[l.method]
 		if !ok {
 			continue
 		}
-		id := l.area + ".list.no-side-effect-of-requests"
+		id := l.noSideEffect
 		is, at, ok := entries(ctx, a, l.method, l.member)
 		if !ok {
 			t.NotObserved(id, "mcp-conform could not read the list to its end")
