@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -16,6 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
@@ -44,7 +45,7 @@ func judgeLimited(t *testing.T, over spec.Transport, r spec.Revision, filter str
 		serve = refserver.NewSSEHandler(ctx, refserver.Options{})
 	}
 	var refused atomic.Int64
-	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+	front := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		if permits() {
 			serve.ServeHTTP(w, q)
 			return
@@ -54,18 +55,17 @@ func judgeLimited(t *testing.T, over spec.Transport, r spec.Revision, filter str
 			w.Header().Set("Retry-After", after)
 		}
 		http.Error(w, "slow down", http.StatusTooManyRequests)
-	}))
-	defer func() { front.CloseClientConnections(); front.Close() }()
-	u, err := url.Parse(front.URL + map[spec.Transport]string{spec.SSE: "/sse", spec.StreamableHTTP: "/mcp"}[over])
-	if err != nil {
-		t.Fatal(err)
-	}
-	reach := exchange.Reach{Pacer: exchange.NewPacer()}
+	})}
+	pipes := suitetest.NewPipes()
+	go func() { _ = front.Serve(pipes) }()
+	defer front.Close()
+	u := &url.URL{Scheme: "http", Host: pipes.Addr().String(), Path: map[spec.Transport]string{spec.SSE: "/sse", spec.StreamableHTTP: "/mcp"}[over]}
+	reach := exchange.Reach{Pacer: exchange.NewPacer(), Dial: pipes.Dial}
 	dialer := transport.Dialer(streamablehttp.NewDialer(u, reach))
 	if over == spec.SSE {
 		dialer = sse.NewDialer(u, reach)
 	}
-	report, err = engine.Run(ctx, engine.Options{
+	report, err := engine.Run(ctx, engine.Options{
 		Dialer: dialer, Cases: suites.Cases(), Rules: ruleset.All(), Revisions: []spec.Revision{r},
 		Selection: engine.Selection{Labels: filter}, RateLimit: reach.Pacer.Notice, Timeout: 20 * time.Second,
 	})
@@ -105,31 +105,33 @@ func TestRateLimit(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			free, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, func() bool { return true })
-			if refusals != 0 || len(free.Findings) > 0 || strings.Contains(strings.Join(free.Notices, " "), "limits requests") {
-				t.Fatalf("without a limit: %d refusals, %d findings, %q", refusals, len(free.Findings), free.Notices)
-			}
-			limited, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, perSecond(20))
-			t.Logf("%d refusals, %d messages, %v", refusals, limited.Stats.Messages, limited.Stats.Took)
-			if len(limited.Findings) > 0 {
-				t.Errorf("there are findings: %v", limited.Findings)
-			}
-			unseen, got := 0, verdictsOf(limited)
-			for id, want := range verdictsOf(free) {
-				if got[id] != want {
-					t.Logf("%s: %s, without a limit %s", id, got[id], want)
-					unseen++
+			synctest.Test(t, func(t *testing.T) {
+				free, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, func() bool { return true })
+				if refusals != 0 || len(free.Findings) > 0 || strings.Contains(strings.Join(free.Notices, " "), "limits requests") {
+					t.Fatalf("without a limit: %d refusals, %d findings, %q", refusals, len(free.Findings), free.Notices)
 				}
-			}
-			if unseen > 2 { // a task or a call may be over too soon
-				t.Errorf("%d verdicts are others", unseen)
-			}
-			if refusals == 0 || refusals > 60 {
-				t.Errorf("there were %d refusals", refusals)
-			}
-			if n := len(regexp.MustCompile(`(?m)`+c.notice).FindAllString(strings.Join(limited.Notices, "\n"), -1)); n != 1 {
-				t.Errorf("the notices are %q", limited.Notices)
-			}
+				limited, refusals := judgeLimited(t, c.over, c.revision, filter, c.retryAfter, perSecond(20))
+				t.Logf("%d refusals, %d messages, %v", refusals, limited.Stats.Messages, limited.Stats.Took)
+				if len(limited.Findings) > 0 {
+					t.Errorf("there are findings: %v", limited.Findings)
+				}
+				unseen, got := 0, verdictsOf(limited)
+				for id, want := range verdictsOf(free) {
+					if got[id] != want {
+						t.Logf("%s: %s, without a limit %s", id, got[id], want)
+						unseen++
+					}
+				}
+				if unseen > 2 { // a task or a call may be over too soon
+					t.Errorf("%d verdicts are others", unseen)
+				}
+				if refusals == 0 || refusals > 60 {
+					t.Errorf("there were %d refusals", refusals)
+				}
+				if n := len(regexp.MustCompile(`(?m)`+c.notice).FindAllString(strings.Join(limited.Notices, "\n"), -1)); n != 1 {
+					t.Errorf("the notices are %q", limited.Notices)
+				}
+			})
 		})
 	}
 }
@@ -149,17 +151,19 @@ func TestRateLimitWithoutEnd(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			report, refusals := judgeLimited(t, spec.StreamableHTTP, spec.V20251125, "ping || tools", func() string { return c.after }, first(60))
-			if len(report.Findings) > 0 {
-				t.Errorf("there are findings: %v", report.Findings)
-			}
-			if report.Stats.Took > 2*time.Minute || refusals == 0 {
-				t.Errorf("it took %v, with %d refusals", report.Stats.Took, refusals)
-			}
-			if n := len(regexp.MustCompile(c.notice).FindAllString(strings.Join(report.Notices, "\n"), -1)); n != 1 {
-				t.Errorf("the notices are %q", report.Notices)
-			}
-			t.Logf("%v, %d refusals, %s", report.Stats.Took, refusals, report.Incomplete)
+			synctest.Test(t, func(t *testing.T) {
+				report, refusals := judgeLimited(t, spec.StreamableHTTP, spec.V20251125, "ping || tools", func() string { return c.after }, first(60))
+				if len(report.Findings) > 0 {
+					t.Errorf("there are findings: %v", report.Findings)
+				}
+				if report.Stats.Took > 2*time.Minute || refusals == 0 {
+					t.Errorf("it took %v, with %d refusals", report.Stats.Took, refusals)
+				}
+				if n := len(regexp.MustCompile(c.notice).FindAllString(strings.Join(report.Notices, "\n"), -1)); n != 1 {
+					t.Errorf("the notices are %q", report.Notices)
+				}
+				t.Logf("%v, %d refusals, %s", report.Stats.Took, refusals, report.Incomplete)
+			})
 		})
 	}
 }

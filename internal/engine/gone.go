@@ -4,11 +4,12 @@ import (
 	"context"
 	"net/http"
 	"slices"
-	"sync"
+
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
 	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -26,8 +27,8 @@ type watch struct {
 	stop      context.CancelCauseFunc
 	discounts *discount.Run // learns which observations prove nothing
 
-	mu         sync.Mutex
-	lastServed time.Time // when it was last seen to serve
+	mu         *locks.RWMutex // held while the server is asked
+	lastServed time.Time      // when it was last seen to serve
 	isGone     bool
 }
 
@@ -55,7 +56,7 @@ func (r *session) watchServer(ctx context.Context, offered *offer) (context.Cont
 	if _, shares := r.o.Dialer.(transport.Sharer); shares || rev == "" {
 		return ctx, stop
 	}
-	r.watch = &watch{stop: stop, discounts: r.discounts, check: func() string { return r.whyUnserved(ctx, rev) }}
+	r.watch = &watch{mu: locks.NewRWMutex(), stop: stop, discounts: r.discounts, check: func() string { return r.whyUnserved(ctx, rev) }}
 	r.o.Progress = &watchedProgress{r.o.Progress, r.watch}
 	return ctx, stop
 }

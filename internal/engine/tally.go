@@ -1,15 +1,15 @@
 package engine
 
 import (
-	"sync"
 	"time"
 
+	"github.com/mcp-conform/mcp-conform/internal/locks"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // tally counts the cases of each area for the progress.
 type tally struct {
-	mu    sync.Mutex
+	mu    *locks.RWMutex // held while the progress waits for the server
 	areas map[string]*areaTally
 	ran   int // before the run's time was over
 	found map[verdict.Key]bool
@@ -19,7 +19,7 @@ type areaTally struct{ done, total int }
 
 // newTally returns a tally of so many cases in each area, none of which is done.
 func newTally(totals map[string]int) *tally {
-	t := &tally{areas: map[string]*areaTally{}, found: map[verdict.Key]bool{}}
+	t := &tally{mu: locks.NewRWMutex(), areas: map[string]*areaTally{}, found: map[verdict.Key]bool{}}
 	for area, total := range totals {
 		t.areas[area] = &areaTally{total: total}
 	}

@@ -38,6 +38,8 @@ type Reach struct {
 	TLS *tls.Config
 	// Proxy returns the proxy for a URL, or nil. A nil function means no proxies.
 	Proxy func(*url.URL) (*url.URL, error)
+	// Dial opens a connection to an address; nil connects over TCP.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Connect is the timeout for opening a connection; default 10 s.
 	Connect time.Duration
 	// Pacer keeps the requests below the server's rate limit; nil sends them at once, and no refused
@@ -63,6 +65,9 @@ func (r *Reach) Access(u *url.URL) transport.Access {
 			TLSClientConfig: r.TLS, TLSHandshakeTimeout: defaultConnect, DisableKeepAlives: true, DisableCompression: true,
 			Proxy: func(q *http.Request) (*url.URL, error) { return r.proxy(q.URL) },
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				if r.Dial != nil {
+					return r.Dial(ctx, network, address)
+				}
 				if proxy, err := r.proxy(u); err == nil && proxy == nil {
 					return inside.DialContext(ctx, network, address)
 				}
@@ -103,7 +108,11 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		at = address(proxy)
 	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", at)
+	open := r.Dial
+	if open == nil {
+		open = (&net.Dialer{}).DialContext
+	}
+	conn, err := open(ctx, "tcp", at)
 	if err != nil {
 		return nil, withProxy(proxy, within(ctx, "while connecting to "+at, err))
 	}
