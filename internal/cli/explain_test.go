@@ -31,7 +31,7 @@ func TestExplainShowsThePageOfAJudgedRevision(t *testing.T) {
 // must say "milder" or "at most" if a deviation with less than full weight gets a milder
 // verdict.
 func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
-	words := map[verdict.Outcome]string{verdict.Broken: "reported as broken, or milder", verdict.Warning: "a warning at most", verdict.Note: "a note"}
+	words := map[verdict.Outcome]string{verdict.Broken: "reported as broken, or less severely", verdict.Warning: "a warning at most", verdict.Note: "a note"}
 	for _, q := range spec.Requirements().All() {
 		explained := grades(q)
 		for _, r := range q.Revisions {
@@ -46,7 +46,7 @@ func TestExplainGradesAsTheVerdictDoes(t *testing.T) {
 				t.Errorf("%s in %s: explain says %q, the verdict %v", q.ID, r, found, outcome)
 			}
 			softened := verdict.Deviation{Requirement: q.ID, Weight: verdict.OnlyNote}.Outcome(q, spec.Revision(r))
-			if milder := softened != outcome; milder != (strings.Contains(found, "milder") || strings.Contains(found, "at most")) && len(explained) == 1 {
+			if milder := softened != outcome; milder != (strings.Contains(found, "less severely") || strings.Contains(found, "at most")) && len(explained) == 1 {
 				t.Errorf("%s in %s: explain says %q, a note's weight makes it %v", q.ID, r, found, softened)
 			}
 		}
