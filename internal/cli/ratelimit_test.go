@@ -14,9 +14,9 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
+	"github.com/mcp-conform/mcp-conform/internal/pipes"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/suitetest"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
 	"github.com/mcp-conform/mcp-conform/internal/transport/sse"
@@ -56,11 +56,11 @@ func judgeLimited(t *testing.T, over spec.Transport, r spec.Revision, filter str
 		}
 		http.Error(w, "slow down", http.StatusTooManyRequests)
 	})}
-	pipes := suitetest.NewPipes()
-	go func() { _ = front.Serve(pipes) }()
+	listener := pipes.NewListener()
+	go func() { _ = front.Serve(listener) }()
 	defer front.Close()
-	u := &url.URL{Scheme: "http", Host: pipes.Addr().String(), Path: map[spec.Transport]string{spec.SSE: "/sse", spec.StreamableHTTP: "/mcp"}[over]}
-	reach := exchange.Reach{Pacer: exchange.NewPacer(), Dial: pipes.Dial}
+	u := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: map[spec.Transport]string{spec.SSE: "/sse", spec.StreamableHTTP: "/mcp"}[over]}
+	reach := exchange.Reach{Pacer: exchange.NewPacer(), Dial: listener.Dial}
 	dialer := transport.Dialer(streamablehttp.NewDialer(u, reach))
 	if over == spec.SSE {
 		dialer = sse.NewDialer(u, reach)

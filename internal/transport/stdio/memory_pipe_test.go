@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/mcp-conform/mcp-conform/internal/pipes"
 )
 
 // Whatever happens to it in whatever order, a pipe in memory says what a pipe of the
@@ -25,9 +27,9 @@ func TestMemoryPipeIsAPipe(t *testing.T) {
 		if near.out.SetReadDeadline(time.Time{}) != nil {
 			t.Skip("pipes have no deadlines here")
 		}
-		ours := newPipe()
-		readers := []outlet{near.out, ours.readEnd()}
-		writers := []io.WriteCloser{far.out, ours.writeEnd()}
+		ours := pipes.New()
+		readers := []outlet{near.out, ours.ReadEnd()}
+		writers := []io.WriteCloser{far.out, ours.WriteEnd()}
 		both := func(what string, f func(i int) (int, []byte, error)) {
 			t.Helper()
 			n, b, err := f(0)
@@ -75,40 +77,40 @@ func kindOf(err error) string {
 }
 
 func TestMemoryPipeBlocks(t *testing.T) {
-	much := bytes.Repeat([]byte("0123456789abcdef"), 2*pipeSize/16+1)
+	much := bytes.Repeat([]byte("0123456789abcdef"), 2*pipes.Size/16+1)
 	for name, c := range map[string]struct {
-		meanwhile func(r pipeReader, w pipeWriter)
+		meanwhile func(r pipes.Reader, w pipes.Writer)
 		written   int
 		broken    bool
 	}{
-		"until everything is read": {func(r pipeReader, w pipeWriter) {
+		"until everything is read": {func(r pipes.Reader, w pipes.Writer) {
 			got := make([]byte, len(much))
 			if _, err := io.ReadFull(r, got); err != nil || !bytes.Equal(got, much) {
 				t.Errorf("not what was written: %v", err)
 			}
 		}, len(much), false},
-		"until the reader is closed": {func(r pipeReader, w pipeWriter) { _ = r.Close() }, pipeSize, true},
-		"until the writer is closed": {func(r pipeReader, w pipeWriter) { _ = w.Close() }, pipeSize, true},
-		"until the reader is closed, after a part is read": {func(r pipeReader, w pipeWriter) {
+		"until the reader is closed": {func(r pipes.Reader, w pipes.Writer) { _ = r.Close() }, pipes.Size, true},
+		"until the writer is closed": {func(r pipes.Reader, w pipes.Writer) { _ = w.Close() }, pipes.Size, true},
+		"until the reader is closed, after a part is read": {func(r pipes.Reader, w pipes.Writer) {
 			_, _ = io.ReadFull(r, make([]byte, 100))
 			synctest.Wait()
 			_ = r.Close()
-		}, pipeSize + 100, true},
+		}, pipes.Size + 100, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p := newPipe()
+				p := pipes.New()
 				var n int
 				var err error
 				done := make(chan struct{})
-				go func() { defer close(done); n, err = p.writeEnd().Write(much) }()
+				go func() { defer close(done); n, err = p.WriteEnd().Write(much) }()
 				synctest.Wait()
 				select {
 				case <-done:
 					t.Error("more than a pipe holds was written")
 				default:
 				}
-				c.meanwhile(p.readEnd(), p.writeEnd())
+				c.meanwhile(p.ReadEnd(), p.WriteEnd())
 				<-done
 				if n != c.written || (err != nil) != c.broken {
 					t.Errorf("%d bytes written, %v", n, err)
@@ -120,24 +122,24 @@ func TestMemoryPipeBlocks(t *testing.T) {
 
 func TestReadingWaits(t *testing.T) {
 	for name, c := range map[string]struct {
-		after func(p *pipe)
+		after func(p *pipes.Pipe)
 		at    time.Duration
 		want  string
 		err   string
 	}{
-		"for what is written":            {func(p *pipe) { _, _ = p.writeEnd().Write([]byte("a")) }, time.Second, "a", "none"},
-		"for the end":                    {func(p *pipe) { _ = p.writeEnd().Close() }, time.Second, "", "end"},
-		"until it is closed":             {func(p *pipe) { _ = p.readEnd().Close() }, time.Second, "", "closed"},
-		"for the deadline":               {func(*pipe) {}, 5 * time.Second, "", "deadline"},
-		"for a deadline that is set now": {func(p *pipe) { _ = p.readEnd().SetReadDeadline(time.Now().Add(time.Second)) }, 2 * time.Second, "", "deadline"},
+		"for what is written":            {func(p *pipes.Pipe) { _, _ = p.WriteEnd().Write([]byte("a")) }, time.Second, "a", "none"},
+		"for the end":                    {func(p *pipes.Pipe) { _ = p.WriteEnd().Close() }, time.Second, "", "end"},
+		"until it is closed":             {func(p *pipes.Pipe) { _ = p.ReadEnd().Close() }, time.Second, "", "closed"},
+		"for the deadline":               {func(*pipes.Pipe) {}, 5 * time.Second, "", "deadline"},
+		"for a deadline that is set now": {func(p *pipes.Pipe) { _ = p.ReadEnd().SetReadDeadline(time.Now().Add(time.Second)) }, 2 * time.Second, "", "deadline"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				p, began := newPipe(), time.Now()
-				_ = p.readEnd().SetReadDeadline(began.Add(5 * time.Second))
+				p, began := pipes.New(), time.Now()
+				_ = p.ReadEnd().SetReadDeadline(began.Add(5 * time.Second))
 				time.AfterFunc(time.Second, func() { c.after(p) })
 				b := make([]byte, 10)
-				n, err := p.readEnd().Read(b)
+				n, err := p.ReadEnd().Read(b)
 				if took := time.Since(began); took != c.at || string(b[:n]) != c.want || kindOf(err) != c.err {
 					t.Errorf("after %v: %q, %v", took, b[:n], err)
 				}

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/pipes"
 )
 
 // nearEnds are our ends of a server's three streams; farEnds are the server's.
@@ -48,9 +50,9 @@ func systemPipes() (near nearEnds, far farEnds, err error) {
 
 // memoryPipes makes the three pipes of a link to a server in this process.
 func memoryPipes() (near nearEnds, far farEnds, err error) {
-	in, out, errOut := newPipe(), newPipe(), newPipe()
-	return nearEnds{in: in.writeEnd(), out: out.readEnd(), err: errOut.readEnd()},
-		farEnds{in: in.readEnd(), out: out.writeEnd(), err: errOut.writeEnd()}, nil
+	in, out, errOut := pipes.New(), pipes.New(), pipes.New()
+	return nearEnds{in: in.WriteEnd(), out: out.ReadEnd(), err: errOut.ReadEnd()},
+		farEnds{in: in.ReadEnd(), out: out.WriteEnd(), err: errOut.WriteEnd()}, nil
 }
 
 func (e nearEnds) close() { closeAll(e.in, e.out, e.err) }

@@ -1,4 +1,7 @@
-package stdio
+// Package pipes has pipes and connections in memory that behave as those of the operating system.
+// Whoever waits for one waits for a channel, so that a test in a bubble of testing/synctest needs no
+// time for it.
+package pipes
 
 import (
 	"io"
@@ -7,13 +10,11 @@ import (
 	"time"
 )
 
-// pipeSize is how many bytes a pipe holds: as many as one of Linux.
-const pipeSize = 64 << 10
+// Size is how many bytes a pipe holds: as many as one of Linux.
+const Size = 64 << 10
 
-// A pipe is a pipe in memory that buffers, blocks and breaks as one of the
-// operating system does. Whoever waits for it waits for a channel, so that a test in
-// a bubble of testing/synctest needs no time for it.
-type pipe struct {
+// A Pipe buffers, blocks and breaks as one of the operating system does.
+type Pipe struct {
 	// reading and writing are held during a Read or Write: concurrent ones take turns.
 	reading, writing chan struct{}
 
@@ -24,22 +25,26 @@ type pipe struct {
 	changed                 chan struct{} // closed at the next change; nil unless somebody waits for it
 }
 
-// The ends of a pipe.
-type (
-	pipeReader struct{ *pipe }
-	pipeWriter struct{ *pipe }
-)
+// A Reader is the end of a pipe from which is read.
+type Reader struct{ *Pipe }
 
-func newPipe() *pipe {
-	return &pipe{reading: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
+// A Writer is the end of a pipe into which is written.
+type Writer struct{ *Pipe }
+
+// New returns an empty pipe.
+func New() *Pipe {
+	return &Pipe{reading: make(chan struct{}, 1), writing: make(chan struct{}, 1)}
 }
 
-func (p *pipe) readEnd() pipeReader  { return pipeReader{p} }
-func (p *pipe) writeEnd() pipeWriter { return pipeWriter{p} }
+// ReadEnd returns the end from which is read.
+func (p *Pipe) ReadEnd() Reader { return Reader{p} }
+
+// WriteEnd returns the end into which is written.
+func (p *Pipe) WriteEnd() Writer { return Writer{p} }
 
 // Read returns os.ErrClosed after Close, os.ErrDeadlineExceeded after the deadline,
 // and io.EOF once the writing end is closed and everything is read.
-func (r pipeReader) Read(b []byte) (int, error) {
+func (r Reader) Read(b []byte) (int, error) {
 	r.reading <- struct{}{}
 	defer func() { <-r.reading }()
 	for {
@@ -62,7 +67,7 @@ func (r pipeReader) Read(b []byte) (int, error) {
 
 // take reads what is there. If nothing is, it returns a channel that is closed at the
 // next change, and the deadline.
-func (r pipeReader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, err error) {
+func (r Reader) take(b []byte) (n int, wait <-chan struct{}, until time.Time, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -84,7 +89,7 @@ func (r pipeReader) take(b []byte) (n int, wait <-chan struct{}, until time.Time
 }
 
 // SetReadDeadline sets the time at which a Read that waits gives up.
-func (r pipeReader) SetReadDeadline(t time.Time) error {
+func (r Reader) SetReadDeadline(t time.Time) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.readClosed {
@@ -96,11 +101,11 @@ func (r pipeReader) SetReadDeadline(t time.Time) error {
 }
 
 // Close makes all further writes fail.
-func (r pipeReader) Close() error { return r.closeEnd(&r.readClosed) }
+func (r Reader) Close() error { return r.closeEnd(&r.readClosed) }
 
 // Write returns when the pipe holds all of b. The error is io.ErrClosedPipe if the
 // reading end is closed, and os.ErrClosed after Close.
-func (w pipeWriter) Write(b []byte) (int, error) {
+func (w Writer) Write(b []byte) (int, error) {
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
 	written := 0
@@ -116,7 +121,7 @@ func (w pipeWriter) Write(b []byte) (int, error) {
 
 // put writes what fits. If that is not everything, it returns a channel that is closed
 // at the next change.
-func (w pipeWriter) put(b []byte) (n int, wait <-chan struct{}, err error) {
+func (w Writer) put(b []byte) (n int, wait <-chan struct{}, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
@@ -127,7 +132,7 @@ func (w pipeWriter) put(b []byte) (n int, wait <-chan struct{}, err error) {
 	case w.readClosed:
 		return 0, nil, io.ErrClosedPipe
 	}
-	if n = min(len(b), pipeSize-len(w.held)); n > 0 {
+	if n = min(len(b), Size-len(w.held)); n > 0 {
 		w.held = append(w.held, b[:n]...)
 		w.change()
 	}
@@ -138,9 +143,9 @@ func (w pipeWriter) put(b []byte) (n int, wait <-chan struct{}, err error) {
 }
 
 // Close lets the reader read what is left, and then the end.
-func (w pipeWriter) Close() error { return w.closeEnd(&w.writeClosed) }
+func (w Writer) Close() error { return w.closeEnd(&w.writeClosed) }
 
-func (p *pipe) closeEnd(closed *bool) error {
+func (p *Pipe) closeEnd(closed *bool) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if *closed {
@@ -153,14 +158,14 @@ func (p *pipe) closeEnd(closed *bool) error {
 
 // await returns a channel that is closed at the next change. It is called under the
 // lock, as is change.
-func (p *pipe) await() <-chan struct{} {
+func (p *Pipe) await() <-chan struct{} {
 	if p.changed == nil {
 		p.changed = make(chan struct{})
 	}
 	return p.changed
 }
 
-func (p *pipe) change() {
+func (p *Pipe) change() {
 	if p.changed != nil {
 		close(p.changed)
 		p.changed = nil
