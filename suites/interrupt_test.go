@@ -22,9 +22,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
-// TestAnInterruptBreaksNoCase interrupts each case at one of its messages, another one for each
-// case, or at every one if MCP_CONFORM_INTERRUPTS is all. A case must take it that
-// nothing more is sent, or answered.
+// TestAnInterruptBreaksNoCase interrupts each case at one of its messages, early in some and late in
+// others, or at every message if MCP_CONFORM_INTERRUPTS is all. A case must cope when nothing more
+// is sent or answered.
 func TestAnInterruptBreaksNoCase(t *testing.T) {
 	all := os.Getenv("MCP_CONFORM_INTERRUPTS") == "all"
 	for i, c := range suites.Cases() {

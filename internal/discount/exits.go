@@ -15,7 +15,7 @@ import (
 // count, and they run again on processes of their own. If one of these exits, too, the case causes
 // the exit. A notice counts the exits that no case causes.
 
-// An Exit is the end of a process that the conversations of a run share, by itself.
+// An Exit is the exit, by itself, of a process that the conversations of a run share.
 type Exit struct {
 	Detail string // such as the exit status
 	Output string // the end of its output; untrusted
@@ -34,12 +34,12 @@ func (disturbed) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// exits voids the exits that interrupted a case which also makes its own process exit, or of which
-// that is not known yet.
+// exits voids an exit if a case that it interrupted also makes a process of its own exit, or has not
+// run again yet.
 type exits struct {
 	mu      sync.Mutex
 	pending map[any]func() []*transcript.Transcript // the conversations of cases that may have caused an exit
-	causes  map[*transcript.Transcript]bool         // the conversations of those that cause one
+	causes  map[*transcript.Transcript]bool         // the conversations of cases that make a process of their own exit
 }
 
 func (e *exits) discount(c *Claim) (Effect, string) {
@@ -59,8 +59,8 @@ func (e *exits) discount(c *Claim) (Effect, string) {
 	return Counts, ""
 }
 
-// BeginShared notes that what key identifies runs on the shared process, and may make it exit.
-// records returns its conversations so far.
+// BeginShared notes that cases begin to run on the shared process, which they may make exit. key
+// identifies the cases; records returns their conversations so far.
 func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()
@@ -70,7 +70,7 @@ func (r *Run) BeginShared(key any, records func() []*transcript.Transcript) {
 	r.exits.pending[key] = records
 }
 
-// SettleShared notes whether what key identifies makes its own process exit.
+// SettleShared notes whether the cases that key identifies make a process of their own exit.
 func (r *Run) SettleShared(key any, causesExits bool) {
 	r.exits.mu.Lock()
 	defer r.exits.mu.Unlock()
