@@ -42,7 +42,7 @@ func babbling() []hostileServer {
 		{"HTTP/2 alone", served(func(p *peer) {
 			p.say(http2)
 			p.hold()
-		}), 3, []string{`HTTP/2`, `HTTP/1\.1`}, 0},
+		}), 3, []string{`HTTP/2`, `also speak HTTP/1\.1`}, 0},
 		{"HTTP/2 alone, TLS", trusting(certifiedH2), 3, []string{`HTTP/2`}, 0},
 		{"no status", says("HTTP/1.1 fine\r\n\r\n"), 3, []string{`the response begins with "HTTP/1\.1 fine`}, 0},
 		{"a huge header", served(func(p *peer) { p.ask(); p.say(ok + "X: "); p.flood("x") }), 3, []string{`the head is longer than 65536 bytes`}, 0},

@@ -20,8 +20,8 @@ func unreached() []hostileServer {
 		{"refused, http", over("http", closed), 3, []string{`nothing listens at`}, 0},
 		{"no such host", url("http://nobody.invalid/mcp"), 3, []string{`no host is called nobody\.invalid`, `check the spelling`}, 0},
 		{"self-signed", certified("127.0.0.1", time.Now().Add(time.Hour)), 3, []string{`TLS`, `certificate`, `an unknown authority has signed`, `--ca-file`, `--insecure`}, 0},
-		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`}, 0},
-		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`}, 0},
+		{"another name", trusting(certified("example.com", time.Now().Add(time.Hour))), 3, []string{`the certificate is for example\.com, not for 127\.0\.0\.1`, `correct the certificate`}, 0},
+		{"expired", trusting(certified("127.0.0.1", time.Now().Add(-time.Hour))), 3, []string{`the certificate expired`, `correct the certificate`}, 0},
 		{"http behind https", func(t *testing.T, r *hostileRun) string {
 			return strings.Replace(handled(http.NotFound)(t, r), "http:", "https:", 1)
 		}, 3, []string{`TLS`, `speaks HTTP without TLS`, `http://`}, 0},
@@ -30,10 +30,10 @@ func unreached() []hostileServer {
 		}, 3, []string{`https://`}, 0},
 		{"TLS by one who does not speak it", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.say("SSH-2.0-OpenSSH_9.6\r\n"); p.hold() }) + "/mcp"
-		}, 3, []string{`TLS`}, 0},
+		}, 3, []string{`TLS`, `the port is one for https`}, 0},
 		{"TLS that is never established", func(t *testing.T, _ *hostileRun) string {
 			return "https://" + raw(t, func(p *peer) { p.hold() }) + "/mcp"
-		}, 3, []string{`the time ran out while agreeing on TLS`}, 0},
+		}, 3, []string{`the time ran out while agreeing on TLS`, `the port is one for https`}, 0},
 		{"proxy page", proxied("http", func(p *peer) {
 			p.ask()
 			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
@@ -41,13 +41,13 @@ func unreached() []hostileServer {
 		{"proxy page, https", proxied("https", func(p *peer) {
 			p.ask()
 			p.say("HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\nConnection: close\r\n\r\n<html><title>502 Bad Gateway</title>")
-		}), 3, []string{`the proxy 127\.0\.0\.1:\d+: asked for a connection to example\.invalid:443`, `502 Bad Gateway`}, 0},
+		}), 3, []string{`the proxy 127\.0\.0\.1:\d+: asked for a connection to example\.invalid:443`, `502 Bad Gateway`, `what the proxy allows`}, 0},
 		{"proxy wants to know who asks", proxied("https", func(p *peer) {
 			p.ask()
 			p.say("HTTP/1.1 407 Proxy Authentication Required\r\nProxy-Authenticate: Basic\r\n\r\n")
 		}), 3, []string{`407`, `user and password`}, 0},
-		{"proxy never answers", proxied("https", func(p *peer) { p.ask(); p.hold() }), 3, []string{`the time ran out while the proxy 127\.0\.0\.1:\d+ was asked`}, 0},
-		{"proxy hangs up", proxied("https", func(p *peer) { p.ask() }), 3, []string{`the proxy 127`}, 0},
+		{"proxy never answers", proxied("https", func(p *peer) { p.ask(); p.hold() }), 3, []string{`the time ran out while the proxy 127\.0\.0\.1:\d+ was asked`, `what the proxy allows`}, 0},
+		{"proxy hangs up", proxied("https", func(p *peer) { p.ask() }), 3, []string{`the proxy 127`, `what the proxy allows`}, 0},
 		{"proxy refused", func(t *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY="+strings.TrimSuffix(closed(t, r), "/mcp"))
 			return "http://example.invalid/mcp"
@@ -55,7 +55,7 @@ func unreached() []hostileServer {
 		{"proxy of a strange sort", func(_ *testing.T, r *hostileRun) string {
 			r.environ = append(r.environ, "HTTP_PROXY=socks5://127.0.0.1:1")
 			return "http://example.invalid/mcp"
-		}, 3, []string{`only http and https proxies can be used`}, 0},
+		}, 3, []string{`only http and https proxies can be used`, `check HTTP_PROXY and HTTPS_PROXY`}, 0},
 	}
 }
 

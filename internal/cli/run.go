@@ -261,7 +261,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 		report.Notices = append(report.Notices, left)
 		a.println(reporters.Visible(left))
 	}
-	if report.Incomplete == engine.NeedsToken {
+	if report.NeedsToken {
 		next := a.clear("next: " + a.next(&f.serverFlags))
 		report.Notices = append(report.Notices, next)
 		if !f.quiet {

@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// NeedsToken is why a case is blocked on a server of which the run has no token.
-const NeedsToken = "the server requires a token, and mcp-conform was given none"
+// noToken is why a case is blocked on a server of which the run has no token.
+const noToken = "the server requires a token, and mcp-conform was given none"
 
 // asksForToken reports whether the server refused the opening request, which had no Authorization
 // header, with status 401 and a Bearer challenge. Then it can still be judged how the server

@@ -109,22 +109,23 @@ func (r *refusal) explain() (reason, advice string) {
 
 // explainNoResponse explains why there is no response at all.
 func (r *refusal) explainNoResponse() (reason, advice string) {
-	detail := ""
+	detail, obstacle := "", transcript.Obstacle("")
 	if r.End != nil {
-		detail = r.End.Detail
+		detail, obstacle = r.End.Detail, r.End.Obstacle
 	}
 	switch {
 	case r.Ended() == transcript.Unreachable:
-		return "the server can't be reached: " + detail, r.reachAdvice(detail)
+		return "the server can't be reached: " + detail, reachAdvice(obstacle)
 	case r.End != nil && r.Ended() != transcript.Dropped:
-		return fmt.Sprintf("%s got no response: %s", r.requestName(), detail), r.peerAdvice(detail)
+		return fmt.Sprintf("%s got no response: %s", r.requestName(), detail), r.peerAdvice(obstacle)
 	}
 	reason = fmt.Sprintf("%s got no response within %v", r.requestName(), r.waited)
-	switch {
-	case strings.Contains(detail, "TLS"), strings.Contains(detail, "connecting to"), strings.Contains(detail, "asked for a connection"):
-		return fmt.Sprintf("%s: the time ran out %s", reason, detail), r.reachAdvice(detail)
-	case strings.Contains(detail, "within the head"):
+	switch obstacle {
+	case "":
+	case transcript.CutHead:
 		reason += ": its head began and did not end"
+	default:
+		return fmt.Sprintf("%s: the time ran out %s", reason, detail), reachAdvice(obstacle)
 	}
 	return reason, checkPeer + "; a slow server needs --start-timeout"
 }

@@ -6,15 +6,16 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // peerAdvice returns the advice after a response that is not HTTP.
-func (r *refusal) peerAdvice(detail string) string {
+func (r *refusal) peerAdvice(obstacle transcript.Obstacle) string {
 	switch {
-	case strings.Contains(detail, "HTTP/2"):
+	case obstacle == transcript.SpeaksHTTP2:
 		return "make the server also speak HTTP/1.1, or put a proxy in front of it that does"
-	case strings.Contains(detail, "but TLS"):
+	case obstacle == transcript.SpeaksTLS:
 		return "give the URL with https://"
 	case r.isProxied():
 		return checkPeer + "; the request went through the proxy that HTTP_PROXY names"
@@ -24,21 +25,25 @@ func (r *refusal) peerAdvice(detail string) string {
 }
 
 // reachAdvice returns the advice after a connection could not be opened.
-func (r *refusal) reachAdvice(detail string) string {
-	for _, a := range []struct{ words, advice string }{
-		{"asked for a connection", "check what the proxy allows (it may need user and password in HTTPS_PROXY), or name the host in NO_PROXY"},
-		{"the proxy", "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"},
-		{"an unknown authority has signed", "pass the authority's certificate with --ca-file FILE, or accept any with --insecure"},
-		{"the certificate", "correct the certificate, or accept any with --insecure"},
-		{"HTTP without TLS", "give the URL with http://"},
-		{"TLS", "check that the port is one for https; a server without TLS needs a URL with http://"},
-		{"no host is called", "check the spelling of the host in the URL"},
-	} {
-		if strings.Contains(detail, a.words) {
-			return a.advice
-		}
+func reachAdvice(obstacle transcript.Obstacle) string {
+	switch obstacle {
+	case transcript.NoTunnel:
+		return "check what the proxy allows (it may need user and password in HTTPS_PROXY), or name the host in NO_PROXY"
+	case transcript.NoProxy:
+		return "check HTTP_PROXY and HTTPS_PROXY, or name the host in NO_PROXY"
+	case transcript.UnknownAuthority:
+		return "pass the authority's certificate with --ca-file FILE, or accept any with --insecure"
+	case transcript.WrongCertificate:
+		return "correct the certificate, or accept any with --insecure"
+	case transcript.PlainHTTP:
+		return "give the URL with http://"
+	case transcript.NoTLS:
+		return "check that the port is one for https; a server without TLS needs a URL with http://"
+	case transcript.NoHost:
+		return "check the spelling of the host in the URL"
+	default:
+		return "check that the server runs, and the URL"
 	}
-	return "check that the server runs, and the URL"
 }
 
 // statusAdvice returns the advice after a response with an HTTP status.

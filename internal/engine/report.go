@@ -115,6 +115,7 @@ func (r *reporting) head() verdict.Report {
 		p.Server = verdict.Server{Name: s.Name, Version: s.Version}
 	}
 	p.Incomplete = cmp.Or(r.ended, r.offer.handshakeFails)
+	p.NeedsToken = r.ended == "" && r.offer.protected
 	if p.Incomplete == "" && r.offer.over != spec.Stdio {
 		p.Incomplete = r.offer.unresponsiveReason()
 	}

@@ -29,7 +29,7 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		defer done()
 		if results[0].protected {
 			r.offer.protected = true
-			r.blockHandshake(results[0].revision, NeedsToken)
+			r.blockHandshake(results[0].revision, noToken)
 			return nil
 		}
 		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })

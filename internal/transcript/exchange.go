@@ -29,6 +29,25 @@ const (
 	Unreadable  How = "unreadable"  // the response is not HTTP
 )
 
+// An Obstacle is what kept the response of an exchange from coming. It is what the client found
+// out while it connected and read; Detail says it in words.
+type Obstacle string
+
+// The obstacles, in the order in which a client meets them.
+const (
+	NoConnection     Obstacle = "no-connection"     // the time ran out while the client connected
+	NoHost           Obstacle = "no-host"           // the host name does not exist
+	NoProxy          Obstacle = "no-proxy"          // the proxy can't be used
+	NoTunnel         Obstacle = "no-tunnel"         // the proxy opened no connection to the server
+	NoTLS            Obstacle = "no-tls"            // the TLS handshake failed, for another reason than the next three
+	PlainHTTP        Obstacle = "plain-http"        // the server speaks HTTP where the client begins TLS
+	UnknownAuthority Obstacle = "unknown-authority" // the client does not know who signed the certificate
+	WrongCertificate Obstacle = "wrong-certificate" // the certificate is for another host, or is not valid
+	SpeaksTLS        Obstacle = "speaks-tls"        // the server begins TLS where the client speaks HTTP
+	SpeaksHTTP2      Obstacle = "speaks-http2"      // the server responds in HTTP/2
+	CutHead          Obstacle = "cut-head"          // the head of the response began and did not end
+)
+
 // endings are all ways in which an exchange ends.
 var endings = []How{Complete, Broken, Dropped, Unreachable, Unreadable}
 

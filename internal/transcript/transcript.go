@@ -68,6 +68,9 @@ type Event struct {
 	Stream []byte
 	// How is the way in which the exchange ended, in Over.
 	How How
+	// Obstacle is what kept the response from coming, in Over, or "" if the client knows of nothing.
+	// It is for advice during the run, and not written to files.
+	Obstacle Obstacle
 	// Of is the position of the request, in GaveUp.
 	Of int
 	// ExitCode is the exit code in Exited, -1 if a signal ended the process.

@@ -182,6 +182,7 @@ type Report struct {
 	NotJudged      int             `json:"notJudged"`            // testable requirements that no case or rule judges yet
 	Notices        []string        `json:"notices"`              // what the user should know about this run
 	Incomplete     string          `json:"incomplete,omitempty"` // why the run ended early
+	NeedsToken     bool            `json:"-"`                    // Incomplete because the server requires a token, and the run had none
 	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
 	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to
 	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)

@@ -188,6 +188,8 @@ type ended struct {
 	how    transcript.How
 	detail string
 	stage  string // the stage that was reached, if no response came
+	// obstacle is what kept the response from coming, or "".
+	obstacle transcript.Obstacle
 	// refused describes the refusal of a request that is to be sent again; else it is "".
 	refused string
 }
@@ -204,9 +206,12 @@ func (c *Client) run(ctx context.Context, p *Pending, r Request) {
 	}
 	stop()
 	if cause := p.endCause(ctx); cause != nil && end.how != transcript.Complete && end.how != transcript.Unreadable {
-		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage)}
+		if end.stage == "" { // the obstacle is not what the client waited for
+			end.obstacle = ""
+		}
+		end = ended{how: transcript.Dropped, detail: dropped(cause, end.stage), obstacle: end.obstacle}
 	}
-	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail})
+	c.Record.Add(transcript.Event{Kind: transcript.Over, Exchange: p.number, How: end.how, Detail: end.detail, Obstacle: end.obstacle})
 	p.mu.Lock()
 	p.how, p.detail = end.how, end.detail
 	p.mu.Unlock()
@@ -228,7 +233,7 @@ func (c *Client) attempt(ctx context.Context, p *Pending, r Request) ended {
 	p.number = c.Record.Add(transcript.Event{Kind: transcript.Requested, Raw: raw}).Exchange
 	p.mu.Unlock()
 	if err != nil {
-		return ended{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err)}
+		return ended{how: transcript.Unreachable, detail: explain(err), stage: stageOf(err), obstacle: obstacleOf(err)}
 	}
 	p.setQuit(func() { _ = conn.Close() })
 	end := c.converse(ctx, p, conn, raw, r)

@@ -302,10 +302,13 @@ func TestNoListener(t *testing.T) {
 	}
 	at := l.Addr().String()
 	_ = l.Close()
-	for _, c := range []struct{ name, url, want string }{
-		{"connection refused", "http://" + at, "nothing listens at " + at},
-		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid"},
-		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake"},
+	for _, c := range []struct {
+		name, url, want string
+		obstacle        transcript.Obstacle
+	}{
+		{"connection refused", "http://" + at, "nothing listens at " + at, ""},
+		{"no such host", "http://no-such-host.invalid/", "no host is called no-such-host.invalid", transcript.NoHost},
+		{"TLS with a server that has none", "https://" + strings.TrimPrefix(serve(t, "").String(), "http://"), "TLS with the server fails: the server closed the connection during the handshake", transcript.NoTLS},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			u, err := url.Parse(c.url)
@@ -317,6 +320,10 @@ func TestNoListener(t *testing.T) {
 			<-p.Over()
 			if how, detail := p.Ended(); how != transcript.Unreachable || !strings.HasPrefix(detail, c.want) {
 				t.Errorf("over %s: %s", how, detail)
+			}
+			events := x.Record.From(0)
+			if got := events[len(events)-1].Obstacle; got != c.obstacle {
+				t.Errorf("the obstacle is %q, want %q", got, c.obstacle)
 			}
 			if p.Head() != nil {
 				t.Error("Head() is not nil")

@@ -128,7 +128,7 @@ func (c *Client) awaitPass(ctx context.Context, p *Pending) (err error) {
 	defer quit(nil)
 	p.setQuit(func() { quit(errDropped) })
 	p.passed, err = c.Reach.Pacer.pass(ctx, &c.Record.Clock, &c.sender, p.attempts > 1)
-	return within(ctx, "while the server's rate limit held it back", err)
+	return within(ctx, "", "while the server's rate limit held it back", err)
 }
 
 // place returns the scheme and host of a URL.

@@ -114,7 +114,7 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	}
 	conn, err := open(ctx, "tcp", at)
 	if err != nil {
-		return nil, withProxy(proxy, within(ctx, "while connecting to "+at, err))
+		return nil, withProxy(proxy, within(ctx, transcript.NoConnection, "while connecting to "+at, err))
 	}
 	if proxy != nil && proxy.Scheme == "https" {
 		if conn, err = r.secure(ctx, conn, proxy); err != nil {
@@ -127,16 +127,17 @@ func (r *Reach) dial(ctx context.Context, u *url.URL) (net.Conn, error) {
 	if proxy != nil {
 		if err := tunnel(ctx, conn, proxy, address(u)); err != nil {
 			_ = conn.Close()
-			return nil, withProxy(proxy, within(ctx, "while the proxy "+at+" was asked for a connection to "+address(u), err))
+			return nil, withProxy(proxy, within(ctx, transcript.NoTunnel, "while the proxy "+at+" was asked for a connection to "+address(u), err))
 		}
 	}
 	return r.secure(ctx, conn, u)
 }
 
-// within returns err or, if the context has ended, the cause of that and the stage.
-func within(ctx context.Context, stage string, err error) error {
+// within returns err or, if the context has ended, the cause of that and the stage, of which the
+// obstacle is the kind.
+func within(ctx context.Context, obstacle transcript.Obstacle, stage string, err error) error {
 	if err != nil && ctx.Err() != nil {
-		return &stageError{stage, context.Cause(ctx)}
+		return &stageError{stage, context.Cause(ctx), obstacle}
 	}
 	return err
 }
@@ -168,7 +169,7 @@ func (r *Reach) proxy(u *url.URL) (*url.URL, error) {
 		return nil, err
 	}
 	if proxy.Scheme != "http" && proxy.Scheme != "https" {
-		return nil, fmt.Errorf("the proxy %s: only http and https proxies can be used", proxy.Redacted())
+		return nil, &proxyError{proxy.Redacted(), errors.New("only http and https proxies can be used")}
 	}
 	return proxy, nil
 }
@@ -186,10 +187,15 @@ func (r *Reach) secure(ctx context.Context, conn net.Conn, u *url.URL) (net.Conn
 	secured := tls.Client(conn, config)
 	if err := secured.HandshakeContext(ctx); err != nil {
 		_ = conn.Close()
-		return nil, within(ctx, "while agreeing on TLS", explainTLS(err, u.Hostname()))
+		return nil, within(ctx, transcript.NoTLS, "while agreeing on TLS", explainTLS(err, u.Hostname()))
 	}
 	return secured, nil
 }
+
+// tunnelError says that a proxy opened no connection to the server.
+type tunnelError struct{ to, why string }
+
+func (e *tunnelError) Error() string { return "asked for a connection to " + e.to + e.why }
 
 // tunnel requests a connection to the server from the proxy, with CONNECT.
 func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error {
@@ -202,12 +208,13 @@ func tunnel(ctx context.Context, conn net.Conn, proxy *url.URL, to string) error
 	raw, err := readHead(bufio.NewReaderSize(conn, 1), maxHead)
 	switch {
 	case errors.Is(err, errLongHead) || err == nil && !bytes.HasPrefix(raw, []byte(http1)):
-		return errors.New(describeForeign(raw))
+		what, _ := describeForeign(raw)
+		return errors.New(what)
 	case err != nil:
-		return fmt.Errorf("asked for a connection to %s: %s before it answered", to, describeLoss(err))
+		return &tunnelError{to, ": " + describeLoss(err) + " before it answered"}
 	}
 	if head := transcript.ParseHead(raw); head.Status()/100 != 2 {
-		return fmt.Errorf("asked for a connection to %s, it answers %q", to, head.Line)
+		return &tunnelError{to, fmt.Sprintf(", it answers %q", head.Line)}
 	}
 	return nil
 }

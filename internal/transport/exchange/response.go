@@ -79,8 +79,8 @@ func blankLine(head []byte) (int, bool) {
 
 // response reads and records the response.
 func (c *Client) response(p *Pending, r Request, in *bufio.Reader) ended {
-	if what := foreignResponse(in); what != "" {
-		return ended{how: transcript.Unreadable, detail: what}
+	if what, obstacle := foreignResponse(in); what != "" {
+		return ended{how: transcript.Unreadable, detail: what, obstacle: obstacle}
 	}
 	for range maxLeads {
 		raw, err := readHead(in, maxHead)
@@ -115,9 +115,10 @@ func headFault(raw []byte, err error) ended {
 	case errors.Is(err, errLongHead):
 		return ended{how: transcript.Unreadable, detail: err.Error()}
 	case err != nil && bytes.HasPrefix([]byte(http1), raw[:min(len(raw), len(http1))]):
-		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + inside, stage: inside}
+		return ended{how: transcript.Broken, detail: describeLoss(err) + " " + inside, stage: inside, obstacle: transcript.CutHead}
 	case !bytes.HasPrefix(raw, []byte(http1)):
-		return ended{how: transcript.Unreadable, detail: describeForeign(raw)}
+		what, obstacle := describeForeign(raw)
+		return ended{how: transcript.Unreadable, detail: what, obstacle: obstacle}
 	case statusOf(raw) < 100:
 		return ended{how: transcript.Unreadable, detail: fmt.Sprintf("the response begins with %q, where the status belongs", raw[:min(len(raw), shown)])}
 	}

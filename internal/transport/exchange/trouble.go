@@ -12,12 +12,15 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
 // stageError is a timeout with the stage that was reached.
 type stageError struct {
-	stage string // as in "while connecting to 127.0.0.1:80"
-	cause error
+	stage    string // as in "while connecting to 127.0.0.1:80"
+	cause    error
+	obstacle transcript.Obstacle
 }
 
 func (e *stageError) Error() string { return e.cause.Error() + ", " + e.stage }
@@ -29,6 +32,29 @@ func stageOf(err error) string {
 	var s *stageError
 	if errors.As(err, &s) {
 		return s.stage
+	}
+	return ""
+}
+
+// obstacleOf returns what kept the connection from being opened, or "" if the error has no known
+// kind.
+func obstacleOf(err error) transcript.Obstacle {
+	var stage *stageError
+	var failed *tlsError
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, new(*tunnelError)):
+		return transcript.NoTunnel
+	case errors.As(err, &stage) && stage.obstacle == transcript.NoTunnel:
+		return transcript.NoTunnel
+	case errors.As(err, new(*proxyError)):
+		return transcript.NoProxy
+	case errors.As(err, &stage):
+		return stage.obstacle
+	case errors.As(err, &failed):
+		return failed.obstacle
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return transcript.NoHost
 	}
 	return ""
 }
@@ -65,16 +91,16 @@ func explainTLS(err error, host string) error {
 	var signer x509.UnknownAuthorityError
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
-	why := err.Error()
+	why, obstacle := err.Error(), transcript.NoTLS
 	switch {
 	case errors.As(err, &name):
-		why = fmt.Sprintf("the certificate is for %s, not for %s", owners(name.Certificate), host)
+		why, obstacle = fmt.Sprintf("the certificate is for %s, not for %s", owners(name.Certificate), host), transcript.WrongCertificate
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		why = validity(invalid.Cert, time.Now())
+		why, obstacle = validity(invalid.Cert, time.Now()), transcript.WrongCertificate
 	case errors.As(err, &signer):
-		why = "an unknown authority has signed the certificate" + issuer(signer.Cert)
+		why, obstacle = "an unknown authority has signed the certificate"+issuer(signer.Cert), transcript.UnknownAuthority
 	case errors.As(err, &record) && bytes.HasPrefix(record.RecordHeader[:], []byte("HTTP/")):
-		why = "the server speaks HTTP without TLS at this port"
+		why, obstacle = "the server speaks HTTP without TLS at this port", transcript.PlainHTTP
 	case errors.As(err, &record):
 		why = fmt.Sprintf("the response is not TLS; it begins with %q", record.RecordHeader[:])
 	case errors.As(err, &alert):
@@ -84,13 +110,14 @@ func explainTLS(err error, host string) error {
 	case errors.Is(err, syscall.ECONNRESET):
 		why = "the connection was reset during the handshake"
 	}
-	return &tlsError{why, err}
+	return &tlsError{why, err, obstacle}
 }
 
 // tlsError is a failed TLS handshake with its explanation.
 type tlsError struct {
-	why string
-	err error
+	why      string
+	err      error
+	obstacle transcript.Obstacle
 }
 
 func (e *tlsError) Error() string { return "TLS with the server fails: " + e.why }
@@ -154,7 +181,7 @@ const http1 = "HTTP/"
 
 // foreignResponse describes the response if its first bytes are not HTTP/1, else it returns "". It reads no
 // more bytes than necessary.
-func foreignResponse(in *bufio.Reader) string {
+func foreignResponse(in *bufio.Reader) (what string, obstacle transcript.Obstacle) {
 	for n := 1; n <= len(http1); n++ {
 		first, err := in.Peek(n)
 		if !strings.HasPrefix(http1, string(first)) {
@@ -165,20 +192,20 @@ func foreignResponse(in *bufio.Reader) string {
 			break
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // shown is the number of quoted bytes of a response that is not HTTP.
 const shown = 60
 
 // describeForeign describes a response that is not HTTP/1 by its first bytes.
-func describeForeign(raw []byte) string {
+func describeForeign(raw []byte) (what string, obstacle transcript.Obstacle) {
 	const settings = 4 // the type of an HTTP/2 SETTINGS frame
 	if len(raw) >= 9 && raw[3] == settings && raw[5]|raw[6]|raw[7]|raw[8] == 0 {
-		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here"
+		return "what comes back is HTTP/2, and HTTP/1.1 is spoken here", transcript.SpeaksHTTP2
 	}
 	if len(raw) > 2 && raw[0] == 0x15 && raw[1] == 3 { // an alert
-		return "what comes back is not an HTTP response, but TLS"
+		return "what comes back is not an HTTP response, but TLS", transcript.SpeaksTLS
 	}
-	return fmt.Sprintf("what comes back is not an HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n"))
+	return fmt.Sprintf("what comes back is not an HTTP response: it begins with %q", bytes.TrimRight(raw[:min(len(raw), shown)], "\r\n")), ""
 }
