@@ -70,16 +70,5 @@ func firstApplicable[F any](table []row[F], f F) *Discount {
 	return nil
 }
 
-// IsIntermediary reports whether a response with this status may come from
-// something in front of the server, or depends on the client or the request
-// rate.
-func IsIntermediary(status int) bool {
-	switch status {
-	case 401, 402, 403, 407, 421, 429, 502, 503, 504:
-		return true
-	}
-	return false
-}
-
 // ForExchange returns the first discount that applies to an HTTP request, or nil.
 func ForExchange(f ExchangeFacts) *Discount { return firstApplicable(exchanges, f) }

@@ -36,7 +36,7 @@ var exchanges = []row[ExchangeFacts]{
 		return f.incomplete() && f.ServerEnded
 	}},
 	{Discount{"intermediary", "the status is one that a gateway, a proxy, a rate limit or an access check in front of the server sends"}, func(f ExchangeFacts) bool {
-		return IsIntermediary(f.Status)
+		return transcript.IsBarringStatus(f.Status)
 	}},
 	{Discount{"withdrawn", "the client cancelled the request"}, func(f ExchangeFacts) bool {
 		return f.incomplete() && f.Withdrawn

@@ -193,11 +193,7 @@ func (o *opener) checkEnded() {
 // mayBeOutage reports whether a status may come from a server that fails, for
 // any reason, rather than from one that refuses the request.
 func mayBeOutage(status int) bool {
-	switch status {
-	case 401, 403, 407, 429:
-		return true
-	}
-	return status < 400 || status >= 500
+	return status < 400 || status >= 500 || transcript.IsBarringStatus(status)
 }
 
 // whyUnserved returns why no conversation can be opened any more, or "".

@@ -82,14 +82,14 @@ func (s *Session) over(req *Request) bool {
 // refusal reports whether m is the body of an HTTP response whose status refuses the POST, so
 // that it says nothing about the request itself: the session may be over, or the origin not
 // allowed. In the handshake era no JSON-RPC error requires such a status; in the stateless era
-// the statuses about access have no such errors. It also returns true if the posted body has no
+// statuses that bar the client have no such errors. It also returns true if the posted body has no
 // request at all: the response is then judged together with its status.
 func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 	x := s.Exchanges().Of(e)
 	if x == nil || e.Stream != nil || !m.IsError() {
 		return false
 	}
-	if x.Refused() && (s.Era() == spec.Handshake || isAccessStatus(x)) {
+	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsBarringStatus(x.Status())) {
 		return true
 	}
 	posted := s.Posted(x)
@@ -97,12 +97,6 @@ func (s *Session) refusal(e *transcript.Event, m *wire.Message) bool {
 		return false
 	}
 	return x.Refused() || len(posted) == 0
-}
-
-// isAccessStatus reports whether a status is about access, or may come from a proxy in front of
-// the server.
-func isAccessStatus(x *transcript.Exchange) bool {
-	return x.Status() == 401 || x.Status() == 403 || x.Status() == 421 || x.Intercepted()
 }
 
 // copies returns the messages over HTTP that repeat an earlier one on another stream: those that

@@ -70,12 +70,10 @@ func (t *T) sendIdle(ctx context.Context, w *Web, r WebRequest) *transcript.Exch
 // status, or something in front of it may have done so.
 func mayRefuse(status int, odd bool) bool {
 	switch status {
-	case 401, 403, 407, 429, 502, 503, 504:
-		return true
 	case 404, 408, 411, 413, 431, 501:
 		return odd
 	}
-	return false
+	return transcript.IsBarringStatus(status)
 }
 
 func hasError(x *transcript.Exchange) bool {

@@ -91,7 +91,7 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 	switch {
 	case err != nil && u.Host == o.URL.Host:
 		o.t.GiveUp(about + " got " + text)
-	case transcript.InterceptedStatus(a.Status):
+	case transcript.IsInterceptedStatus(a.Status):
 		o.t.GiveUp(fmt.Sprintf("%s got status %d, as from a rate limit or a proxy", about, a.Status))
 	}
 	return a

@@ -123,7 +123,7 @@ func (x *Exchange) Refused() bool { return x.Status() >= 400 }
 // the server may never have seen the request, or asks for a token that the request does not have.
 func (x *Exchange) Intercepted() bool {
 	_, lacksScope := x.LacksScope()
-	return InterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
+	return IsInterceptedStatus(x.Status()) || lacksScope || x.Status() == http.StatusUnauthorized && !x.RequestHead().Has("Authorization")
 }
 
 // LacksScope reports whether the response is the refusal of a token that lacks scopes, and returns
@@ -156,13 +156,34 @@ var (
 	scopeParameter    = lazyregexp.New(`(?i)(?:^|[\s,])scope\s*=\s*"([^"]*)"`)
 )
 
-// InterceptedStatus reports whether a status may come from a proxy, gateway or rate limiter.
-func InterceptedStatus(status int) bool {
+// IsInterceptedStatus reports whether a status may come from a proxy, gateway or rate limiter, so
+// that the server may never have seen the request:
+//
+//	407            a proxy wants credentials
+//	429            a limit on requests
+//	502, 503, 504  a gateway whose server fails, is overloaded or too slow
+func IsInterceptedStatus(status int) bool {
 	switch status {
 	case 407, 429, 502, 503, 504:
 		return true
 	}
 	return false
+}
+
+// IsBarringStatus reports whether a status may have a reason that is not in the request: who the
+// client is, or what is between it and the server. Besides those of IsInterceptedStatus these are
+//
+//	401, 403  an access check, by the server or in front of it
+//	402       a quota that is used up, or a bill that is not paid
+//	421       a check of the host, by a server that has several
+//
+// Where a requirement demands one of them, such as 403 for an Origin, its judge makes an exception.
+func IsBarringStatus(status int) bool {
+	switch status {
+	case 401, 402, 403, 421:
+		return true
+	}
+	return IsInterceptedStatus(status)
 }
 
 // IsStream reports whether the body of the response is an event stream.

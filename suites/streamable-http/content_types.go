@@ -194,12 +194,11 @@ func isServed(x *transcript.Exchange) bool {
 // isJudgedElsewhere reports whether a rule judges the refusal, or the refusal may come from an
 // intermediary.
 func isJudgedElsewhere(t *suite.T, x *transcript.Exchange) bool {
-	switch status := x.Status(); {
-	case t.Transport == spec.SSE, status == 406:
+	status := x.Status()
+	if t.Transport == spec.SSE || status == 406 {
 		return x.Refused()
-	default:
-		return status == 401 || status == 403 || status == 407 || status == 429 || status >= 502 && status <= 504 || status/100 == 3
 	}
+	return status/100 == 3 || transcript.IsBarringStatus(status)
 }
 
 // headerName returns the name of the header that a requirement is about.

@@ -141,7 +141,7 @@ func judgeResponses(v *view, out *rules.Reporter) {
 // so it is only noted.
 func judgeLegalRequests(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		if x.Response == nil || discount.IsIntermediary(x.Status()) || x.hasErrorWithID() {
+		if x.Response == nil || transcript.IsBarringStatus(x.Status()) || x.hasErrorWithID() {
 			continue
 		}
 		legal := x.isPost() && x.flaws == 0 && len(x.requests) == 1 && !x.Sent.Frame.Batch && !x.hasInitialize() &&

@@ -196,7 +196,7 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 				Seen:        x.describeSeen(), At: x.at(),
 			})
 		}
-		if x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403 {
+		if x.Response == nil || isBarringStatus(x.Status()) {
 			continue
 		}
 		switch x.flaws {

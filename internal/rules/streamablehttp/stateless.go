@@ -96,7 +96,7 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
 		requirement := map[string]string{"GET": getRefused, "DELETE": deleteRefused}[x.Method()]
 		switch {
-		case requirement == "" || x.Response == nil || isBarringStatus(x.Status()) || x.Status() == 403:
+		case requirement == "" || x.Response == nil || isBarringStatus(x.Status()):
 		case x.Status() == 405:
 			out.Observed(requirement)
 		default:

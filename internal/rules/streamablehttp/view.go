@@ -272,12 +272,8 @@ func positionsOf(events ...*transcript.Event) []int {
 // at returns the positions of the request and the response head.
 func (x *exchange) at() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
-// isBarringStatus reports whether a status may have reasons that no requirement here covers:
-// credentials, load, or a proxy.
+// isBarringStatus reports whether a status may have reasons that no requirement here covers: there
+// is none, it bars the client, or it leads elsewhere.
 func isBarringStatus(status int) bool {
-	switch status {
-	case 0, 401, 407, 421, 429, 502, 503, 504:
-		return true
-	}
-	return status >= 300 && status < 400
+	return status == 0 || status/100 == 3 || transcript.IsBarringStatus(status)
 }
