@@ -92,3 +92,21 @@ func TestNotices(t *testing.T) {
 		t.Errorf("the flood is called %q, want %q", got, want)
 	}
 }
+
+// TestRunsAreTested checks that each row of the tables of a run has a test, and a text.
+func TestRunsAreTested(t *testing.T) {
+	tests := map[string]func(*testing.T){
+		"flood": TestDiscountsOfClaims, "gateway": TestDiscountsOfClaims, "busy": TestDiscountsOfClaims, "broken-connection": TestDiscountsOfClaims,
+		"mixed-responses": TestMixedResponses, "outage": TestOutage, "disturbed-case": TestDisturbedCases, "explained-exit": TestExits,
+		"cut-off-method": TestCutoffs, "same-error": TestSameError, "refused-calls": TestRefusedCalls, "overdue": TestOverdue, "crash": TestCrashNotice,
+	}
+	for _, d := range append(OfRuns(), Noticed()...) {
+		if tests[d.ID] == nil || d.Reason == "" {
+			t.Errorf("%s has no test, or no reason", d.ID)
+		}
+		delete(tests, d.ID)
+	}
+	for id := range tests {
+		t.Errorf("no table of a run has %s", id)
+	}
+}

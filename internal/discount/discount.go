@@ -5,7 +5,8 @@
 // discount applies, or it is a finding. What no discount explains is reported.
 // One table is for JSON-RPC requests, over any transport, and one for HTTP
 // requests. A third, Run, uses what a whole run observed: it may void a
-// deviation, or require that every attempt reproduces it.
+// deviation, or require that every attempt reproduces it. Run also notices what
+// explains no deviation, but what the user should know.
 package discount
 
 import (

@@ -103,9 +103,17 @@ func TestDiscountsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var want strings.Builder
-	for i, table := range [][]discount.Discount{discount.Requests(), discount.Exchanges(), discount.OfRuns()} {
-		fmt.Fprintf(&want, "| %s | why it does not count |\n|---|---|\n", []string{"JSON-RPC request", "HTTP request", "deviation in a run"}[i])
-		for _, d := range table {
+	for _, table := range []struct {
+		head string
+		rows []discount.Discount
+	}{
+		{"| JSON-RPC request | why it does not count |", discount.Requests()},
+		{"| HTTP request | why it does not count |", discount.Exchanges()},
+		{"| deviation in a run | why it does not count |", discount.OfRuns()},
+		{"| a run notices | what happened |", discount.Noticed()},
+	} {
+		fmt.Fprintf(&want, "%s\n|---|---|\n", table.head)
+		for _, d := range table.rows {
 			fmt.Fprintf(&want, "| %s | %s |\n", d.ID, d.Reason)
 		}
 		want.WriteString("\n")

@@ -15,6 +15,15 @@ func OfRuns() []Discount {
 	return out
 }
 
+// Noticed returns what a run notices: ids, and what happened.
+func Noticed() []Discount {
+	var out []Discount
+	for _, n := range NewRun().notices {
+		out = append(out, Discount{n.id, n.what})
+	}
+	return out
+}
+
 func discountsOf[F any](table []row[F]) []Discount {
 	var out []Discount
 	for _, r := range table {

@@ -52,29 +52,35 @@ const (
 	Void                   // it shows nothing
 )
 
-// The state of a run's discount implements at least one of these.
 type (
-	// observer reads every conversation of a run.
-	observer interface{ observe(Conversation) }
 	// discounter returns the effect on a claim, and the reason.
 	discounter interface {
 		discount(*Claim) (Effect, string)
 	}
+	// observer reads every conversation of a run.
+	observer interface{ observe(Conversation) }
 	// noticer returns one sentence for the user, or "".
 	noticer interface{ notice() string }
 )
 
-// A runRow is a discount of a run. Its state is at least one of observer,
-// discounter and noticer.
+// A runRow is a discount of a run. Its state may also be an observer and a noticer.
 type runRow struct {
 	Discount
-	state any
+	state discounter
+}
+
+// A noticeRow is something that a run notices. Its state is also a noticer, unless another method
+// of Run returns the notice.
+type noticeRow struct {
+	id, what string
+	state    observer
 }
 
 // Run holds the discounts of one run. Its methods may be called concurrently.
 type Run struct {
 	mu        sync.Mutex
 	discounts []runRow
+	notices   []noticeRow
 	flood     *flood
 	same      sameError
 	overdue   overdues
@@ -87,7 +93,7 @@ type Run struct {
 // NewRun returns the discounts of a run that has seen nothing yet.
 func NewRun() *Run {
 	r := &Run{flood: &flood{}, same: sameError{}, overdue: overdues{}}
-	r.discounts = r.rows()
+	r.discounts, r.notices = r.rows(), r.noticed()
 	return r
 }
 
@@ -100,6 +106,9 @@ func (r *Run) Observe(c Conversation) {
 			o.observe(c)
 		}
 	}
+	for _, n := range r.notices {
+		n.state.observe(c)
+	}
 }
 
 // Discount returns the strongest effect that a discount has on a claim, and the
@@ -107,10 +116,8 @@ func (r *Run) Observe(c Conversation) {
 func (r *Run) Discount(c *Claim) (Effect, string) {
 	effect, reason := Counts, ""
 	for _, d := range r.discounts {
-		if of, ok := d.state.(discounter); ok {
-			if e, why := of.discount(c); e > effect {
-				effect, reason = e, why
-			}
+		if e, why := d.state.discount(c); e > effect {
+			effect, reason = e, why
 		}
 	}
 	return effect, reason
@@ -127,12 +134,18 @@ func (r *Run) Notices() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []string
-	for _, d := range r.discounts {
-		if n, ok := d.state.(noticer); ok {
+	add := func(state any) {
+		if n, ok := state.(noticer); ok {
 			if text := n.notice(); text != "" {
 				out = append(out, text)
 			}
 		}
+	}
+	for _, d := range r.discounts {
+		add(d.state)
+	}
+	for _, n := range r.notices {
+		add(n.state)
 	}
 	return out
 }

@@ -67,15 +67,21 @@ func (r *Run) rows() []runRow {
 		{Discount{"flood", "the server sent more than is read, so a response may have been missed"}, r.flood},
 		{Discount{"gateway", "something in front of the server responded"}, &gateway{}},
 		{Discount{"mixed-responses", "responses to one client also reach another client, to which they may belong; a notice says so"}, &r.mixing},
-		{Discount{"cut-off-method", "the connection broke at each request of a method; a notice says so"}, cutoffs{}},
-		{Discount{"same-error", "each plain request got the same error, so the findings have one cause"}, r.same},
-		{Discount{"refused-calls", "no call of a listed tool got a result; a notice says so"}, refusedCalls{}},
-		{Discount{"overdue", "the client cancelled a request that got no response in time"}, r.overdue},
 		{Discount{"busy", "the error may mean that the server was busy, so each retry has to show it"}, busy{}},
 		{Discount{"broken-connection", "a connection broke, and it is unknown at which end, so each retry has to show it"}, brokenConnection{}},
 		{Discount{"outage", "the server no longer served any client by then, which ends the run"}, &r.outage},
 		{Discount{"disturbed-case", "a process that other cases used, too, exited, so the case runs again on a process of its own"}, disturbed{}},
 		{Discount{"explained-exit", "a case that the exit interrupted makes its own process exit, too, and is judged for that; a notice counts the other exits"}, &r.exits},
-		{Discount{"crash", "a process that exits with a failure while no request waits for a response breaks no requirement; a notice says so"}, &r.crashes},
+	}
+}
+
+// noticed lists what a run notices. It explains no deviation, but the user should know of it.
+func (r *Run) noticed() []noticeRow {
+	return []noticeRow{
+		{"cut-off-method", "the connection broke at each request of a method", cutoffs{}},
+		{"same-error", "each plain request got the same error, so the findings have one cause", r.same},
+		{"refused-calls", "no call of a listed tool got a result", refusedCalls{}},
+		{"overdue", "the client cancelled a request that got no response in time", r.overdue},
+		{"crash", "a process exited with a failure while no request waited for a response, which breaks no requirement", &r.crashes},
 	}
 }
