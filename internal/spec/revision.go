@@ -106,6 +106,11 @@ const (
 // Transports returns all transports.
 func Transports() []Transport { return []Transport{Stdio, StreamableHTTP, SSE} }
 
+// Rules reports whether the requirement is one of the transport's own rules, such as how HTTP+SSE
+// announces its endpoint, and not of what a message means over any transport. The area of these
+// rules is named after the transport.
+func (t Transport) Rules(requirement string) bool { return AreaOf(requirement) == string(t) }
+
 // DefinedIn reports whether revision r defines the transport: HTTP+SSE only
 // 2024-11-05, Streamable HTTP all since 2025-03-26, stdio all (basic/transports
 // of each revision).
