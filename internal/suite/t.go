@@ -36,7 +36,8 @@ type Opener interface {
 type Env struct {
 	Revision  spec.Revision
 	Transport spec.Transport
-	// Spoken are all handshake revisions that the server was seen to speak.
+	// Spoken are the handshake revisions that the run judges and the server was seen to speak. The
+	// server may speak others.
 	Spoken    []spec.Revision
 	Inventory *inventory.Inventory
 	Opener    Opener

@@ -70,6 +70,16 @@ func TestFaults(t *testing.T) {
 		{"another version the second time", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
 			return map[string]any{"protocolVersion": "2024-11-05", "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
 		}), []string{"lifecycle.reinitialize-undefined: The server answers a second initialize with another version. (note)"}},
+		{"the version requested the second time", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
+			return map[string]any{"protocolVersion": wire.At(c.Params, "/protocolVersion"), "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
+		}), []string{"lifecycle.reinitialize-undefined: The server answers a second initialize with another version. (note)"}},
+		{"an older version the second time if requested", "lifecycle.unregulated", onSecond(func(c *call) (any, *fail) {
+			version := string(spec.V20251125)
+			if requested, _ := wire.Text(wire.At(c.Params, "/protocolVersion")); requested == string(spec.V20241105) {
+				version = requested
+			}
+			return map[string]any{"protocolVersion": version, "capabilities": map[string]any{}, "serverInfo": map[string]any{"name": "x", "version": "1"}}, nil
+		}), []string{"lifecycle.reinitialize-undefined: The server answers a second initialize with another version. (note)"}},
 		{"the second initialize met with silence", "lifecycle.unregulated", onSecond(func(*call) (any, *fail) {
 			return nil, refserver.NoResponse
 		}), nil},

@@ -117,27 +117,30 @@ func requestShutdown(ctx context.Context, t *suite.T, c *client.Conversation, me
 	t.Expect(c, r).Keeps(noShutdown, "The server serves a request named shutdown or exit.", suite.BeAnyError())
 }
 
-// initializeAgain sends initialize in a running session, with another version if the server
-// supports one, so that a changed version is visible.
+// initializeAgain sends initialize in a running session, with another version, so that a changed
+// version is visible. It requests the other versions one after the other, also those that the run
+// does not judge, until the server changes the version or gives no result.
 func initializeAgain(ctx context.Context, t *suite.T, c *client.Conversation) {
 	params := c.InitializeParams()
-	for _, r := range t.Spoken {
-		if r != t.Revision {
-			params["protocolVersion"] = string(r)
+	for _, other := range spec.NewestFirst(spec.HandshakeRevisions()) {
+		if other == t.Revision {
+			continue
 		}
-	}
-	id := c.NewID()
-	r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
-	if hasEnded(ctx, c, r.Err) {
-		reportDeviation(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
-		return
-	}
-	t.Kept(reinitialize)
-	if !r.Succeeded() {
-		return
-	}
-	if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
-		reportDeviation(t, c, r, reinitialize, "The server answers a second initialize with another version.", "an error, or the version agreed on")
+		params["protocolVersion"] = string(other)
+		id := c.NewID()
+		r := c.DoRaw(ctx, id, wire.NewRequest(id, spec.MethodInitialize, params), client.MayIgnore)
+		if hasEnded(ctx, c, r.Err) {
+			reportDeviation(t, c, r, reinitialize, "The server exits at a second initialize.", "an error, a result or silence")
+			return
+		}
+		t.Kept(reinitialize)
+		if !r.Succeeded() {
+			return
+		}
+		if version, ok := wire.Text(wire.At(r.Message.Result(), "/protocolVersion")); ok && version != string(t.Revision) {
+			reportDeviation(t, c, r, reinitialize, "The server answers a second initialize with another version.", "an error, or the version agreed on")
+			return
+		}
 	}
 }
 

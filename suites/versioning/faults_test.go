@@ -16,6 +16,7 @@ import (
 
 const (
 	noInitialize = "versioning.initialize-known-version: The server answers initialize with a revision that has no initialize. (warning)"
+	notNewest    = "versioning.initialize-latest-version: The server offers a version that is not its newest. (warning)"
 	noHand       = "versioning.initialize-latest-version: The server offers a revision that has no handshake. (warning)"
 	asExample    = "versioning.initialize-unsupported-error: The server refuses an unknown version with the example error. (note)"
 )
@@ -33,6 +34,11 @@ func TestFaults(t *testing.T) {
 	} {
 		f.run(t, spec.V20251125)
 	}
+	// The run judges an older revision only, and the server speaks a newer one.
+	fault{"an older version offered", "versioning.unknown-version", onUnknown(func(*refserver.Call, string) (string, *refserver.Error) {
+		return string(spec.V20250618), nil
+	}), []string{notNewest}}.run(t, spec.V20250618)
+	fault{"the newest version offered", "versioning.unknown-version", onUnknown(nil), nil}.run(t, spec.V20250618)
 }
 
 // TestTheSameVersionTwice requests each older version in two sessions of one process.

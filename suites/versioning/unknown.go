@@ -111,7 +111,7 @@ func (n *negotiation) judgeOffer(ctx context.Context, c *client.Conversation, r 
 	}
 	t.Kept(otherVersion)
 	if asked == ancient {
-		n.judgeLatest(c, r, offer)
+		n.judgeLatest(ctx, c, r, offer)
 	}
 }
 
@@ -132,10 +132,12 @@ func (n *negotiation) accepts(ctx context.Context, version string) (bool, error)
 }
 
 // judgeLatest judges whether the offer is the newest version that a handshake can negotiate.
-func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer string) {
-	last := string(newestRevision(n.t.Spoken))
+func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r *client.Reply, offer string) {
+	last, err := n.newestAccepted(ctx)
 	handshake := slices.Contains(spec.HandshakeRevisions(), spec.Revision(offer))
 	switch {
+	case err != nil:
+		n.t.NotObserved(latestVersion, "mcp-conform could not request each newer version: "+err.Error())
 	case last == "":
 		n.t.NotObserved(latestVersion, "mcp-conform does not know which revisions the server speaks")
 	case offer == last:
@@ -147,6 +149,17 @@ func (n *negotiation) judgeLatest(c *client.Conversation, r *client.Reply, offer
 	default:
 		n.t.NotObserved(latestVersion, "the server supports more versions than mcp-conform looks for")
 	}
+}
+
+// newestAccepted returns the newest handshake revision that the server accepts, or "". It also
+// requests those that the run does not judge.
+func (n *negotiation) newestAccepted(ctx context.Context) (string, error) {
+	for _, r := range spec.NewestFirst(spec.HandshakeRevisions()) {
+		if accepted, err := n.accepts(ctx, string(r)); err != nil || accepted {
+			return string(r), err
+		}
+	}
+	return "", nil
 }
 
 // judgeRefusal judges an error. The specification requires a counter-offer, but shows an error as
