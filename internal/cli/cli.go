@@ -22,6 +22,8 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport/stdio"
@@ -267,6 +269,12 @@ func (a *app) root() *cobra.Command {
 			return usagef(advice, "there is no command %q", args[0])
 		},
 		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			if err := spec.CheckCatalogue(); err != nil {
+				return harnessError{err}
+			}
+			return nil
+		},
 		SuggestionsMinimumDistance: 2,
 	}
 	root.Version = versionLine()
@@ -294,7 +302,7 @@ func flagAdvice(c *cobra.Command, err error) string {
 	name := unknown.GetSpecifiedName()
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := target.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		return "did you mean --" + near + "? " + help
 	}
 	return help

@@ -10,8 +10,8 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/suite"
-	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/suites"
 )
 
@@ -211,7 +211,7 @@ func judgeIDs() []string {
 // or, if there is none, the id that has the most words in common.
 func nearest(id string) string {
 	all := judgeIDs()
-	if best := target.Nearest(id, all); best != "" {
+	if best := spelling.Nearest(id, all); best != "" {
 		return "did you mean " + best + "? mcp-conform list shows all"
 	}
 	words := strings.FieldsFunc(id, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })

@@ -14,6 +14,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/issuer"
 	"github.com/mcp-conform/mcp-conform/internal/login"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
 	"github.com/mcp-conform/mcp-conform/internal/transport/exchange"
@@ -324,7 +325,7 @@ func (a *app) loginTokens(f *remoteFlags, access transport.Access, name string) 
 		}
 		slices.Sort(names)
 		advice := fmt.Sprintf("log in: mcp-conform login %s --as %s; or add it to identities in mcp-conform.yaml", server, name)
-		if near := target.Nearest(name, names); near != "" {
+		if near := spelling.Nearest(name, names); near != "" {
 			advice = fmt.Sprintf("did you mean %q? Otherwise %s", near, advice)
 		}
 		return nil, usagef(advice, "there is no login and no identity %q for %s", name, server)

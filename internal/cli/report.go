@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/conformance"
-	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 	"github.com/mcp-conform/mcp-conform/reporters"
 )
@@ -203,7 +203,7 @@ func profileNamed(r *conformance.Report, path, name string) (*verdict.ProfileRes
 	if name == "" {
 		return nil, usagef(advice, "%s has %s; name one with --profile", path, amount(len(names), "profile", "profiles"))
 	}
-	if near := target.Nearest(name, names); near != "" {
+	if near := spelling.Nearest(name, names); near != "" {
 		advice = "did you mean " + near + "? " + advice
 	}
 	return nil, usagef(advice, "%s has no profile %q", path, name)

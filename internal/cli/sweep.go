@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 	"github.com/mcp-conform/mcp-conform/reporters"
@@ -168,7 +169,7 @@ func (a *app) sweepOptions(f *sweepFlags) (o sweep.Options, err error) {
 	for _, name := range o.Files {
 		if known := sweep.Formats(); !slices.Contains(known, name) {
 			advice := "known: " + strings.Join(known, ", ") + ", none"
-			if near := target.Nearest(name, known); near != "" {
+			if near := spelling.Nearest(name, known); near != "" {
 				advice = "did you mean " + near + "? " + advice
 			}
 			return o, usagef(advice, "--report %q is not a report of a sweep", name)

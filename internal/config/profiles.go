@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
-	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
 // ParseProfile returns the profile with that name, such as core@1. The error is a
@@ -50,7 +50,7 @@ func nearestProfiles(name string) []string {
 		bases = append(bases, p.Base())
 	}
 	if !slices.Contains(bases, base) {
-		base = target.Nearest(base, bases)
+		base = spelling.Nearest(base, bases)
 	}
 	for _, p := range spec.Profiles() {
 		if p.Base() == base {

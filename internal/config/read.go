@@ -16,6 +16,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
@@ -272,7 +273,7 @@ func (r *reader) unknown(key *yaml.Node, k *Key, path string) error {
 		place = quote(path) + " has no key "
 	}
 	advice := "it has " + strings.Join(known, ", ")
-	if n := target.Nearest(key.Value, known); n != "" {
+	if n := spelling.Nearest(key.Value, known); n != "" {
 		advice = "did you mean " + quote(n) + "?"
 	} else if elsewhere := find(key.Value); elsewhere != "" {
 		advice = "it stands elsewhere: " + elsewhere

@@ -10,7 +10,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/mcp-conform/mcp-conform/internal/target"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
 // scalar checks a value that is neither a mapping nor a list.
@@ -19,7 +19,7 @@ func (r *reader) scalar(n *yaml.Node, k *Key, path string) error {
 	case Choice:
 		if n.Kind != yaml.ScalarNode || !slices.Contains(k.Values, n.Value) {
 			advice := "write one of " + strings.Join(k.Values, ", ")
-			if near := target.Nearest(n.Value, k.Values); near != "" {
+			if near := spelling.Nearest(n.Value, k.Values); near != "" {
 				advice = "did you mean " + quote(near) + "?"
 			}
 			return r.wrong(n, path, "one of "+strings.Join(k.Values, ", "), advice)

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcp-conform/mcp-conform/fixtures"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
 // A Level is the RFC 2119 keyword of a requirement.
@@ -299,13 +300,27 @@ func (c *Catalogue) Has(id string, t Trait) bool {
 
 // Requirements returns the built-in catalogue. It is read on first use, which
 // takes some 20 ms. A catalogue that can't be read is a defect of the build, so
-// Requirements panics.
-var Requirements = sync.OnceValue(func() *Catalogue {
-	c, err := ReadCatalogue(fixtures.Requirements)
+// Requirements panics; CheckCatalogue returns the error.
+func Requirements() *Catalogue {
+	c, err := builtIn()
 	if err != nil {
-		panic(fmt.Sprintf("the built-in requirement catalogue is unreadable: %v", err))
+		panic(err.Error())
 	}
 	return c
+}
+
+// CheckCatalogue returns why the built-in catalogue can't be read.
+func CheckCatalogue() error {
+	_, err := builtIn()
+	return err
+}
+
+var builtIn = sync.OnceValues(func() (*Catalogue, error) {
+	c, err := ReadCatalogue(fixtures.Requirements)
+	if err != nil {
+		return nil, fmt.Errorf("the built-in requirement catalogue can't be read: %w", err)
+	}
+	return c, nil
 })
 
 // ReadCatalogue reads requirements/*.yaml in fsys and checks every entry. The error lists
@@ -369,6 +384,9 @@ func (q *Requirement) check() error {
 	if q.ID == "" || q.Statement == "" || q.Section == "" || q.Observe == "" {
 		bad("id, statement, section and observe must not be empty")
 	}
+	if want := idForm(q.ID); want != q.ID {
+		bad("an id has lower-case letters and digits, joined by - and . (did you mean %q?)", want)
+	}
 	if !slices.Contains([]Level{Must, MustNot, Should, ShouldNot, May}, q.Level) {
 		bad("level is %q", q.Level)
 	}
@@ -396,6 +414,11 @@ func (q *Requirement) check() error {
 			bad("transport %q is not known", t)
 		}
 	}
+	for _, need := range q.Needs {
+		if !slices.Contains(needs, need) {
+			bad("need %q is not known: %s", need, adviseNeed(need))
+		}
+	}
 	for _, t := range q.Traits {
 		if !slices.Contains([]Trait{Capacity, Notice, Bytes, Timing, Survival, ProcessEnd}, t) {
 			bad("trait %q is not known", t)
@@ -418,4 +441,24 @@ func (q *Requirement) check() error {
 		bad("variations and no_variation exclude each other")
 	}
 	return errors.Join(errs...)
+}
+
+// idForm returns the id in the form that ids have: words of lower-case letters and digits, joined
+// by dashes and dots.
+func idForm(id string) string {
+	isOther := func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }
+	var parts []string
+	for part := range strings.SplitSeq(strings.ToLower(id), ".") {
+		if words := strings.FieldsFunc(part, isOther); len(words) > 0 {
+			parts = append(parts, strings.Join(words, "-"))
+		}
+	}
+	return strings.Join(parts, ".")
+}
+
+func adviseNeed(need string) string {
+	if near := spelling.Nearest(need, needs); near != "" {
+		return fmt.Sprintf("did you mean %q?", near)
+	}
+	return "the head of base.yaml explains all"
 }

@@ -1,12 +1,26 @@
 package spec_test
 
 import (
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 
+	"github.com/mcp-conform/mcp-conform/fixtures"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
+
+// TestMain shows a mistake in the catalogue without the stack trace of the first test that needs it.
+func TestMain(m *testing.M) {
+	if err := spec.CheckCatalogue(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	m.Run()
+}
 
 func TestCatalogueIsWhole(t *testing.T) {
 	entries := map[string]int{}
@@ -62,6 +76,10 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 		{"variations", edit("level: MUST", "variations: [v], level: MAY"), ""},
 		{"variations of a MUST", edit("level: MUST", "variations: [v], level: MUST"), "of a MAY only"},
 		{"variations and none", edit("level: MUST", "variations: [v], no_variation: r, level: MAY"), "exclude each other"},
+		{"id with capitals and underscores", edit("base.b", "base.Some_B"), `requirements/base.yaml: base.Some_B: an id has lower-case letters and digits, joined by - and . (did you mean "base.some-b"?)`},
+		{"need", edit("needs: []", "needs: [logging, client.sampling]"), ""},
+		{"misspelt need", edit("needs: []", "needs: [loging]"), `requirements/base.yaml: base.b: need "loging" is not known: did you mean "logging"?`},
+		{"unknown need", edit("needs: []", "needs: [luck]"), `need "luck" is not known: the head of base.yaml explains all`},
 		{"no statement", edit("statement: s", "statement: ''"), "must not be empty"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -70,6 +88,30 @@ func TestReadCatalogueSaysWhatIsWrong(t *testing.T) {
 				t.Errorf("got %v; want it to say %q", err, c.want)
 			}
 		})
+	}
+}
+
+// TestNeedsAreExplainedAndUsed compares the list with the head of base.yaml and with the entries.
+func TestNeedsAreExplainedAndUsed(t *testing.T) {
+	text, err := fs.ReadFile(fixtures.Requirements, "requirements/base.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(text), "\n- id: ")
+	explained := strings.FieldsFunc(head, func(r rune) bool { return strings.ContainsRune(" \n,:;()", r) })
+	used := map[string]bool{}
+	for _, q := range spec.Requirements().All() {
+		for _, need := range q.Needs {
+			used[need] = true
+		}
+	}
+	for _, need := range spec.Needs {
+		if !slices.Contains(explained, need) {
+			t.Errorf("the head of base.yaml does not explain the need %s", need)
+		}
+		if !used[need] {
+			t.Errorf("no entry has the need %s", need)
+		}
 	}
 }
 

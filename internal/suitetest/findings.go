@@ -101,6 +101,9 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 // runCaseOn is like runCase, with fixtures that the user configured.
 func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, told []inventory.Fixture) *verdict.Report {
 	t.Helper()
+	if err := spec.CheckCatalogue(); err != nil {
+		t.Fatal(err)
+	}
 	chosen := slices.DeleteFunc(slices.Clone(cases), func(c suite.Case) bool { return c.ID != id })
 	if len(chosen) != 1 {
 		t.Fatalf("there is no case %s", id)

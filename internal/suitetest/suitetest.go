@@ -36,6 +36,9 @@ func Declare(t *testing.T, cases []suite.Case, over ...spec.Transport) {
 	if len(over) == 0 {
 		over = []spec.Transport{spec.Stdio}
 	}
+	if err := spec.CheckCatalogue(); err != nil {
+		t.Fatal(err)
+	}
 	byID := map[string]suite.Case{}
 	for _, c := range cases {
 		byID[c.ID] = c

@@ -17,6 +17,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 	"github.com/mcp-conform/mcp-conform/internal/target"
 )
 
@@ -270,7 +271,7 @@ func (l *list) own(n *yaml.Node) (*Entry, error) {
 	for i := 0; i < len(n.Content); i += 2 {
 		if key := n.Content[i]; !slices.Contains(itemKeys, key.Value) {
 			advice := "known: " + strings.Join(itemKeys, ", ")
-			if near := target.Nearest(key.Value, itemKeys); near != "" {
+			if near := spelling.Nearest(key.Value, itemKeys); near != "" {
 				advice = "did you mean " + near + "?"
 			}
 			return nil, l.wrong(key, name, fmt.Sprintf("unknown key %q", key.Value), advice)

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
 // wellKnown are the files in the current folder that are searched if --server is given
@@ -172,41 +174,8 @@ func pick(entries []entry, name, files string) (entry, error) {
 			"add --server with one of "+strings.Join(list, ", "))
 	}
 	advice := "it has " + strings.Join(list, ", ")
-	if n := Nearest(name, names); n != "" {
+	if n := spelling.Nearest(name, names); n != "" {
 		advice = "did you mean " + quote(n) + "? " + advice
 	}
 	return entry{}, usage(files, "there is no server "+quote(name), advice)
-}
-
-// Nearest returns the one of names that was probably meant by name, or "".
-func Nearest(name string, names []string) string {
-	best, least := "", max(2, len([]rune(name))/3)+1
-	for _, n := range names {
-		if d := distance(strings.ToLower(name), strings.ToLower(n)); d < least {
-			best, least = n, d
-		}
-	}
-	return best
-}
-
-// distance returns the Levenshtein distance of two words.
-func distance(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, c := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, d := range to {
-			cost := diagonal
-			if c != d {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(to)]
 }

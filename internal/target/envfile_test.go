@@ -16,14 +16,3 @@ func TestParseEnvFile(t *testing.T) {
 		t.Errorf("settings (-want +got):\n%s", diff)
 	}
 }
-
-func TestNearest(t *testing.T) {
-	tests := []struct{ name, want string }{
-		{"GitHub", "github"}, {"githb", "github"}, {"gitlab", "github"}, {"weather", ""}, {"x", ""}, {"file-system", "filesystem"}, {"", ""},
-	}
-	for _, test := range tests {
-		if got := Nearest(test.name, []string{"github", "filesystem", "memory"}); got != test.want {
-			t.Errorf("Nearest(%q) = %q, want %q", test.name, got, test.want)
-		}
-	}
-}

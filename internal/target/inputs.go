@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/mcp-conform/mcp-conform/internal/redact"
+	"github.com/mcp-conform/mcp-conform/internal/spelling"
 )
 
 // An input is a value that VS Code would prompt its user for.
@@ -115,7 +116,7 @@ func (x *expander) checkIDs() error {
 			return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file asks for no inputs", "leave it out")
 		}
 		advice := "it has " + strings.Join(known, ", ")
-		if n := Nearest(id, known); n != "" {
+		if n := spelling.Nearest(id, known); n != "" {
 			advice = "did you mean " + n + "? " + advice
 		}
 		return usage(x.entry.doc.path, "--input gives "+quote(redact.Arg(id))+", and the file has no such input", advice)

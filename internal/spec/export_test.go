@@ -1,0 +1,4 @@
+package spec
+
+// Needs is for the tests.
+var Needs = needs
