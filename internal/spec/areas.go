@@ -22,8 +22,9 @@ var areas = []string{
 	"stdio", "streamable-http", "sse", AreaAuthorization, AreaSecurity, "deprecated",
 }
 
-// Areas returns the areas that requirements, suites, rules, faults, coverage and
-// reports are divided into. Folders and files are named after them.
+// Areas returns the areas that requirements, suites, faults, coverage and reports
+// are divided into. Files of requirements, packages of cases and files of faults
+// are named after them; rules are in packages of other names.
 func Areas() []string { return areas }
 
 // AreaOf returns the area of a requirement: the first word of its id.

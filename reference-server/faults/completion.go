@@ -1,6 +1,8 @@
 package faults
 
 import (
+	"strconv"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -61,4 +63,25 @@ func completionFaults() []*Fault {
 		newFault("completion.empty-value/refused", "completion of an empty value gets -32602", refuses(value(func(v jsontext.Value) bool { return string(v) == `""` }), spec.CodeInvalidParams)),
 		newFault("completion.context.accepted/refused", "completion with a context gets -32602", refuses(func(c *refserver.Call) bool { return wire.At(c.Params, "/context") != nil }, spec.CodeInvalidParams)),
 	}
+}
+
+// completionCountFaults returns the faults in total and hasMore of completions.
+func completionCountFaults() []*Fault {
+	return []*Fault{
+		newFault("completion.total.not-below-values/zero", "the total of a completion is 0 although it has values", setCompletion(2, 0, false)),
+		newFault("completion.total.not-below-values/left", "the total of a completion is the number of remaining values", setCompletion(3, 1, true)),
+		newFault("completion.has-more.consistent/denied", "hasMore is false although total exceeds the number of values", setCompletion(2, 10, false)),
+		newFault("completion.has-more.consistent/claimed", "hasMore is true although all values are returned", setCompletion(2, 2, true)),
+	}
+}
+
+// setCompletion gives every completion count values, and sets total and hasMore.
+func setCompletion(count, total int, hasMore bool) *refserver.Seams {
+	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
+		values := make([]any, count)
+		for i := range values {
+			values[i] = strconv.Itoa(i)
+		}
+		m["values"], m["total"], m["hasMore"] = values, total, hasMore
+	}))
 }

@@ -1,8 +1,6 @@
 package faults
 
 import (
-	"strconv"
-
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
@@ -24,25 +22,4 @@ func completionShapeFaults() []*Fault {
 		newFault("completion.values.max-100/101", "completion returns 101 values", setCompletion(101, 101, false)),
 		newFault("completion.values.max-100/thousand", "completion returns 1,000 values", setCompletion(1000, 2000, true)),
 	}
-}
-
-// completedFaults returns the faults in total and hasMore of completions.
-func completedFaults() []*Fault {
-	return []*Fault{
-		newFault("completion.total.not-below-values/zero", "the total of a completion is 0 although it has values", setCompletion(2, 0, false)),
-		newFault("completion.total.not-below-values/left", "the total of a completion is the number of remaining values", setCompletion(3, 1, true)),
-		newFault("completion.has-more.consistent/denied", "hasMore is false although total exceeds the number of values", setCompletion(2, 10, false)),
-		newFault("completion.has-more.consistent/claimed", "hasMore is true although all values are returned", setCompletion(2, 2, true)),
-	}
-}
-
-// setCompletion gives every completion count values, and sets total and hasMore.
-func setCompletion(count, total int, hasMore bool) *refserver.Seams {
-	return EditResult(spec.MethodComplete, inMember("completion", func(m map[string]any) {
-		values := make([]any, count)
-		for i := range values {
-			values[i] = strconv.Itoa(i)
-		}
-		m["values"], m["total"], m["hasMore"] = values, total, hasMore
-	}))
 }

@@ -8,7 +8,7 @@ func Shapes() []*Fault {
 		contentFaults(), annotationFaults(), iconFaults(), sampledBlockFaults(),
 		toolShapeFaults(), resourceShapeFaults(), cursorShapeFaults(), promptShapeFaults(), readShapeFaults(), promptGetShapeFaults(), callShapeFaults(), completionShapeFaults(),
 		openingShapeFaults(), logMessageFaults(), progressShapeFaults(), updatedShapeFaults(), serverTokenFaults(), samplingShapeFaults(), sampledContentFaults(),
-		elicitationShapeFaults(), elicitationErrorFaults(), structuredFaults(), completedFaults(), rootsShapeFaults(), cancellationShapeFaults(), legalShapes(), legalAskedShapes(),
+		elicitationShapeFaults(), elicitationErrorFaults(), structuredFaults(), rootsShapeFaults(), cancellationShapeFaults(), legalShapes(), legalAskedShapes(),
 	)
 }
 

@@ -92,7 +92,7 @@ var tables = map[string][]func() []*Fault{
 		resourcesLegal, legalCrowds, legalNotices,
 	},
 	"prompts":     {promptFaults, rememberedPromptFaults, fileFaults, promptShapeFaults, promptGetShapeFaults, legalRememberedPrompts},
-	"completion":  {completionFaults, completionShapeFaults, completedFaults},
+	"completion":  {completionFaults, completionShapeFaults, completionCountFaults},
 	"logging":     {loggingFaults, requestLoggingFaults, secretFaults, logMessageFaults, legalSecrets, legalRequestLogging},
 	"content":     {contentFaults, annotationFaults, iconFaults, sampledBlockFaults, demandedContentFaults, legalShapes, legalPermitted},
 	"sampling":    {samplingFaults, loopFaults, modelFaults, samplingShapeFaults, sampledContentFaults, legalAskedShapes, legalOrder},

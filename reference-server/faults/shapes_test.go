@@ -26,8 +26,6 @@ var notOfShape = map[string]string{
 	"content.prompt-embedded.mime-type-present":                      "the type has it optional, the page of prompts demands it",
 	"tools.structured.present":                                       "it is a matter of the tool's outputSchema",
 	"tools.structured.text-copy":                                     "it is a comparison",
-	"completion.total.not-below-values":                              "it is a comparison",
-	"completion.has-more.consistent":                                 "it is a comparison",
 	"cancellation.request-id-present":                                "the type has it optional, the page demands it",
 	"logging.set-level.empty-result":                                 "results are open to other members",
 	"elicitation.required-error.lists-elicitations-2025-11-25/empty": "the type does not say how many",
