@@ -268,7 +268,7 @@ func (a *app) root() *cobra.Command {
 			}
 			return usagef(advice, "there is no command %q", args[0])
 		},
-		RunE:                       func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 		PersistentPreRunE: func(*cobra.Command, []string) error {
 			if err := spec.CheckCatalogue(); err != nil {
 				return harnessError{err}
