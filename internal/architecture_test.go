@@ -66,7 +66,7 @@ var layers = []struct {
 	{"internal/transport", []string{"internal/spec", "internal/transcript", "internal/wire"}},
 	// What the transports over HTTP share.
 	{"internal/transport/exchange", []string{"internal/transcript", "internal/transport", "internal/wire"}},
-	// A server over HTTP that is started as one over stdio is.
+	// A server over HTTP that is started in the same way as one over stdio.
 	{"internal/transport/started", []string{
 		"internal/spec", "internal/transcript", "internal/transport", "internal/transport/stdio", "internal/wire",
 	}},

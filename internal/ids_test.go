@@ -65,9 +65,8 @@ var takeIDs = []string{
 	"Requirement", "Requirements", "Provokes", "newFault", "newStatefulFault", "Kept", "NotObserved", "NotApplicable", "Subject", "Elsewhere", "Unclear",
 }
 
-// meant returns the texts that are meant as ids, whatever area they name: those that
-// fields and functions get that take ids, and those of a block of constants in which
-// another one is an id.
+// meant returns the strings that are meant as ids, whatever area they name: values of fields and
+// functions that take ids, and constants of a block in which another constant is an id.
 func (v vocabulary) meant(file *ast.File) map[*ast.BasicLit]bool {
 	out := map[*ast.BasicLit]bool{}
 	literals := func(nodes ...ast.Node) (all []*ast.BasicLit) {

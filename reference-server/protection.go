@@ -154,8 +154,8 @@ func (o *Options) refuse(host, endpoint string, status int, code, description st
 	}
 }
 
-// documents returns the metadata documents: that of the resource, and that of an authorization
-// server that has none of its endpoints.
+// documents returns the metadata documents of the resource and of an authorization server, whose
+// endpoints do not exist.
 func (o *Options) documents(host, endpoint string) map[string]*Document {
 	origin := "http://" + host
 	issuer := origin

@@ -36,7 +36,7 @@ type keySet struct {
 	keys *jose.JSONWebKeySet
 }
 
-// get returns the keys, nil if they can't be had.
+// get returns the keys, or nil if they can't be fetched.
 func (s *keySet) get(ctx context.Context) *jose.JSONWebKeySet {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -314,8 +314,8 @@ func TestStatusSaysHowFarTheCasesAre(t *testing.T) {
 	}
 }
 
-// TestStatusOnly checks that progress is all that a console with StatusOnly shows,
-// and that Clear leaves nothing of it.
+// TestStatusOnly checks that a console with StatusOnly shows only progress, and that Clear removes
+// it.
 func TestStatusOnly(t *testing.T) {
 	for _, live := range []bool{true, false} {
 		var b bytes.Buffer

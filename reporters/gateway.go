@@ -28,7 +28,7 @@ const (
 	mostLost    = 10  // requirements that are named
 )
 
-// gatewayOf returns what reports show of the gateway, nil if the server is none.
+// gatewayOf returns what reports show of the gateway, or nil if the server is not a gateway.
 func gatewayOf(r *verdict.Report) *gatewayView {
 	g := r.Gateway
 	if g == nil {

@@ -204,8 +204,7 @@ func blockedIDs(r *verdict.Report, findings []string) []string {
 	return out
 }
 
-// tell sets the conversation of a finding, and returns its approximate size in
-// bytes.
+// tell adds the conversation to a finding, and returns its approximate size in bytes.
 func (f *pageFinding) tell(of *verdict.Finding) int {
 	events, left := around(of, pageEvents)
 	size, last := 0, -1

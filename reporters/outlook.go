@@ -23,9 +23,9 @@ const (
 	lineFactor = 2
 )
 
-// Remaining shows how long the run still takes, or nothing of it if left is 0, why it is
-// slow, and what would make the next one faster; both may be empty. A terminal shows it on
-// the status line, and other outputs get a line from time to time.
+// Remaining shows how long the run still takes, unless left is 0, why it is slow, and what would
+// make the next one faster; both may be empty. A terminal shows it on the status line, and other
+// outputs get a line from time to time.
 func (c *Console) Remaining(left time.Duration, why, faster string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

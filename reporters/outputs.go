@@ -30,7 +30,7 @@ func Outputs(w io.Writer, r *verdict.Report) error {
 	return err
 }
 
-// whole returns the most severe result of the run as one word.
+// whole returns the result of the whole run, which is its most severe one, as one word.
 func whole(r *verdict.Report) string {
 	switch _, any := r.Worst(); {
 	case requirements(r, verdict.Broken) > 0:

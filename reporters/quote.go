@@ -6,9 +6,8 @@ import "strings"
 // POSIX shell.
 const plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 
-// ShellQuote returns argv as one command line that a POSIX shell splits back
-// into argv. It quotes words only where necessary. argv must not contain NUL
-// bytes, which no argument of a process can contain.
+// ShellQuote returns argv as one command line that a POSIX shell splits back into argv. It quotes
+// words only where necessary. argv must not contain NUL bytes.
 func ShellQuote(argv []string) string {
 	words := make([]string, len(argv))
 	for i, arg := range argv {

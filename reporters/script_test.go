@@ -11,9 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// TestScriptOfASearch checks that each report that shows sent messages shows
-// what a search sent, because a message that was sent long before may have
-// caused the observation.
+// TestScriptOfASearch checks that each report that shows sent messages also shows what a search
+// sent: an earlier message may have caused the observation.
 func TestScriptOfASearch(t *testing.T) {
 	t.Parallel()
 	f := verdict.Finding{

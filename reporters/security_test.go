@@ -119,8 +119,8 @@ func TestSecurityWithoutFindingsIsOneLine(t *testing.T) {
 	}
 }
 
-// TestSARIFTagsWhatIsWeak checks the properties that make GitHub show a finding as one about
-// security.
+// TestSARIFTagsWhatIsWeak checks the properties that make GitHub show a finding as a security
+// alert.
 func TestSARIFTagsWhatIsWeak(t *testing.T) {
 	var log sarifLog
 	if err := json.Unmarshal(write(t, SARIF, insecure()), &log); err != nil {

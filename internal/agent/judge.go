@@ -208,8 +208,8 @@ func (t *tools) replay(ctx context.Context, r *mcp.CallToolRequest, in replayInp
 	return replayed{}, fmt.Errorf("the report %s has no finding %q", in.Report, in.Finding)
 }
 
-// outcomeOf returns the most severe verdict of a requirement. It is fixed only if it was kept
-// in all revisions, so one in which it was not observed counts more than one in which it was.
+// outcomeOf returns the most severe verdict of a requirement. It is fixed only if it was kept in
+// all revisions, so "not observed" in one revision outweighs "kept" in another.
 func outcomeOf(requirement string, r *verdict.Report, now judgement) replayed {
 	var worst *verdict.Verdict
 	for i := range r.Verdicts {

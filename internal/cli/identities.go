@@ -121,8 +121,8 @@ func (f *remoteFlags) userNotices() []string {
 	return out
 }
 
-// tokenAdvice returns what to do if the server refuses the user's token; "" if nothing is known of it,
-// as of one in a header.
+// tokenAdvice returns what to do if the server refuses the user's token; "" for a token of unknown
+// origin, such as one in a header.
 func (f *remoteFlags) tokenAdvice(given bool) string {
 	id := f.identity(f.as)
 	switch {

@@ -36,7 +36,7 @@ func profileRows() []row {
 	return out
 }
 
-// explainProfile prints what a profile stands for, and its requirements.
+// explainProfile prints the purpose of a profile, and its requirements.
 func (a *app) explainProfile(p *spec.Profile) {
 	fmt.Fprintf(a.Out, "%s: a profile\n", p.Name)
 	for _, line := range wrap(p.About, 76) {

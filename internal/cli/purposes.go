@@ -12,7 +12,7 @@ import (
 type purpose struct {
 	subject      string   // the beginning of the notice if nothing of it was judged
 	requirements []string // all of them, if there are none
-	after        string   // a requirement without which there is nothing to judge; "" if there is none
+	after        string   // a requirement that must hold before anything else can be judged, or ""
 	essential    bool     // without it the run is incomplete, because the user asked for it
 }
 
@@ -49,9 +49,9 @@ func (f *serverFlags) purposes() []purpose {
 		purpose{subject: "Nothing was judged"})
 }
 
-// unmetPurposes returns a notice for each purpose of which nothing was judged, with the reasons, and
-// the subject of one that makes the run incomplete, or "". If the run is incomplete for another reason,
-// that is why flags had no effect.
+// unmetPurposes returns a notice, with the reasons, for each purpose for which nothing was judged.
+// It also returns the subject of a purpose that makes the run incomplete, or "". If the run is
+// incomplete for another reason, that reason explains why flags had no effect.
 func unmetPurposes(all []purpose, r *verdict.Report) (notices []string, incomplete string) {
 	for _, p := range all {
 		if r.Incomplete != "" && p.after == "" {

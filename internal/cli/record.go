@@ -268,7 +268,8 @@ func (r *sessionRecorder) judge(s *recordedSession) {
 	}
 }
 
-// mostGiven bounds what is learned from clients, some of which sign each request separately.
+// mostGiven limits the number of secrets that are learned from clients: some sign each request
+// separately.
 const mostGiven = 1000
 
 // redacted returns the events without secrets. What a client sends in headers such as Authorization

@@ -128,8 +128,8 @@ func writable(path string) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// roomIn returns an error if no file can be written in a folder, which need not
-// exist. It leaves no trace, because the run may have nothing to write.
+// roomIn returns an error if no file can be written in a folder, which need not exist. It leaves no
+// file behind, because the run may have nothing to write.
 func roomIn(folder string) error {
 	var made []string // the innermost first
 	for at := filepath.Clean(folder); ; at = filepath.Dir(at) {

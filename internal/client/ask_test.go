@@ -200,7 +200,7 @@ func TestAskTogether(t *testing.T) {
 	}, func(t *testing.T, c *Conversation, s *scripted) {
 		began := time.Now()
 		replies := c.DoAll(t.Context(), [][]byte{c.Request(c.NewID(), "a", nil), c.Request(c.NewID(), "mute", nil), c.Request(c.NewID(), "b", nil)})
-		if took := time.Since(began); took != 3*time.Second+DefaultTimeout { // a's time, then that of the silent one
+		if took := time.Since(began); took != 3*time.Second+DefaultTimeout { // the time of a, then that of the silent server
 			t.Errorf("it took %v", took)
 		}
 		if len(replies) != 3 || !replies[0].Succeeded() || !errors.Is(replies[1].Err, ErrUnanswered) || !replies[2].Succeeded() {

@@ -203,7 +203,7 @@ func (c *Conversation) awaitResponseTo(ctx context.Context, from int, frame []by
 		}
 		short = true
 		look := awaitEnd
-		if over && e.How == transcript.Complete { // one that broke may tell of the end of the server, which comes now
+		if over && e.How == transcript.Complete { // a broken exchange may mean that the server is about to end
 			look = elsewhere
 		}
 		within(c.Grace()-(c.Record.Elapsed()-e.At), look) // it may have come while another answer was waited for

@@ -192,6 +192,6 @@ func (c *Conversation) Quiet(ctx context.Context) error {
 		c.quietUpTo.Store(int64(c.Record.Len()))
 		return nil
 	case <-c.link.Ended():
-		return nil // more silence than this can't be had
+		return nil // the link has ended: no more messages can come
 	}
 }

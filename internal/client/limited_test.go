@@ -61,8 +61,8 @@ func (l *limiting) respond(n int, f []byte) {
 	})
 }
 
-// TestRateLimited checks that a request that is held back is waited for, though that takes longer
-// than its timeout, that a fence that overtook it proves nothing, and that the server doesn't look
+// TestRateLimited checks that the client waits for a request that is held back for longer than its
+// timeout, that a fence that overtook the request proves nothing, and that the server doesn't look
 // slow.
 func TestRateLimited(t *testing.T) {
 	for name, options := range map[string][]Option{

@@ -67,8 +67,8 @@ func TestPaceOfFences(t *testing.T) {
 	})
 }
 
-// TestStrayEndsTheWait: an answer with another id is not waited for again,
-// unless it may be that of another request.
+// TestStrayEndsTheWait checks that the client stops waiting after a response with a wrong id,
+// unless it may belong to another request.
 func TestStrayEndsTheWait(t *testing.T) {
 	stray := func(s *scripted, m *wire.Message) {
 		s.say(wire.NewResult(wire.StringID("stray"), nil))

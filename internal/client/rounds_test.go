@@ -25,7 +25,7 @@ func TestRounds(t *testing.T) {
 		first   map[string]any // the result of the call without state
 		options Options
 		do      []Option
-		want    []string // the members of each call's params beside _meta
+		want    []string // the members of each call's params except _meta
 		final   string   // the resultType of the reply
 	}{
 		{

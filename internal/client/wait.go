@@ -82,9 +82,9 @@ func hasRequest(e *transcript.Event) bool {
 	return slices.ContainsFunc(e.Messages(), func(m wire.Message) bool { return m.Kind == wire.Request })
 }
 
-// RecordUnresponded records that an HTTP exchange of the caller's own got no response,
-// or not all of its body, though it was given its time, where the server responds to
-// others meanwhile: without that it is unknown whether the server is only slow.
+// RecordUnresponded records that an HTTP exchange of the caller's own got no complete response
+// within its time, while the server responded to other requests. Otherwise the server may only be
+// slow.
 func (c *Conversation) RecordUnresponded(ctx context.Context, x *transcript.Exchange) {
 	if x == nil || x.Request == nil || x.Response != nil && x.IsStream() || x.Ended() != transcript.Dropped || c.Fence(ctx) != nil {
 		return

@@ -124,9 +124,8 @@ func (r *confirmation) retryTogether(ctx context.Context, attempts []*attempt) {
 	r.retryUnit(ctx, candidates[0].unit.withCases(cases), candidates)
 }
 
-// confirm collects all candidates in r.found, and retries each one above a note
-// that was not retried yet, one after the other and with no other server
-// running.
+// confirm collects all candidates in r.found. It retries those above a note that were not retried
+// yet, one at a time and with no other server running.
 func (r *confirmation) confirm(ctx context.Context) {
 	r.found = r.plan.collect(r.s.transport())
 	var open []*attempt

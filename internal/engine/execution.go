@@ -21,7 +21,7 @@ type execution struct {
 	idle     chan struct{} // see suite.Env; nil unless cases share a conversation
 }
 
-// newExecution returns the execution of a plan, in which nothing has run yet.
+// newExecution returns the execution of a plan. Nothing has run yet.
 func newExecution(s *session, offered *offer, p *plan, open *openConversations) *execution {
 	return &execution{s: s, offer: offered, plan: p, open: open, tally: newTally(p.areas), finished: newFinishedCases(), outlook: newOutlook()}
 }

@@ -61,7 +61,7 @@ func (r *session) watchServer(ctx context.Context, offered *offer) (context.Cont
 	return ctx, stop
 }
 
-// servedRevision returns a revision in which requests are served, the newest if it is one, or "".
+// servedRevision returns a revision in which requests are served, preferably the newest, or "".
 func (r *offer) servedRevision() spec.Revision {
 	if len(r.revisions) == 0 || r.handshakeFails != "" || len(r.unresponsive) == len(r.revisions) {
 		return ""
@@ -130,9 +130,8 @@ func (w *watch) isServerGone() bool {
 	return w.isGone
 }
 
-// unansweredSince reports whether the last request of the conversation got no
-// response, in a way that may not be due to the session, and from which
-// position on there was no response.
+// unansweredSince reports whether the last request of the conversation got no response, in a way
+// that the session may not explain. It also returns the position after which there was no response.
 func unansweredSince(events []*transcript.Event) (from int, troubled bool) {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Kind == wire.Response {

@@ -126,8 +126,8 @@ func (o *outlook) endRetry(a *attempt) {
 const (
 	// enoughEvidence is the part of the expected work that must be done before there is an estimate.
 	enoughEvidence = 0.1
-	// priorWork is the part of the expected work that counts as if it had taken as long as
-	// expected, so that the first cases alone do not decide.
+	// priorWork is the part of the expected work that is assumed to have taken as long as expected,
+	// so that the estimate does not rest on the first cases alone.
 	priorWork = 0.05
 	// mostFactor bounds how much a single case changes the expectation of the others.
 	mostFactor = 4

@@ -10,7 +10,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// noToken is why a case is blocked on a server of which the run has no token.
+// noToken is the reason of a blocked case if the server requires a token that the run does not have.
 const noToken = "the server requires a token, and mcp-conform was given none"
 
 // asksForToken reports whether the server refused the opening request, which had no Authorization

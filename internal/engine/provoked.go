@@ -53,7 +53,7 @@ func (r *reporting) explainOutcomes(v *verdict.Verdict) {
 // mostNamed limits how many methods of a case are listed.
 const mostNamed = 4
 
-// handshakeOrFence are the methods that tell nothing about a case.
+// handshakeOrFence are the methods that every case sends, so they do not describe a case.
 var handshakeOrFence = []string{spec.MethodInitialize, spec.MethodPing, spec.MethodDiscover}
 
 // exchangesOf lists what the case sent after the handshake, and the outcomes:

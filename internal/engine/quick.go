@@ -9,12 +9,11 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A quick run judges one revision and runs the cases that share a conversation.
-// What it finds, a whole run finds too. But what it sees kept may break in the
-// traffic of a case that it left out, so it reports a requirement as kept only if
-// all cases that judge or provoke it ran. It leaves out what rules judge in every
-// message, such as the ids of responses, because any case may break that. What it
-// finds about such a requirement it still reports.
+// A quick run judges one revision and runs the cases that share a conversation. A whole run reports
+// all its findings too. But a requirement that looks kept may be broken in the traffic of a case
+// that did not run, so a quick run reports a requirement as kept only if all cases that judge or
+// provoke it ran. It leaves out what rules judge in every message, such as the ids of responses,
+// because any case may break that. What it finds about such a requirement it still reports.
 
 // wantsNewestAlone reports whether only the newest revision that the server
 // speaks is judged.

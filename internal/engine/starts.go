@@ -82,8 +82,8 @@ func endedEarly(record *transcript.Transcript) bool {
 	return false
 }
 
-// A caseClock bounds the time of a case, in which the starts of servers, and the time in which
-// requests were held back, do not count. A nil clock bounds nothing.
+// A caseClock bounds the time of a case. The starts of servers, and the time in which requests were
+// held back, do not count. A nil clock has no bound.
 type caseClock struct {
 	mu       sync.Mutex
 	left     time.Duration

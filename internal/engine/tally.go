@@ -17,7 +17,7 @@ type tally struct {
 
 type areaTally struct{ done, total int }
 
-// newTally returns a tally of so many cases in each area, none of which is done.
+// newTally returns a tally of the given numbers of cases by area. No case is done yet.
 func newTally(totals map[string]int) *tally {
 	t := &tally{mu: locks.NewRWMutex(), areas: map[string]*areaTally{}, found: map[verdict.Key]bool{}}
 	for area, total := range totals {

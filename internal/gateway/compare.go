@@ -51,7 +51,7 @@ func text(v any) string {
 	return wire.Excerpt(string(encoded), widestValue)
 }
 
-// notOffered is in place of a value that can't be had because the gateway does not offer what it
+// notOffered replaces a value that can't be obtained because the gateway does not offer what it
 // needs. The lists and the capabilities show that by themselves.
 type notOffered struct{}
 

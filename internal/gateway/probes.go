@@ -18,7 +18,7 @@ type probe struct {
 	isLegal     bool   // to change it is legal, so a change is a note
 	section     string // of the specification, as the catalogue names it
 	capability  string // that it needs, such as prompts; "" for none
-	// value returns what is compared, as decoded JSON. An error says why it can't be had.
+	// value returns what is compared, as decoded JSON. An error says why it can't be obtained.
 	value func(ctx context.Context, v *visit) (any, error)
 }
 

@@ -21,7 +21,7 @@ type visit struct {
 	dialer   transport.Dialer
 	options  client.Options
 	upstream *Upstream
-	mark     string                     // tells the messages of this visit from all others
+	mark     string                     // distinguishes the messages of this visit from all others
 	offered  map[string]map[string]bool // the names of each list of nameLists that was read
 }
 

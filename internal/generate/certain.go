@@ -272,7 +272,7 @@ func textsIn(v any) []string {
 	return out
 }
 
-// integer returns the value as an integer, if it is one.
+// integer returns the value as an integer, if it is an integer.
 func integer(v any) (int64, bool) {
 	n, _ := v.(json.Number)
 	return wire.Integer(jsontext.Value(n))

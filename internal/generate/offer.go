@@ -7,8 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Offer is what is known of a server, so that requests can refer to what it
-// offers.
+// Offer describes a server, so that requests can refer to what it offers.
 type Offer struct {
 	Revision  spec.Revision
 	Transport spec.Transport

@@ -77,7 +77,7 @@ type maker struct {
 	tokens   int64
 }
 
-// held is what a script has sent in one conversation.
+// held is the state of one conversation of a script: what it has sent.
 type held struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled

@@ -121,8 +121,8 @@ type usableFixture struct {
 	takes   time.Duration // how long that call took
 }
 
-// usable returns the fixtures of the role whose tools may be called, configured
-// ones first; if there are none, the learned ones.
+// usable returns the fixtures of the role whose tools may be called, configured ones first; without
+// any, the learned ones.
 func (v *Inventory) usable(role Role) []usableFixture {
 	var out []usableFixture
 	add := func(all []Fixture, own bool) {

@@ -143,7 +143,7 @@ func (i *Issuer) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, back.String(), http.StatusFound)
 }
 
-// token issues a token for a code or a refresh token, each of which is good for one time, or for the
+// token issues a token for a code or a refresh token, which can be used only once, or for the
 // credentials of any client.
 func (i *Issuer) token(w http.ResponseWriter, r *http.Request) {
 	if r.ParseForm() != nil {

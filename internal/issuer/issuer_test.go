@@ -45,7 +45,7 @@ func TestIntrospection(t *testing.T) {
 		}
 	}
 	want := map[Kind]bool{
-		Valid: true, OtherResource: true, NoResource: true, NoScope: true, OtherUser: true, // whom they are for is not its business
+		Valid: true, OtherResource: true, NoResource: true, NoScope: true, OtherUser: true, // introspection does not check audience, scope or user
 		Expired: false, NotYetValid: false, UnknownKey: false, OtherKey: false, Unsigned: false, PublicSecret: false, OtherIssuer: false,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -57,7 +57,7 @@ type Once struct {
 	done  chan struct{}
 }
 
-// NewOnce returns a Once of which Do was not called yet.
+// NewOnce returns a Once whose Do was not called yet.
 func NewOnce() *Once { return &Once{done: make(chan struct{})} }
 
 // Do calls f if this is the first call, and waits until the first call has returned.

@@ -82,7 +82,7 @@ func (r *reader) describe(ctx context.Context) (about *Resource, status int, err
 	return out, status, nil
 }
 
-// tokenAdvice is the advice if a token can't be had here.
+// tokenAdvice is the advice if mcp-conform can't get a token.
 const tokenAdvice = "get a token in another way, and give it with --bearer-env"
 
 // errUndescribed is the error of a server without a metadata document.

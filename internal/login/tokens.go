@@ -52,8 +52,8 @@ type renewer struct {
 	login  *Login
 }
 
-// renewing is held while a login is renewed: some refresh tokens are good for one time, and a run may
-// have several sources of the same login.
+// renewing is locked while a login is renewed: some refresh tokens can be used only once, and a run
+// may have several sources of the same login.
 var renewing sync.Mutex
 
 // Token returns another token: the one with which another source has renewed the login, or a

@@ -51,7 +51,7 @@ func TestRenewal(t *testing.T) {
 }
 
 // TestRenewedElsewhere checks that a process takes over the token that another one has renewed,
-// because a refresh token may be good for one time only.
+// because a refresh token may be usable only once.
 func TestRenewedElsewhere(t *testing.T) {
 	w := interactive()
 	l, s, client := expired(t, w)

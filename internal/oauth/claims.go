@@ -60,8 +60,8 @@ func (c *Claims) IsFor(resource string) bool {
 	return slices.ContainsFunc(c.Audience, func(a string) bool { return a != "" && strings.HasPrefix(resource, strings.TrimSuffix(a, "/")) })
 }
 
-// SharesAudience reports whether a token has a name in its audience that is in that of the claims. It
-// returns true for a token that is not a JWT, of which that is not known.
+// SharesAudience reports whether the audience of a token shares a name with that of the claims. It
+// returns true for a token that is not a JWT, because its audience is unknown.
 func (c *Claims) SharesAudience(token string) bool {
 	other, ok := ParseClaims(token)
 	return !ok || slices.ContainsFunc(c.Audience, func(a string) bool { return slices.Contains(other.Audience, a) })

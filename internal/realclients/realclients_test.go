@@ -137,8 +137,8 @@ func TestMCPGo(t *testing.T) {
 	}
 }
 
-// checkSessions checks that the recorded sessions in a folder are complete, that no rule is broken in
-// them, and that the client did nothing outside the protocol.
+// checkSessions checks that the recorded sessions in a folder are complete, that no rule is broken
+// in them, and that the client did not violate the protocol.
 func checkSessions(t *testing.T, folder, over string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*.jsonl"))

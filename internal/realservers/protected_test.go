@@ -55,9 +55,9 @@ func TestProtectedServers(t *testing.T) {
 	}
 }
 
-// TestIssuedTokens judges servers that trust the authorization server of the run. Those with
-// any-resource do not check for whom a token was issued, and the SDK of the one with anonymous does
-// not learn whose it is.
+// TestIssuedTokens judges servers that trust the authorization server of the run. Servers with
+// any-resource do not check the audience of a token; with anonymous, the SDK does not learn the
+// user.
 func TestIssuedTokens(t *testing.T) {
 	handshake, both := in(spec.V20250618, last), in(last, current)
 	goProtected := func(flags ...string) []string {

@@ -18,14 +18,14 @@ type Mistake struct {
 // MaxMistakes bounds the mistakes of one kind that are kept.
 const MaxMistakes = 3
 
-// Mistakes returns what the client did outside the protocol over a transport, in the order of the
-// transcript, and at most MaxMistakes with the same summary.
+// Mistakes returns the client's violations of the protocol over a transport, in the order of the
+// transcript. It returns at most MaxMistakes with the same summary.
 func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 	c := &client{over: over, without: map[int]bool{}, ids: map[string]bool{}, requests: map[string]int{}, answered: map[string]int{}, kinds: map[string]int{}, httpClient: httpClient{heads: map[int]*transcript.Head{}, sentIn: map[int][]string{}}}
 	for _, e := range events {
 		switch e.Kind {
 		case transcript.Requested:
-			if over != spec.SSE { // each stream of which is a session
+			if over != spec.SSE { // over SSE each stream is a session
 				c.joined = c.joined || c.opening == "" && e.Head.Has(sessionHeader)
 				c.without[e.Exchange] = !e.Head.Has(sessionHeader)
 			}
@@ -55,7 +55,7 @@ func Mistakes(events []*transcript.Event, over spec.Transport) []Mistake {
 	return c.mistakes
 }
 
-// client is what is known of the client at a position of the transcript.
+// client is the state of the client at a position of the transcript.
 type client struct {
 	over     spec.Transport
 	mistakes []Mistake

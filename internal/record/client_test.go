@@ -10,8 +10,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestMistakes checks what is said of a client; lines begin with > for what it sends, and with <
-// for what the server does.
+// TestMistakes checks the mistakes of a client. Lines begin with > for what the client sends, and
+// with < for what the server sends.
 func TestMistakes(t *testing.T) {
 	const (
 		initialize  = `>{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`

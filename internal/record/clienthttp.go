@@ -21,7 +21,7 @@ const (
 	methodHeaders   = "basic/transports/streamable-http#standard-request-headers"
 )
 
-// An httpClient is what is known of a client of Streamable HTTP besides its messages.
+// An httpClient is the state of a client of Streamable HTTP that its messages do not show.
 type httpClient struct {
 	heads    map[int]*transcript.Head // of the requests, by exchange
 	sentIn   map[int][]string         // ids of the client's requests, by exchange

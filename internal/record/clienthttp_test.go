@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestMistakesOverHTTP checks what is said of a client over HTTP. A case is a script; A stands for an
-// Accept header with both types, S for that and a session id, V for both and a version.
+// TestMistakesOverHTTP checks the mistakes of a client over HTTP. A case is a script; A stands for
+// an Accept header with both types, S for that and a session id, V for both and a version.
 func TestMistakesOverHTTP(t *testing.T) {
 	const (
 		accept    = "\n   Accept: application/json, text/event-stream"

@@ -26,7 +26,7 @@ type Command struct {
 	Env  []string // as os.Environ returns it
 }
 
-// Streams are the client's ends: what it writes, what it reads, and its stderr.
+// Streams are the client's streams: what it writes, what it reads, and its stderr.
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
@@ -63,7 +63,7 @@ func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Sig
 	go func() { // it outlives a server that exits while the client writes nothing
 		defer close(inputOver)
 		sent := &recording{to: in, rec: rec, kind: transcript.Sent}
-		_, _ = io.Copy(sent, client.In) // an error shows in the server's exit, as that of Close does
+		_, _ = io.Copy(sent, client.In) // the server's exit shows a failed copy or Close
 		sent.finish()
 		_ = in.Close()
 		rec.Add(transcript.Event{Kind: transcript.InputClosed})

@@ -8,9 +8,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestWhatIsToldPointsToWhatRuns checks that the operations of a notification
-// are those of the last request that was pending when it came, because a
-// notification has no request of its own and would not recur without one.
+// TestWhatIsToldPointsToWhatRuns checks that a notification is attributed to the operations of the
+// last pending request. A notification belongs to no request, and would not recur without that one.
 func TestWhatIsToldPointsToWhatRuns(t *testing.T) {
 	t.Parallel()
 	rec := transcript.New()

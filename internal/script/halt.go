@@ -110,10 +110,9 @@ func (r *runner) leave(l *liveConversation, but *request) {
 	}
 }
 
-// halted reports whether neither this request nor any later one gets a
-// response. That counts as a failure once the request had its whole timeout.
-// The request is not cancelled before that, because a cancelled request expects
-// no response.
+// halted reports whether neither this request nor any later one gets a response. That counts as a
+// failure after the whole timeout of the request. The request is not cancelled before that, because
+// a cancelled request expects no response.
 func (r *runner) halted(l *liveConversation, a *request) bool {
 	l.read(l.c.Record.From(l.at))
 	seq, ok := l.sent(a.id)

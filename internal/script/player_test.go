@@ -29,9 +29,8 @@ func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan strin
 	return 0
 }
 
-// TestPlay checks that requests are attributed to their operations, that an
-// operation whose Take finds no value is skipped, and that a stopped player
-// begins no operation.
+// TestPlay checks that requests are attributed to their operations, that an operation whose Take
+// finds no value is skipped, and that a stopped player begins no further operation.
 func TestPlay(t *testing.T) {
 	t.Parallel()
 	ping := Operation{Do: Send, Method: spec.MethodPing, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil)}

@@ -87,7 +87,7 @@ func TestNotesAreShort(t *testing.T) {
 	}
 }
 
-// ofBatch returns a finding that is known of go-sdk.
+// ofBatch returns a known finding of go-sdk.
 func ofBatch() verdict.Finding {
 	k := verdict.Key{Place: verdict.Place{Requirement: "base.batch-receive", Revision: spec.V20250326, Transport: spec.Stdio}, Judge: "messages.batch", Summary: "s"}
 	f := verdict.NewFinding(k, &verdict.Deviation{Seen: "no answer to any request of it"}, verdict.Broken)

@@ -23,7 +23,7 @@ import (
 // that a new requirement cannot change the result of an old profile.
 type Profile struct {
 	Name       string      `yaml:"-"`     // such as core@1
-	About      string      `yaml:"about"` // what the profile stands for, in one sentence
+	About      string      `yaml:"about"` // the purpose of the profile, in one sentence
 	Revisions  []Revision  `yaml:"revisions"`
 	Transports []Transport `yaml:"transports"`
 	// Core are the ids of the requirements that any server with the feature meets and that

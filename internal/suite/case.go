@@ -56,11 +56,11 @@ type Case struct {
 	// Rounds is how many responses the case waits for, one after the other. The time that the
 	// case takes depends on it.
 	Rounds Rounds
-	// SpoilsServer reports whether the case ends its servers or changes the state of
-	// its sessions, so that it runs after the cases that go on with each other's.
+	// SpoilsServer reports whether the case ends its servers or changes the state of its sessions,
+	// so that it runs after the cases that reuse each other's servers.
 	SpoilsServer bool
-	// Unauthenticated reports whether the case needs no conversation, so that it also
-	// runs on a server of which the run has no token.
+	// Unauthenticated reports whether the case needs no conversation, so that it also runs if the
+	// server requires a token that the run does not have.
 	Unauthenticated bool
 	// Races are the orders of messages that the case plays, each with its
 	// permitted outcomes.

@@ -81,7 +81,7 @@ func (c *Crowd) checkLeaks(ctx context.Context) {
 	}
 }
 
-// An overhearing is a message that came to a client which had sent no request.
+// An overhearing is a message that a client received without having sent a request.
 type overhearing struct {
 	of    provocation
 	at    *client.Conversation

@@ -47,8 +47,8 @@ func (o *Outside) HeadersIn(session, method string, body []byte, authorization [
 	return h
 }
 
-// Authorization returns the Authorization header of the user, and the bearer token in it; "" if it
-// is none.
+// Authorization returns the Authorization header of the user, and the bearer token in it, or "" if
+// it has another scheme.
 func (o *Outside) Authorization() (header, token string) {
 	for _, f := range o.Fields {
 		if strings.EqualFold(f.Name, "Authorization") {

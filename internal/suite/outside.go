@@ -186,7 +186,7 @@ func (a *OutsideAnswer) responses() []map[string]jsontext.Value {
 	return out
 }
 
-// Members returns the members of a JSON object, nil if the body is none.
+// Members returns the members of a JSON object, or nil if the body is not an object.
 func (a *OutsideAnswer) Members() map[string]jsontext.Value { return membersOf(a.Body) }
 
 func membersOf(body []byte) map[string]jsontext.Value {

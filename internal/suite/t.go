@@ -21,10 +21,9 @@ type Opener interface {
 	// Open starts a fresh server, and returns a conversation in which nothing
 	// was sent yet.
 	Open(ctx context.Context, o client.Options) (*client.Conversation, error)
-	// Continue returns a conversation with a server that earlier cases have used,
-	// or nil if there is none that suits. In the stateless era a request does not
-	// depend on those before it, so that such a server is as good as a fresh one; in
-	// the handshake era the session goes on.
+	// Continue returns a conversation with a server that earlier cases have used, or nil if no such
+	// server is suitable. In the stateless era a request does not depend on earlier ones, so such a
+	// server is equivalent to a fresh one. In the handshake era the session continues.
 	Continue(ctx context.Context, o client.Options) *client.Conversation
 	// Leave lets later cases continue the conversation, after an ordinary handshake.
 	Leave(c *client.Conversation)

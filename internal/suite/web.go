@@ -20,8 +20,8 @@ import (
 type Web struct {
 	C *client.Conversation
 	t *T
-	// misses counts the exchanges that took too long, so that a server that
-	// leaves requests open does not cost the whole time for each.
+	// misses counts the exchanges that timed out, so that a server that leaves requests open does
+	// not cost the whole timeout for each.
 	misses int
 }
 

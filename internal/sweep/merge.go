@@ -28,9 +28,9 @@ func (p *part) String() string {
 	return fmt.Sprintf("%s (shard %v)", p.folder, *p.Shard)
 }
 
-// Merge makes one result of all shards of a sweep, in the folder out. It is as that of one
-// machine. A folder may be that of a shard, or one that has the folders of shards. Its
-// errors are usage errors if shards are missing, overlap or are not finished.
+// Merge combines all shards of a sweep into one result in the folder out, equal to that of a single
+// machine. Each folder is the folder of a shard, or contains such folders. Its errors are usage
+// errors if shards are missing, overlap or are not finished.
 func Merge(out string, folders []string) (*Sweep, error) {
 	parts, err := readParts(folders)
 	if err != nil {

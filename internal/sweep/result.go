@@ -80,7 +80,7 @@ type Finding struct {
 	Level       spec.Level      `json:"level"`
 	Outcome     verdict.Outcome `json:"verdict"`
 	Summary     string          `json:"summary"`
-	OfSDK       bool            `json:"ofSDK,omitempty"` // it is known of the server's SDK
+	OfSDK       bool            `json:"ofSDK,omitempty"` // it is a known finding of the server's SDK
 }
 
 const (

@@ -44,7 +44,7 @@ type Shared struct {
 	Outcome     verdict.Outcome `json:"verdict"` // the most severe
 	Summary     string          `json:"summary"`
 	Servers     int             `json:"servers"`
-	OfSDK       int             `json:"ofSDK"` // for how many of them the finding is known of the SDK
+	OfSDK       int             `json:"ofSDK"` // for how many of them it is a known finding of the SDK
 	SDKs        map[string]int  `json:"sdks"`  // how many of them, by SDK; "" if it was not recognised
 }
 

@@ -1,7 +1,7 @@
-// Package sweep judges many servers. Each is judged by a process of its own, mcp-conform
-// run, with a folder, a home, an environment and limits of its own, so that a server that
-// hangs, forks or floods costs itself alone. Each result is written at once, so that a
-// sweep that was killed goes on where it was.
+// Package sweep judges many servers. Each is judged by a process of its own, mcp-conform run, with
+// a folder, a home, an environment and limits of its own, so that a server that hangs, forks or
+// floods harms no other. Each result is written at once, so that a sweep that was killed can
+// continue.
 package sweep
 
 import (
@@ -261,7 +261,8 @@ func (s *supervisor) judgeAll(ctx context.Context, pending []*Entry) error {
 	}
 }
 
-// tell reports a server that was judged. The rest takes as long as those before it did.
+// tell reports that a server was judged. It estimates that the remaining servers take as long as
+// the earlier ones.
 func (s *supervisor) tell(r *Result, rest int) {
 	if s.Done == nil {
 		return

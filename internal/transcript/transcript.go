@@ -111,7 +111,7 @@ func (e *Event) ResponseTo(id wire.ID) *wire.Message {
 
 // Transcript records one conversation. All methods are safe for concurrent use.
 type Transcript struct {
-	// Clock stands still while requests of the conversation are held back.
+	// Clock stops while requests of the conversation are held back.
 	Clock
 
 	start time.Time

@@ -40,7 +40,7 @@ func (k Key) Fingerprint() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// A Mistake is what a server does wrong, in whichever revision and whoever reports it.
+// A Mistake is what a server does wrong, independent of the revision and of the judge that reports it.
 type Mistake struct{ Requirement, Summary string }
 
 // Mistake returns the mistake of the finding with this key.

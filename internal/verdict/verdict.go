@@ -111,8 +111,7 @@ type SDKFinding struct {
 	Issue    string `json:"issue,omitempty"` // the URL of its issue, if known
 }
 
-// String returns in which versions of which SDK the finding is known, and the URL
-// of its issue.
+// String returns the SDK and its versions in which the finding is known, and the URL of its issue.
 func (s *SDKFinding) String() string {
 	text := "known in " + s.Name + " " + s.Versions
 	if s.Issue != "" {
@@ -186,7 +185,7 @@ type Report struct {
 	Narrowed       bool            `json:"narrowed,omitempty"`   // a focus or labels left requirements out
 	Profiles       []ProfileResult `json:"profiles,omitempty"`   // the result of each profile that the run was limited to
 	FailOn         string          `json:"failOn,omitempty"`     // what fails the run: must (broken requirements) or should (warnings, too)
-	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is none
+	Gateway        *Gateway        `json:"gateway,omitempty"`    // what a gateway changes; nil if the server is not a gateway
 	Baseline       string          `json:"baseline,omitempty"`   // the file of known findings that the run was compared with
 	Stale          []Stale         `json:"stale,omitempty"`      // baseline entries that no longer apply; they fail the run
 	// Artifact is the path, from the repository's root, of a file that

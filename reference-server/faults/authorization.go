@@ -319,7 +319,7 @@ func issuedTokenFaults() []*Fault {
 // demandMore demands a second scope for some requests, of tokens that have the first. challenged are
 // the scopes of the challenge to a request without a token.
 func demandMore(challenged string, when func(r *http.Request) bool) *refserver.Seams {
-	const lacks = "Lacks-Scope" // tells Refuse why Accept did not serve the request
+	const lacks = "Lacks-Scope" // passes to Refuse why Accept did not serve the request
 	has := func(r *http.Request, scope string) bool {
 		_, rest, _ := strings.Cut(bearer(r), ".")
 		payload, _, _ := strings.Cut(rest, ".")

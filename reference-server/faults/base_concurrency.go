@@ -63,8 +63,8 @@ func editAfterRow(most int, method string, f func(*refserver.Out)) *refserver.Se
 	})
 }
 
-// loseLookalikes keeps the requests of a method that run by what kept returns of their ids, so that
-// a later one replaces an earlier one of which the same is kept.
+// loseLookalikes keeps the running requests of a method by what kept returns for their ids. A later
+// request replaces an earlier one for which kept returns the same.
 func loseLookalikes(method string, kept func(wire.ID) string) *refserver.Seams {
 	var mu sync.Mutex
 	running := map[callKey]wire.ID{}

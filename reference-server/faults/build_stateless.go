@@ -10,7 +10,7 @@ import (
 	refserver "github.com/mcp-conform/mcp-conform/reference-server"
 )
 
-// isStatelessCall reports whether a request is handled as one of the stateless era.
+// isStatelessCall reports whether a request is handled by the rules of the stateless era.
 func isStatelessCall(c *refserver.Call) bool { return c.Revision.Era() == spec.Stateless }
 
 // metaOf returns the members of a request's _meta.

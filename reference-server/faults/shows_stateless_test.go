@@ -56,7 +56,7 @@ func statelessConversations() []conversation {
 		{answers: 1, chunks: []string{
 			withMeta("1", "tools/call", `"name":"slow","arguments":{"durationMs":20}`, `"progressToken":"t"`) + cancel("1"), cancel("7"), ask("2", "server/discover", ""),
 		}},
-		// subscriptions, one of which is cancelled, and the end of the others
+		// subscriptions: one is cancelled, then the others end
 		{answers: 4, chunks: []string{
 			ask("1", "subscriptions/listen", everything), ask(`"1"`, "subscriptions/listen", everything), ask("2", "subscriptions/listen", `"notifications":{}`),
 			call("3", "trigger-list-changed", `"list":"tools"`), cancel("1"), call("4", "trigger-list-changed", `"list":"prompts"`), call("5", "update-resource", ""),

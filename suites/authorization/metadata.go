@@ -93,8 +93,8 @@ func (p *prober) judgeNamed(ctx context.Context) {
 	}
 }
 
-// unreachable returns the reason why nothing is said of a document on a host that is not the server's
-// and does not respond: it may be out of reach only from here.
+// unreachable returns the reason why a document is not judged if its host is not the server's and
+// does not respond: it may be unreachable only from this machine.
 func unreachable(a *suite.OutsideAnswer) string { return a.About + " got " + a.Describe() }
 
 // judgeMissing judges that no metadata document was found.
@@ -331,8 +331,8 @@ func insecureEndpoints(members map[string]jsontext.Value) []string {
 	return out
 }
 
-// readRootMetadata judges what 2025-03-26 demands, where the MCP server is its own authorization
-// server or stands for one.
+// readRootMetadata judges what 2025-03-26 requires. There the MCP server is its own authorization
+// server, or acts as one.
 func readRootMetadata(ctx context.Context, t *suite.T) {
 	p := protected(ctx, t)
 	u := oauth.RootServerMetadataURL(p.URL)

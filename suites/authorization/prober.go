@@ -142,7 +142,7 @@ func (p *prober) fetch(ctx context.Context, u *url.URL) *suite.OutsideAnswer {
 // maxHops limits the redirects that are followed.
 const maxHops = 10
 
-// isOutOfReach reports whether nothing can be said of a document, because its host did not respond,
+// isOutOfReach reports whether a document could not be fetched, because its host did not respond,
 // or redirects were not followed.
 func isOutOfReach(a *suite.OutsideAnswer) bool { return a.Status == 0 || a.Status/100 == 3 }
 
@@ -156,8 +156,9 @@ func challengeIn(a *suite.OutsideAnswer) (oauth.Challenge, bool) {
 }
 
 // deviates reports a deviation that the answers show. If the server shows no sign that it follows
-// the authorization of MCP, it may have one of its own (basic: parties MAY negotiate their own
-// authentication), and then nothing in this area binds it: the deviation is a note.
+// the authorization of MCP, it may use another kind of authorization (basic: parties MAY negotiate
+// their own authentication). The requirements of this area then do not apply, and the deviation is
+// a note.
 func (p *prober) deviates(ctx context.Context, v verdict.Deviation, shownBy ...*suite.OutsideAnswer) {
 	p.deviatesUnless(ctx, v, verdict.OnlyNote, shownBy)
 }

@@ -112,7 +112,7 @@ func (p *prober) place() *url.URL {
 }
 
 // isActiveScheme reports whether a URL has one of the schemes that the best-practice page tells
-// clients to refuse, read like browsers do, which ignore case and blanks.
+// clients to refuse. It parses the URL as browsers do: it ignores case and blanks.
 func isActiveScheme(text string) bool {
 	text = strings.TrimLeft(strings.NewReplacer("\t", "", "\r", "", "\n", "").Replace(text), " ")
 	scheme, _, _ := strings.Cut(text, ":")

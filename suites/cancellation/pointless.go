@@ -46,7 +46,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 		if n.params != nil {
 			params = n.params
 		}
-		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // the fence tells why it can't be sent
+		_ = c.Send(ctx, wire.NewNotification(n.method, params)) // the fence reports why it can't be sent
 		c = conversationAfter(ctx, t, c)
 	}
 	t.Quiet(ctx, c)

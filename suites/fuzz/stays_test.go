@@ -15,8 +15,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/reference-server/faults"
 )
 
-// TestEndOfServerIsAttributed checks that an end is attributed only to messages that may have caused it,
-// not to lines that the server survived, and not if there are several suspects.
+// TestEndOfServerIsAttributed checks that an end is attributed only to a message that may have
+// caused it: not to lines that the server survived, and to none if there are several suspects.
 func TestEndOfServerIsAttributed(t *testing.T) {
 	deep := script.Operation{
 		Do: script.Send, Method: spec.MethodPing, Message: script.Message{

@@ -227,9 +227,9 @@ func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []
 	return out
 }
 
-// provenLevels returns those of the levels at which the tool certainly logs. A tool that is known
-// only by its name has to show that it logs at the level. A configured tool has to show only that
-// it logs at all.
+// provenLevels returns the levels at which the tool certainly logs. A tool that is known only by
+// its name has to show that it logs at the level. A configured tool has to show only that it logs
+// at all.
 func provenLevels(c *client.Conversation, tool inventory.Known, want []string) []string {
 	shown := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
 	if tool.Own {

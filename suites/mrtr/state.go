@@ -173,8 +173,8 @@ func replaceScalar(v any, n *int) (found bool, shows string) {
 	return false, ""
 }
 
-// forgedRetries returns, for each forgery of the state, the params of a retry with it, which belongs to
-// a request of its own: a state may be good for one time. It ends when a request gets no state.
+// forgedRetries returns, for each forgery of the state, the params of a retry with it. Each retries
+// a new request, because a state may be usable only once. It ends when a request gets no state.
 func (a asking) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
 	return func(yield func(forgery, map[string]any) bool) {
 		for i := range forgeries(state) {
@@ -219,8 +219,8 @@ func tamper(ctx context.Context, t *suite.T, a asking, first string) (accepted b
 	return accepted
 }
 
-// exchange retries a request with the state of another one, each of which is completed
-// with its own.
+// exchange retries a request with the state of another request. Each of the two completes with its
+// own state.
 func exchange(ctx context.Context, t *suite.T, a, other asking) {
 	own, ok := other.begin(ctx)
 	if !ok || !completes(other.send(ctx, own)) {
@@ -252,7 +252,7 @@ func exchange(ctx context.Context, t *suite.T, a, other asking) {
 	}
 }
 
-// strangeStates are values that no server gives out as a state, some of which are none.
+// strangeStates are values that no server returns as a state. Some are not even strings.
 var strangeStates = []any{"", "\x00", "{", strings.Repeat("A", 64<<10), 5, nil, true, []any{}, map[string]any{"a": 1}}
 
 // sendStrangeStates sends states that no server gave out, on the request and on

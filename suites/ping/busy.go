@@ -58,7 +58,7 @@ func pingWhileBusy(ctx context.Context, t *suite.T) {
 const (
 	lateTime   = 50 * time.Millisecond // a ping that takes so much longer during a call may have waited for it
 	maxCalls   = 20                    // concurrent calls
-	idlePings  = 3                     // of which the fastest shows how long a ping takes on an idle server
+	idlePings  = 3                     // the fastest shows how long a ping takes on an idle server
 	idleFactor = 20                    // how much longer a ping must take than on an idle server to exclude a busy machine
 )
 

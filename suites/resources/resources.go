@@ -18,7 +18,7 @@ import (
 // Limits for real servers.
 const (
 	maxReads         = 20 // resources
-	maxUnanswered    = 2  // reads, each of which costs the whole timeout
+	maxUnanswered    = 2  // reads that each cost the whole timeout
 	maxTemplates     = 8  // templates that are expanded
 	maxExpansions    = 3  // for each template
 	maxSubscriptions = 3

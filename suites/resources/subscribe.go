@@ -64,7 +64,7 @@ func provokeUpdates(ctx context.Context, t *suite.T) {
 	// rest is pointless.
 	announces := func() bool {
 		read(ctx, c, uri)
-		read(ctx, c, uri) // shows that a read alone changes nothing
+		read(ctx, c, uri) // shows that a read by itself changes nothing
 		from := c.Record.Len()
 		call()
 		read(ctx, c, uri)

@@ -68,8 +68,8 @@ func schemeOf(text string) (string, bool) {
 	return u.Scheme, true
 }
 
-// readBadURIs reads strings that are not URIs, each for another reason, and that resemble nothing
-// that exists.
+// readBadURIs reads strings that are not URIs, each for another reason. None resembles the URI of a
+// resource.
 func readBadURIs(ctx context.Context, t *suite.T) {
 	probeInvalid(ctx, t, listedConversation(ctx, t), []map[string]any{
 		{"uri": ""}, {"uri": uri.Nowhere}, {"uri": "no scheme " + uri.Nowhere}, {}, {"uri": 5}, nil,

@@ -102,8 +102,8 @@ func judgeMismatches(v *view, out *rules.Reporter) {
 	})
 }
 
-// mayAssumeVersion reports whether the server may treat a request without a version header as one
-// of 2025-03-26, because it supports clients that do not know the header.
+// mayAssumeVersion reports whether the server may assume 2025-03-26 for a request without a version
+// header, because it supports clients that do not know the header.
 func (v *view) mayAssumeVersion() bool {
 	return !v.s.IsStatelessOnly()
 }

@@ -114,7 +114,7 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 	}
 }
 
-// judgeLine judges a message over stdio, where nothing shows to which request it belongs.
+// judgeLine judges a message over stdio, where a message can't be attributed to a request.
 func (l *requestLogs) judgeLine(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	at := obs.Event.Seq
 	if open := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) }); open != nil {
