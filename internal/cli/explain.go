@@ -83,7 +83,7 @@ func (a *app) explainRaces(races []suite.Race) {
 		}
 	}
 	if len(races) > 0 {
-		fmt.Fprintln(a.Out, "\n  In each, the cancellation gets no response, no request gets two, and the server continues.")
+		fmt.Fprintln(a.Out, "\n  In each, the cancellation gets no response, no request gets two responses, and the server continues.")
 	}
 }
 

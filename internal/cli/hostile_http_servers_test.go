@@ -294,7 +294,7 @@ func afterHandshake(_ int32, r *http.Request, body []byte) bool { return !openin
 // late matches every request from the middle of the run on.
 func late(n int32, _ *http.Request, _ []byte) bool { return n > 60 }
 
-// seldom matches every ninth request.
+// seldom matches one request in nine.
 func seldom(n int32, _ *http.Request, _ []byte) bool { return n%9 == 0 }
 
 // rarely matches one request in 61.

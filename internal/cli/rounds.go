@@ -24,8 +24,7 @@ type rounds struct {
 	judge func(ctx context.Context, why string)
 	// wait is called before waiting for the next change.
 	wait func()
-	// forsake is called with a file that changes in every round and is
-	// therefore ignored from then on.
+	// forsake is called with a file that changes in every round and will be ignored.
 	forsake func(path string)
 	// gone reports whether the path does not exist. A nil gone reports false.
 	gone func(path string) bool

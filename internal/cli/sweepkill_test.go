@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-// TestAKilledSweepGoesOn kills a sweep at random moments, and lets the same command go on.
-// Nothing may be lost, left running, or left in the folder.
-// MCP_CONFORM_KILLS sets the number of moments.
+// TestAKilledSweepGoesOn kills a sweep at random moments, and continues it with the same command.
+// Nothing may be lost, left running, or left in the folder. MCP_CONFORM_KILLS sets the number of
+// moments.
 func TestAKilledSweepGoesOn(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("starts servers, and reads /proc")

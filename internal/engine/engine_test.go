@@ -477,8 +477,7 @@ func TestJobsBoundTheServers(t *testing.T) {
 	if _, err := judge(t, y, engine.Options{Cases: cases, Jobs: 1}); err != nil {
 		t.Fatal(err)
 	}
-	// The probe has four servers, and the cases at most eight more, of which one
-	// works.
+	// The probe has four servers, and the cases at most eight more. One of those works.
 	if most := y.most.Load(); most > 12 {
 		t.Errorf("%d servers were alive at once", most)
 	}

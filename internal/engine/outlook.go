@@ -167,7 +167,7 @@ func (o *outlook) slots(units []*unit, most int) int {
 	return min(most, int(math.Round(all.Seconds()/passed.Seconds())))
 }
 
-// An experience is what the cases so far have shown. Cases that had nothing to do are counted
+// An experience is the time that the cases took so far. Cases that had nothing to do are counted
 // apart, because they end early: together with the others they would make the rest look short.
 type experience struct {
 	took, expected time.Duration // of the cases that had something to do

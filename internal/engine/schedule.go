@@ -22,7 +22,7 @@ type rates struct {
 const (
 	// leastResponse is the time of a round with a server that responds at once: the client works, too.
 	leastResponse = time.Millisecond
-	// unknownRounds are the rounds of a case of which they are not known.
+	// unknownRounds is the assumed number of rounds of a case whose number is not known.
 	unknownRounds = 3
 	// waitTime is how long a case that waits does so.
 	waitTime = time.Second
@@ -84,10 +84,10 @@ func makespan(slots int, loads []load) time.Duration {
 // isLane reports whether the unit begins with cases that share a conversation.
 func (u *unit) isLane() bool { return u.sharesConversation && !u.isChain }
 
-// arrange brings the units that do not share a conversation into the order in which they start:
-// the longest first, so that none is left alone at the end. If the time of the run is likely to
-// end before, those come first that judge the most in their time; then the cases of units that
-// share a conversation are in that order, too.
+// arrange orders the units that do not share a conversation by when they start: the longest first,
+// so that none is left alone at the end. If the time of the run is likely to end before, those come
+// first that judge the most in their time; then the cases of units that share a conversation are in
+// that order, too.
 func (p *planner) arrange(ctx context.Context, out *plan) {
 	rates := p.rates()
 	value := func(u *unit) float64 { return rates[u.revision].unitCost(u).Seconds() }
@@ -125,8 +125,8 @@ func arrangeCases(cases []*suite.Case, value func(*suite.Case) float64) {
 	})
 }
 
-// mostTelling returns a function that returns how many requirements a unit judges in a second; cases
-// are all cases, of which some provoke what rules judge.
+// mostTelling returns a function that returns how many requirements a unit judges in a second;
+// cases are all cases, because some provoke what rules judge.
 func (p *plan) mostTelling(cases []suite.Case, rates map[spec.Revision]rates) func(*unit) float64 {
 	judged := map[instance]int{}
 	for _, each := range p.casePairs {

@@ -105,7 +105,7 @@ func limiter(perSecond float64) func(context.Context) {
 	}
 	one := rate.NewLimiter(rate.Limit(perSecond), 1)
 	return func(ctx context.Context) {
-		if one.Wait(ctx) != nil { // the context would end before its turn
+		if one.Wait(ctx) != nil { // the deadline is earlier than the request's turn
 			<-ctx.Done()
 		}
 	}

@@ -236,15 +236,15 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 		s.novel.Add(int64(s.novelty.note(o, c.mood)))
 	}
 	for _, sight := range oneEnd(o, s.judge(s.Laws, o)) {
-		if sight.Outcome <= verdict.Note && !s.opinion(sight.Law) || s.namesOther(ctx, c, o, &sight) || !s.claim(&sight) {
+		if sight.Outcome <= verdict.Note && !s.wantsNotes(sight.Law) || s.namesOther(ctx, c, o, &sight) || !s.claim(&sight) {
 			continue
 		}
 		if _, hangs := o.hangs(&sight); hangs {
-			s.halts(sight.Method, true)
+			s.recordHang(sight.Method, true)
 		}
 		f := s.follow(ctx, c, o, sight)
 		if f == nil || f.Flaky() {
-			s.halts(sight.Method, false)
+			s.recordHang(sight.Method, false)
 		}
 		if f == nil || s.doubt(f) {
 			continue
@@ -266,7 +266,7 @@ func (s *search) refuse(err error) bool {
 	if s.refused < 5*s.Jobs {
 		return false
 	}
-	s.stop(fmt.Errorf("the server can't be had any more: %w", err))
+	s.stop(fmt.Errorf("the server can no longer be reached: %w", err))
 	return true
 }
 

@@ -79,16 +79,16 @@ func (s *search) hangs(method string) bool {
 	return s.halting[method]
 }
 
-// halts records whether requests of a method hang the server.
-func (s *search) halts(method string, so bool) {
+// recordHang records whether requests of a method hang the server.
+func (s *search) recordHang(method string, so bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.halting[method] = so
 }
 
-// cutBehind shrinks the script of a hung server by a few guesses. Each of them
-// ends with the request that hung the server, because the server could not
-// answer later ones. It returns false if no guess shows the same finding.
+// cutBehind shrinks the script of a hung server with a few guesses. Each of them ends with the
+// request that hung the server, because the server could not answer later ones. It returns false if
+// no guess shows the same finding.
 func (s *search) cutBehind(ctx context.Context, f *Finding, last int, shows showing) bool {
 	ctx, cancel := within(ctx, s.Shrink.Time, s.closing.small)
 	defer cancel()

@@ -91,8 +91,8 @@ func (s *search) open(key Key) bool {
 	return claimed < mostFindings && alike < mostAlike
 }
 
-// opinion reports whether a law is selected that gives only notes.
-func (s *search) opinion(law string) bool {
+// wantsNotes reports whether a law is selected that gives only notes.
+func (s *search) wantsNotes(law string) bool {
 	for i := range s.Laws {
 		if s.Laws[i].ID == law {
 			return s.Laws[i].Opinion

@@ -167,7 +167,7 @@ func tries(r *script.File) int {
 func (o *Outcome) doubt(law Law, requirement string) string {
 	switch {
 	case o.Refused != nil:
-		return "the server could not be had: " + o.Refused.Error()
+		return "the server could not be reached: " + o.Refused.Error()
 	case len(o.Skipped) > 0:
 		return fmt.Sprintf("operation %d could not be carried out", o.Skipped[0]+1)
 	case slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return t.Deaf }):

@@ -115,7 +115,7 @@ func (c *certain) value(sub any, depth int) (any, error) {
 	}
 	if ref, ok := o["$ref"].(string); ok {
 		if !alone(o, "$ref") {
-			return nil, errors.New("a reference stands beside other keywords")
+			return nil, errors.New("a reference is next to other keywords")
 		}
 		return c.referred(ref, depth)
 	}
@@ -127,7 +127,7 @@ func (c *certain) value(sub any, depth int) (any, error) {
 	for _, word := range []string{"anyOf", "oneOf"} {
 		if alternatives, has := o[word]; has {
 			if !alone(o, word) {
-				return nil, fmt.Errorf("%s stands beside other keywords", word)
+				return nil, fmt.Errorf("%s is next to other keywords", word)
 			}
 			all, _ := alternatives.([]any)
 			return c.choice(word, all, depth)

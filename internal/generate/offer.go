@@ -24,8 +24,8 @@ type Offer struct {
 
 	places  []spot // positions in requests for values that the client chooses
 	schemas map[string]*Schema
-	// These are orders of requests: triples, pairs with every kind of result,
-	// and pairs of which some have invalid params.
+	// These are orders of requests: triples, pairs with every kind of result, and pairs in which
+	// some requests have invalid params.
 	triple, pair, wrongPair order
 }
 

@@ -52,8 +52,8 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// soups returns strings that combine several odd ones. Most defects depend on
-// what a string contains, whatever else is in it.
+// soups returns strings that combine several odd ones. Most defects depend on one part of a string,
+// regardless of the rest.
 func soups() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value

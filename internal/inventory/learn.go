@@ -16,7 +16,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Limits on the calls by which roles are learned.
+// Limits on the calls that learn roles.
 const (
 	learnTools     = 40                      // tools to call
 	learnResources = 10                      // resources to subscribe to

@@ -41,7 +41,7 @@ type Issuer struct {
 	revoked map[string]bool  // tokens
 }
 
-// A grant is what a code or a refresh token stands for. Each client has one user.
+// A grant is what a code or a refresh token represents. Each client has one user.
 type grant struct{ client, resource, scope, challenge string }
 
 // keys are generated once, because that takes a while: the key that the issuer publishes, and one

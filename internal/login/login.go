@@ -138,7 +138,7 @@ func explain(err error, client Client) string {
 // maxText is how many bytes of a text of an authorization server are shown.
 const maxText = 500
 
-// proofs are the types of tokens that are of no use without a proof, which bearer tokens don't need.
+// proofs are the types of tokens that require a proof of possession, unlike bearer tokens.
 var proofs = []string{"dpop", "pop", "mac"}
 
 // errProof is the error for a token that has to be proven.

@@ -55,8 +55,8 @@ type Proxy struct {
 	sse        bool                // the server uses HTTP+SSE
 }
 
-// A Session is the requests with one session id; or those of one stream of HTTP+SSE; or others
-// without a session id, until another client's begin, see isAnother.
+// A Session is the requests with one session id or of one stream of HTTP+SSE, or the requests
+// without a session id until another client begins, see isAnother.
 type Session struct {
 	*transcript.Transcript
 	proxy   *Proxy
@@ -152,8 +152,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.reverse.ServeHTTP(w, r)
 }
 
-// rewrite makes the request to the server: that of the client, with the server's name where it has
-// the proxy's.
+// rewrite turns the client's request into the one to the server: it replaces the proxy's name by
+// the server's.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	r.Out.URL.Scheme, r.Out.URL.Host, r.Out.URL.RawQuery = p.url.Scheme, p.url.Host, r.In.URL.RawQuery
 	r.Out.Host = p.hostFor(r.In)

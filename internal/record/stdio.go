@@ -40,9 +40,9 @@ const (
 	headKept = 4 << 10
 )
 
-// Stdio starts the server and connects it to the client until it exits, which it has to do
-// when the client closes its end or signals arrive, each of which is passed on. It returns
-// the exit code. The error says why the server could not be started.
+// Stdio starts the server and connects it to the client until it exits, which it must do when the
+// client closes its end or when a signal is passed on to it. It returns the exit code. The error
+// says why the server could not be started.
 func Stdio(ctx context.Context, c Command, client Streams, signals <-chan os.Signal, rec *transcript.Transcript) (exitCode int, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

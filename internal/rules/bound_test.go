@@ -11,8 +11,8 @@ import (
 )
 
 // A hostile server must not make judging expensive. The bound is generous: quadratic work in the
-// number of lines takes minutes. To exclude a slow machine, the time is then compared with that
-// for a quarter of the lines.
+// number of lines takes minutes. A slow machine can exceed it too, so the time is then compared
+// with the time for a quarter of the lines.
 func TestJudgingIsBounded(t *testing.T) {
 	const lines = 5_000
 	ask := new(strings.Builder)

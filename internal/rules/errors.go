@@ -65,7 +65,7 @@ func responseShape(s *Session, e *transcript.Event, m *wire.Message, out *Report
 	}
 }
 
-// hasError reports whether m has an error, well formed or not; null does not count.
+// hasError reports whether m has an error, even a malformed one; null does not count.
 func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Kind() != 'n' }
 
 // shownBy returns the positions of a response and of its request, if there is one.

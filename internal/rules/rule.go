@@ -207,7 +207,7 @@ func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spe
 	return s, runs
 }
 
-// isClosed reports whether a channel on which nothing is sent is closed.
+// isClosed reports whether a channel is closed. Nothing may ever be sent on it.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:

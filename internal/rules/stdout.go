@@ -20,7 +20,7 @@ func stdoutRules() []Rule {
 	return []Rule{
 		{
 			ID:           "rule.stdout-purity",
-			Title:        "nothing but messages on stdout, from start to exit",
+			Title:        "only messages on stdout, from start to exit",
 			Requirements: []string{onlyMessages},
 			Start:        Stateless(Fold{OnEvent: purity}),
 		},

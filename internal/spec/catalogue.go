@@ -213,8 +213,8 @@ func (q *Requirement) InEra(e Era) bool {
 	})
 }
 
-// IsOfHandshake reports whether the requirement is about how a session is opened, so that nothing
-// else can be judged where it is broken.
+// IsOfHandshake reports whether the requirement is about opening a session. If it is broken,
+// nothing else can be judged.
 func (q *Requirement) IsOfHandshake() bool {
 	return q.Area == AreaLifecycle || q.Area == AreaVersioning
 }

@@ -7,8 +7,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// TestTooLong checks that a response of which only the beginning was kept is
-// recognized.
+// TestTooLong checks that a response is recognized if only its beginning was kept.
 func TestTooLong(t *testing.T) {
 	record := transcript.New()
 	c := &client.Conversation{Record: record}

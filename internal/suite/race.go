@@ -35,9 +35,9 @@ func (f Endings) String() string {
 	return strings.Join(words[:len(words)-1], ", ") + " or " + words[len(words)-1]
 }
 
-// A Race is an order in which a cancellation and other messages may cross, and
-// the set of its permitted outcomes. In all of them the cancellation itself
-// gets no response, no request gets two, and the server continues.
+// A Race is an order in which a cancellation and other messages may cross, and the set of its
+// permitted outcomes. In all of them the cancellation itself gets no response, no request gets two
+// responses, and the server continues.
 type Race struct {
 	// Name says what is cancelled, and when.
 	Name string

@@ -104,8 +104,8 @@ func (s *supervisor) work() string { return filepath.Join(s.Out, "work") }
 
 func (s *supervisor) folder(e *Entry) string { return filepath.Join(s.Out, "servers", e.Folder) }
 
-// newPartial makes a folder for a server while it is judged. Its name is new, because a run
-// of a sweep that was killed may still be ending.
+// newPartial makes a folder for a server while it is judged. Its name is new, because a killed
+// sweep's run may still be writing to the old folder.
 func (s *supervisor) newPartial(e *Entry) (string, error) {
 	folder, err := os.MkdirTemp(filepath.Join(s.Out, "servers"), partialPrefix+e.Folder+"-*")
 	if err != nil {
@@ -129,8 +129,8 @@ func (s *supervisor) prepare() error {
 	return nil
 }
 
-// clean removes what servers, and a sweep that was killed, left. What is still being written
-// stays; nothing reads it.
+// clean removes what servers and a killed sweep left behind. Files that are still being written
+// stay; nothing reads them.
 func (s *supervisor) clean() {
 	left, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), "servers", partialPrefix+"*")) // the pattern is right
 	writing, _ := filepath.Glob(filepath.Join(escapeGlob(s.Out), writingPrefix+"*"))
@@ -163,8 +163,8 @@ func removeAll(folder string) error {
 	return os.RemoveAll(folder)
 }
 
-// earlier takes the results that are there, and those that need no judge. It returns the
-// entries that are left.
+// earlier collects the results that exist, and those of entries that need no run. It returns the
+// other entries.
 func (s *supervisor) earlier() (pending []*Entry, err error) {
 	for i := range s.entries {
 		e := &s.entries[i]

@@ -27,7 +27,7 @@ func (r *resolver) fromConfig() (Target, error) {
 		return r.fromWellKnown()
 	}
 	if blank(r.ConfigFile) {
-		return Target{}, usage("", "--config names no file: it is given as spaces only",
+		return Target{}, usage("", "--config names no file: its value is only spaces",
 			"check whether the variable that should hold the path is empty")
 	}
 	shown := r.ConfigFile

@@ -123,9 +123,9 @@ func decode(plain, coded *string) ([]byte, error) {
 // may be empty.
 func needsRaw(k Kind) bool { return slices.Contains([]Kind{Sent, Received, Requested, Responded}, k) }
 
-// Read reads the output of Write. It ignores unknown members. On an error, which names the
-// line number and the problem, it also returns the events of the lines before. A frame of
-// which only the head was kept no longer has messages.
+// Read reads the output of Write. It ignores unknown members. On an error, which names the line
+// number and the problem, it also returns the events of the lines before. A frame that was cut to
+// its head no longer has messages.
 func Read(r io.Reader) ([]*Event, error) {
 	return read(r, maxLine)
 }

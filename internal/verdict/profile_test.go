@@ -113,7 +113,7 @@ func TestProfileOf(t *testing.T) {
 	}
 }
 
-// TestHalfOfTheCoreMustBeObserved checks when a profile of which little was observed is passed.
+// TestHalfOfTheCoreMustBeObserved checks how much of a profile must be observed to pass it.
 func TestHalfOfTheCoreMustBeObserved(t *testing.T) {
 	for _, c := range []struct {
 		core, extended ProfileCount

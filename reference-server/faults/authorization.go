@@ -377,7 +377,7 @@ func legalProtection() []*Fault {
 			d.Members["logo_uri"] = "data:image/png;base64,iVBORw0KGgo="
 		})),
 		newVariation("protected", "all requests need a token", &refserver.Seams{}),
-		newVariation("protected-schemes", "the refusals offer other schemes beside Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
+		newVariation("protected-schemes", "the refusals offer other schemes in addition to Bearer", refusing(func(_ *http.Request, f *refserver.Refusal) {
 			f.Challenges = append([]string{`Negotiate, DPoP algs="ES256 PS256"`}, f.Challenges...)
 		})),
 		newVariation("protected-root", "the metadata is at the root, and the challenge names it", &refserver.Seams{Protection: refserver.ProtectionSeams{

@@ -158,7 +158,7 @@ func logOnOtherCall(when func(c *refserver.Call) bool) *refserver.Seams {
 	}))
 }
 
-// carryLevel uses what keep returns for the log level of the last call that had one.
+// carryLevel replaces the log level of the last call that had one by what keep returns.
 func carryLevel(keep func(level string) string) *refserver.Seams {
 	var kept atomic.Value
 	kept.Store("")

@@ -98,7 +98,7 @@ func inputFaults() []*Fault {
 		newFault("mrtr.request-state-attacker-controlled/long", "a long requestState ends the process", exitOnRequest("", func(c *refserver.Call) bool {
 			return len(wire.At(c.Params, "/requestState")) > 32<<10
 		})).overTransports(spec.Stdio),
-		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is good for every other", func() *refserver.Seams { return takeAnyState(true) }),
+		newStatefulFault("mrtr.request-state-bound-to-request/any", "the requestState of any call is accepted for every other call", func() *refserver.Seams { return takeAnyState(true) }),
 
 		newStatefulFault("mrtr.no-assumption-of-retry/full", "after five requests without a retry no more are served", countOpenRounds),
 		newStatefulFault("mrtr.retry-self-contained/process", "a retry must come to the process of the first request", bindToSession).overTransports(spec.Stdio),

@@ -87,7 +87,7 @@ const (
 // machine was busy.
 const slowRepeats = 3
 
-// knownRequest is a request whose response is known from sending it alone.
+// knownRequest is a request whose response is known because it was also sent alone.
 type knownRequest struct {
 	method   string
 	params   map[string]any

@@ -98,8 +98,8 @@ func Cases() []suite.Case {
 	}
 }
 
-// byNotification leaves out what needs notifications/cancelled where clients cancel by
-// closing the response.
+// byNotification leaves out what needs notifications/cancelled if clients cancel by closing the
+// response instead.
 func byNotification(run func(ctx context.Context, t *suite.T)) func(ctx context.Context, t *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {
@@ -109,7 +109,7 @@ func byNotification(run func(ctx context.Context, t *suite.T)) func(ctx context.
 	}
 }
 
-// describeRaces returns what the races are, without what is done in them.
+// describeRaces describes the races, without their steps.
 func describeRaces(races []race) []suite.Race {
 	var out []suite.Race
 	for _, r := range races {

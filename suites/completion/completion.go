@@ -21,7 +21,7 @@ const (
 	allAsked     = 8 * time.Second // for the requests of a case; the rest is skipped
 )
 
-// unknownName is the name of no prompt and no argument.
+// unknownName is neither the name of a prompt nor that of an argument.
 const unknownName = "mcp-conform-no-such-name"
 
 // Cases returns the cases of this area.

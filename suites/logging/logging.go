@@ -241,7 +241,7 @@ func provenLevels(c *client.Conversation, tool inventory.Known, want []string) [
 	return slices.DeleteFunc(want, func(level string) bool { return !shown(level) })
 }
 
-// whyInconclusive returns why the silence of a tool shows nothing.
+// whyInconclusive returns why a tool's silence is not evidence.
 func whyInconclusive(tool inventory.Known) string {
 	name := strconv.Quote(wire.Excerpt(tool.Tool, 60))
 	if tool.Own {

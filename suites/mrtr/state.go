@@ -255,8 +255,8 @@ func exchange(ctx context.Context, t *suite.T, a, other asking) {
 // strangeStates are values that no server returns as a state. Some are not even strings.
 var strangeStates = []any{"", "\x00", "{", strings.Repeat("A", 64<<10), 5, nil, true, []any{}, map[string]any{"a": 1}}
 
-// sendStrangeStates sends states that no server gave out, on the request and on
-// one that requires nothing. Each has to be answered, in whatever way.
+// sendStrangeStates sends states that no server returned, with the request and with one that
+// requires no input. Each must get a response of any kind.
 func sendStrangeStates(ctx context.Context, t *suite.T, a asking) {
 	c := a.c
 	for _, v := range strangeStates {

@@ -286,8 +286,8 @@ func readPromised(ctx context.Context, t *suite.T) {
 	}
 }
 
-// A promise is a URI of which the author says that it can be read, and what is deviated from if
-// it can't.
+// A promise is a URI that the author says can be read, and the requirement that is broken if it
+// can't.
 type promise struct{ uri, requirement, refused string }
 
 // promised returns the promises of resources and templates. Without any it ends the case.

@@ -12,7 +12,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// madeUp is an id of no task and a cursor of no page.
+// madeUp is neither the id of a task nor the cursor of a page.
 const madeUp = "mcp-conform-no-such-task"
 
 func useUnknownTasks(ctx context.Context, t *suite.T) {

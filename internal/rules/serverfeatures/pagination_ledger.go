@@ -341,7 +341,7 @@ func (l *ledger) keys(method string) (keys []string, ok bool) {
 	return keys, true
 }
 
-// keySet is the keys of a complete walk, by the last page of which it is identified.
+// keySet is the keys of a complete walk. The last page identifies the walk.
 type keySet struct {
 	last *page
 	has  map[string]bool

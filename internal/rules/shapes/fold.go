@@ -122,8 +122,8 @@ func (t *compiledTable) examine(s *rules.Session, obs *rules.Observation) *exami
 	return rules.MemoResult(s, obs.Message, resultKey{requestMethod(obs)}, examine)
 }
 
-// noteOtherError records an error with another code than the one that requires an elicitation: an
-// opportunity to misuse that code.
+// noteOtherError records an error with any code except the one that requires an elicitation: the
+// server could have misused that code.
 func noteOtherError(obs *rules.Observation, out *rules.Reporter) {
 	if obs.Request != nil && obs.Message.IsError() {
 		if _, ok := obs.Message.ErrorCode(); ok {

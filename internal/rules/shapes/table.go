@@ -38,7 +38,7 @@ const (
 	anInput = "input_required"
 )
 
-// The messages that hold content, and all messages that have rows of their own.
+// The lists, and all messages that have rows in the table.
 var (
 	lists = []string{spec.MethodToolsList, spec.MethodResourcesList, spec.MethodResourcesTemplates, spec.MethodPromptsList}
 	all   = slices.Concat(lists, []string{

@@ -37,7 +37,7 @@ func cancellationRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.cancellations-of-subscriptions",
-			Title:        "in the stateless era the server cancels nothing but subscriptions",
+			Title:        "in the stateless era the server cancels only subscriptions",
 			Requirements: []string{onlyListen},
 			Start: rules.Stateless(rules.Fold{
 				OnMessage: rules.Handlers{rules.Notification(spec.MethodCancelled): judgeStatelessCancellation},
