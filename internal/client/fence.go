@@ -44,9 +44,9 @@ func (c *Conversation) awaitWithFence(ctx context.Context, from int, match func(
 // maxFences bounds how often a fence is repeated because of the server's rate limit.
 const maxFences = 5
 
-// fenceUnless is like Fence, but ends as soon as stop is true for an event at
-// position from or later. If the server's rate limit refused a request meanwhile,
-// which is sent again, the fence may have overtaken it, and is repeated.
+// fenceUnless is like Fence, but ends as soon as stop is true for an event at position from or
+// later. If the server's rate limit refused a request meanwhile, that request is sent again. The
+// fence may have overtaken it, so the fence is repeated.
 func (c *Conversation) fenceUnless(ctx context.Context, bound boundFunc, from int, stop func(*transcript.Event) bool) error {
 	stopped := false
 	for fences := 1; ; fences++ {

@@ -91,7 +91,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	case m.IsError() && req.Cancelled:
 		return // the cancellation may be the reason
 	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
-		out.ReportedElsewhere(phase(req)) // it may be an overload error in other words
+		out.ReportedElsewhere(phase(req)) // it may be an overload error with an unknown text
 		return
 	case m.IsError():
 		deviates(phase(req), "The server answers a ping with an error.", "a result")

@@ -20,8 +20,8 @@ import (
 
 // A Crowd is several clients of one server at the same time.
 type Crowd struct {
-	// Several is the requirement that all of them are served, and Isolated the
-	// requirement that none receives what belongs to another; "" for none.
+	// Several is the requirement to serve all of the clients, Isolated the requirement that no
+	// client receives another's messages. Both may be "".
 	Several, Isolated string
 
 	t     *T

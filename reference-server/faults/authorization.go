@@ -212,7 +212,7 @@ func resourceMetadataFaults() []*Fault {
 		newFault("authorization.prm.authorization-servers/empty", "the list of authorization servers is empty", member("authorization_servers", []any{})),
 		newFault("authorization.prm.authorization-servers/text", "the authorization server is not in a list", member("authorization_servers", "https://auth.example")),
 		newFault("authorization.prm.authorization-server-urls/name", "an authorization server is named without scheme", member("authorization_servers", []any{"auth.example"})),
-		newFault("authorization.https/issuer", "an authorization server elsewhere has http", member("authorization_servers", []any{"http://auth.example"})),
+		newFault("authorization.https/issuer", "an authorization server on another host has an http URL", member("authorization_servers", []any{"http://auth.example"})),
 		newFault("authorization.prm.resource/other", "the resource is another one", member("resource", "https://other.example/mcp")),
 		newFault("authorization.prm.resource-canonical/missing", "the metadata has no resource", member("resource", nil)),
 		newFault("authorization.prm.resource-canonical/fragment", "the resource has a fragment", documenting(func(d *refserver.Document) { d.Members["resource"] = d.Members["resource"].(string) + "#x" })),
