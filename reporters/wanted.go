@@ -59,7 +59,7 @@ var (
 	lackingKnown = lackingWhy{
 		title: "not observed because no tool is known that shows it",
 		short: "not observed: mcp-conform knows no tool that would show this; see -v",
-		head:  "not observed: mcp-conform knows no tool that would show this; add one to mcp-conform.yaml, with its name for NAME, and its arguments:",
+		head:  "not observed: mcp-conform knows no tool that would show this; if the server has one, add it to mcp-conform.yaml, with its name for NAME, and its arguments:",
 	}
 	lackingCalls = lackingWhy{
 		title: "not observed because mcp-conform may not call the tools that show it",

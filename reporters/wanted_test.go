@@ -37,8 +37,8 @@ func TestWhatIsLacking(t *testing.T) {
 		"not observed: mcp-conform may not call the tools that would show this; to allow all tools:",
 		"--call-tools all; to allow some, add them to mcp-conform.yaml:",
 	}, indented(calls), []string{
-		"not observed: mcp-conform knows no tool that would show this; add one to mcp-conform.yaml, with its",
-		"name for NAME, and its arguments:",
+		"not observed: mcp-conform knows no tool that would show this; if the server has one, add it to",
+		"mcp-conform.yaml, with its name for NAME, and its arguments:",
 	}, indented(known))
 	if diff := cmp.Diff(want, show(ConsoleOptions{Verbose: true})); diff != "" {
 		t.Errorf("lines (-want +got):\n%s", diff)

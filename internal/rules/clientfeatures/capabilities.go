@@ -146,10 +146,18 @@ func judgeMode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: modeDeclared,
 		Summary:     "The server elicits in a mode that the client did not declare.",
-		Permitted:   "the modes that the client declared; form if it declared none",
-		Seen:        rules.Excerpt(obs.Message.Raw),
+		Permitted:   permittedMode(wanted),
+		Seen:        "an elicitation in mode " + wanted,
 		At:          rules.At(declarationOf(s, obs), obs.Event),
 	})
+}
+
+// permittedMode names what the client declared, if it did not declare the wanted mode.
+func permittedMode(wanted string) string {
+	if wanted == "url" {
+		return "form, the only mode that the client declared; a client that names no mode supports form"
+	}
+	return "url, the only mode that the client declared"
 }
 
 // judgeErrorMode judges an error that requires a URL elicitation. The error is not literally an
