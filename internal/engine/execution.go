@@ -30,63 +30,31 @@ func newExecution(s *session, offered *offer, p *plan, open *openConversations) 
 // confirm for each unit whose findings have to be confirmed, and waits for the
 // goroutines that confirm starts.
 func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, *unit, *sync.WaitGroup)) {
-	var all, sharing sync.WaitGroup
-	start := func(u *unit) {
-		all.Add(1)
-		var shared *sharedConversation
-		if u.isLane() {
-			sharing.Add(1)
-			if shared = u.conversation; shared == nil {
-				shared = r.open.byRevision[u.revision]
-			}
-		}
-		after := func() {
-			if u.isLane() {
-				sharing.Done()
-			}
-			r.repeat(ctx, u, func() {
-				if !r.s.o.Unconfirmed {
-					confirm(ctx, u, &all)
-				}
-				all.Done()
-			})
-		}
-		if ctx.Err() != nil {
-			if shared != nil {
-				r.s.endShared(shared)
-			}
-			after()
-			return
-		}
-		u.run(ctx, r, shared, func(c *suite.Case) { r.reportDone(u, c) }, after)
-	}
-	workers := make(chan struct{}, r.s.gate.most)
-	var started, busy sync.WaitGroup
+	lanes, others, exclusive := r.plan.inOrder()
+	unused := r.open.unused(lanes)
+	w := &unitRunner{execution: r, confirm: confirm, slots: make(chan struct{}, r.s.gate.most)}
 	if slices.ContainsFunc(r.plan.units, func(u *unit) bool { return u.sharesConversation && len(u.cases) > 0 }) {
-		r.idle = make(chan struct{})
+		w.announceIdle()
 	}
-	for _, u := range r.plan.units {
-		if u.isBusy() {
-			busy.Add(1)
-		}
+	w.startAll(ctx, lanes)
+	w.startAll(ctx, others)
+	if r.open.pass != nil {
+		// The lanes continue the probe's conversations; when they are done,
+		// the probe's slot is released.
+		w.started.Wait()
+		w.sharing.Wait()
+		r.s.endShared(unused...)
+		r.open.pass.leave()
 	}
-	background := func(us []*unit) {
-		for _, u := range us {
-			workers <- struct{}{}
-			started.Go(func() {
-				defer func() { <-workers }()
-				start(u)
-				if u.isBusy() {
-					busy.Done()
-				}
-			})
-		}
-	}
-	if r.idle != nil {
-		all.Go(func() { busy.Wait(); close(r.idle) })
-	}
-	var lanes, others, exclusive []*unit
-	for _, u := range r.plan.units {
+	w.startAll(ctx, exclusive)
+	w.started.Wait()
+	w.all.Wait()
+}
+
+// inOrder returns the units in the order in which they are started: those that
+// continue a conversation, those that open their own, and those that run alone.
+func (p *plan) inOrder() (lanes, others, exclusive []*unit) {
+	for _, u := range p.units {
 		switch {
 		case u.isLane():
 			lanes = append(lanes, u)
@@ -96,20 +64,77 @@ func (r *execution) runUnits(ctx context.Context, confirm func(context.Context, 
 			others = append(others, u)
 		}
 	}
-	unused := r.open.unused(lanes)
-	background(lanes)
-	background(others)
-	if r.open.pass != nil {
-		// The lanes continue the probe's conversations; when they are done,
-		// the probe's slot is released.
-		started.Wait()
-		sharing.Wait()
-		r.s.endShared(unused...)
-		r.open.pass.leave()
+	return lanes, others, exclusive
+}
+
+// A unitRunner runs units in goroutines, as many at the same time as it has slots.
+type unitRunner struct {
+	*execution
+	confirm func(context.Context, *unit, *sync.WaitGroup)
+	slots   chan struct{}
+	started sync.WaitGroup // units whose cases run
+	busy    sync.WaitGroup // units whose cases run, or will, and that are busy, see isBusy
+	sharing sync.WaitGroup // units that continue a conversation, until it has ended
+	all     sync.WaitGroup // units, until they are confirmed, and what confirm started
+}
+
+// announceIdle closes the channel idle when no busy unit is left.
+func (w *unitRunner) announceIdle() {
+	w.idle = make(chan struct{})
+	for _, u := range w.plan.units {
+		if u.isBusy() {
+			w.busy.Add(1)
+		}
 	}
-	background(exclusive)
-	started.Wait()
-	all.Wait()
+	w.all.Go(func() { w.busy.Wait(); close(w.idle) })
+}
+
+// startAll starts the units in order; it returns when the last one has a slot.
+func (w *unitRunner) startAll(ctx context.Context, units []*unit) {
+	for _, u := range units {
+		w.slots <- struct{}{}
+		w.started.Go(func() {
+			defer func() { <-w.slots }()
+			w.start(ctx, u)
+			if w.idle != nil && u.isBusy() {
+				w.busy.Done()
+			}
+		})
+	}
+}
+
+// start runs a unit until its cases are done; its servers may end later. If the
+// run was interrupted, it only ends the conversation that the unit would continue.
+func (w *unitRunner) start(ctx context.Context, u *unit) {
+	w.all.Add(1)
+	var shared *sharedConversation
+	if u.isLane() {
+		w.sharing.Add(1)
+		if shared = u.conversation; shared == nil {
+			shared = w.open.byRevision[u.revision]
+		}
+	}
+	if ctx.Err() == nil {
+		u.run(ctx, w.execution, shared, func(c *suite.Case) { w.reportDone(u, c) }, func() { w.finish(ctx, u) })
+		return
+	}
+	if shared != nil {
+		w.s.endShared(shared)
+	}
+	w.finish(ctx, u)
+}
+
+// finish has a unit whose servers have ended confirmed, after it ran again if that is needed.
+func (w *unitRunner) finish(ctx context.Context, u *unit) {
+	if u.isLane() {
+		w.sharing.Done()
+	}
+	w.repeat(ctx, u, func() {
+		if !w.s.o.Unconfirmed {
+			w.confirm(ctx, u, &w.all)
+		}
+		w.all.Done()
+	})
 }
 
 // isBusy reports whether the run counts as busy until the unit is done. Waiting

@@ -12,10 +12,41 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// settleProbe decides which revisions are judged. Their conversations continue
-// as the shared ones.
+// settleProbe decides which revisions are judged, and takes their inventories. Their
+// conversations continue as the shared ones.
 func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed) error {
-	done := func() { r.closeAll(results); pass.finishWork(); pass.leave() }
+	r.decideRevisions(results)
+	if len(r.offer.revisions) == 0 {
+		defer pass.leave()
+		defer pass.finishWork()
+		defer r.closeAll(results)
+		return r.settleUnspoken(ctx, results)
+	}
+	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
+	r.open.byRevision = map[spec.Revision]*sharedConversation{}
+	r.offer.unresponsive = map[spec.Revision]string{}
+	r.detectMixing(ctx, results)
+	if r.s.gate.one {
+		r.closeAll(results)
+		pass.finishWork()
+		pass.leave()
+		r.takeInventoriesAlone(ctx)
+		return nil
+	}
+	r.takeInventories(ctx, results)
+	r.retakeInventories(ctx)
+	r.closeAll(slices.DeleteFunc(slices.Clone(results), func(p *probed) bool { return r.offer.inventories[p.revision] != nil }))
+	pass.finishWork()
+	pass.markLongRunning()
+	r.open.pass = pass
+	r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
+	r.s.gate.admit(mostAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
+	r.learnRoles()
+	return nil
+}
+
+// decideRevisions divides the probed revisions into those that the server speaks and the others.
+func (r *prober) decideRevisions(results []*probed) {
 	for _, p := range results {
 		if p.isSpoken() {
 			r.offer.revisions = append(r.offer.revisions, p.revision)
@@ -25,38 +56,41 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 	}
 	slices.Sort(r.offer.revisions)
 	slices.SortFunc(r.offer.notSpoken, func(a, b verdict.NotSpoken) int { return strings.Compare(string(a.Revision), string(b.Revision)) })
-	if len(r.offer.revisions) == 0 {
-		defer done()
-		if results[0].protected {
-			r.offer.protected = true
-			r.blockHandshake(results[0].revision, noToken)
-			return nil
-		}
-		refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
-		asked := results[0].revision
-		if refused && asked.Era() == spec.Handshake && r.isStateless(ctx) {
-			return ErrStatelessOnly
-		}
-		if asked.Era() == spec.Stateless && !results[0].isUnanswered() && len(results) == 1 {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", asked, results[0].reason())}
-		}
-		if len(r.s.o.Revisions) > 0 && results[0].reply.Succeeded() && spec.Revision(results[0].chosen).Published() {
-			return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.s.o.Revisions, ", "), results[0].reason())}
-		}
-		if why := r.otherTransportReason(results); why != "" {
-			return &NothingJudgedError{why}
-		}
-		r.blockHandshake(results[0].revision, "the handshake failed: asked for "+string(results[0].revision)+", "+results[0].reason())
+}
+
+// settleUnspoken decides what is judged of a server that speaks none of the probed revisions: how
+// it refuses, or how its handshake fails. The error says why nothing can be judged.
+func (r *prober) settleUnspoken(ctx context.Context, results []*probed) error {
+	first := results[0]
+	if first.protected {
+		r.offer.protected = true
+		r.blockHandshake(first.revision, noToken)
 		return nil
 	}
-	r.offer.inventories = map[spec.Revision]*inventory.Inventory{}
-	r.open.byRevision = map[spec.Revision]*sharedConversation{}
-	r.offer.unresponsive = map[spec.Revision]string{}
-	r.detectMixing(ctx, results)
+	refused := !slices.ContainsFunc(results, func(p *probed) bool { return p.reply.Succeeded() || p.hasWrongID() || p.misdirected })
+	if refused && first.revision.Era() == spec.Handshake && r.isStateless(ctx) {
+		return ErrStatelessOnly
+	}
+	if first.revision.Era() == spec.Stateless && !first.isUnanswered() && len(results) == 1 {
+		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", first.revision, first.reason())}
+	}
+	if len(r.s.o.Revisions) > 0 && first.reply.Succeeded() && spec.Revision(first.chosen).Published() {
+		return &NothingJudgedError{fmt.Sprintf("the server does not speak %s: %s", names(r.s.o.Revisions, ", "), first.reason())}
+	}
+	if why := r.otherTransportReason(results); why != "" {
+		return &NothingJudgedError{why}
+	}
+	r.blockHandshake(first.revision, "the handshake failed: asked for "+string(first.revision)+", "+first.reason())
+	return nil
+}
+
+// takeInventories takes the inventories in the conversations of the probe, all at the same time.
+// An unresponsive server has an empty one.
+func (r *prober) takeInventories(ctx context.Context, results []*probed) {
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	for _, p := range results {
-		if !p.isSpoken() || r.s.gate.one {
+		if !p.isSpoken() {
 			continue
 		}
 		wg.Go(func() {
@@ -75,24 +109,6 @@ func (r *prober) settleProbe(ctx context.Context, pass *pass, results []*probed)
 		})
 	}
 	wg.Wait()
-	r.retakeInventories(ctx)
-	for _, p := range results {
-		if r.offer.inventories[p.revision] == nil {
-			r.closeAll([]*probed{p})
-		}
-	}
-	pass.finishWork()
-	if r.s.gate.one {
-		pass.leave()
-		r.takeInventoriesAlone(ctx)
-	} else {
-		pass.markLongRunning()
-		r.open.pass = pass
-		r.offer.isSlow = slices.ContainsFunc(results, func(p *probed) bool { return p.isSpoken() && p.conv.IsSlow() })
-		r.s.gate.admit(mostAlive(r.s.o.Jobs, r.s.transport(), r.offer.isSlow))
-		r.learnRoles()
-	}
-	return nil
 }
 
 // blockHandshake judges the attempt in one revision, because no handshake succeeds.

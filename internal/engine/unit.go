@@ -81,23 +81,9 @@ type ruleResult struct {
 // run runs the unit; it returns when the work is done, and calls after when all
 // its servers have ended and the rules have judged.
 func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation, each func(*suite.Case), after func()) {
-	pass := r.s.gate.enter(u.exclusive, u.rank)
-	pace := &client.Pace{}
-	if u.repeats == 0 && !u.ownProcess {
-		pace = r.s.timing.paces[u.revision]
-	}
-	dialer, stop := u.dialer(r.s)
-	o := &opener{s: r.s, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
-	if u.reusesServers() {
-		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
-	}
-	if u.repeats == 0 && !u.ownProcess {
+	o, stop := u.opener(r.s, shared)
+	if u.isFirstRun() {
 		r.s.discounts.BeginShared(u, o.records)
-	}
-	if shared != nil && shared.conv != nil {
-		o.keep(shared.conv)
-		o.Leave(shared.conv)
-		shared.conv.SetIdle(pass.idle)
 	}
 	if u.sharesConversation {
 		conv, err := o.Shared(ctx) // rules and cases see an error here
@@ -105,8 +91,58 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 			inventory.Take(ctx, conv, r.s.o.Policy)
 		}
 	}
-	env := suite.Env{Revision: u.revision, Transport: r.s.transport(), Spoken: spec.InEra(spec.Handshake, r.offer.revisions), Inventory: r.offer.inventories[u.revision], Opener: o, Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream}
-	if u.repeats == 0 && !u.ownProcess {
+	u.runCases(ctx, r, o, each)
+	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
+		o.shared.conv.Record.BeginCase("")
+		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
+	}
+	o.pass.finishWork()
+	r.s.runInBackground(func() {
+		defer after()
+		defer o.pass.leave()
+		u.end(r.s, o)
+		stop()
+		u.isDisturbed = o.isDisturbed()
+		u.hasFailedStart = o.hasFailedStart()
+		u.results.conversations = o.conversations()
+		u.judge(r.s, u.results.conversations)
+		u.release(r.s)
+	})
+}
+
+// isFirstRun reports whether the unit is not a retry, and shares the server's process.
+func (u *unit) isFirstRun() bool { return u.repeats == 0 && !u.ownProcess }
+
+// opener returns what opens the conversations of the unit, when the gate has admitted it. It has
+// the conversation to continue, if it is not nil. stop ends the process that the unit had for
+// itself.
+func (u *unit) opener(s *session, shared *sharedConversation) (o *opener, stop func()) {
+	pass := s.gate.enter(u.exclusive, u.rank)
+	pace := &client.Pace{}
+	if u.isFirstRun() {
+		pace = s.timing.paces[u.revision]
+	}
+	dialer, stop := u.dialer(s)
+	o = &opener{s: s, revision: u.revision, pass: pass, dialer: dialer, shared: shared, pace: pace, retry: u.repeats, retrying: u.retrying, occasion: u.occasion}
+	if u.reusesServers() {
+		o.reusable = &reusable{ended: map[*client.Conversation]bool{}}
+	}
+	if shared != nil && shared.conv != nil {
+		o.keep(shared.conv)
+		o.Leave(shared.conv)
+		shared.conv.SetIdle(pass.idle)
+	}
+	return o, stop
+}
+
+// runCases runs the cases of the unit, one after the other.
+func (u *unit) runCases(ctx context.Context, r *execution, o *opener, each func(*suite.Case)) {
+	env := suite.Env{
+		Revision: u.revision, Transport: r.s.transport(), Spoken: spec.InEra(spec.Handshake, r.offer.revisions),
+		Inventory: r.offer.inventories[u.revision], Opener: o,
+		Issuer: r.s.o.Issuer, OtherToken: r.s.o.OtherToken, Upstream: r.s.o.Upstream,
+	}
+	if u.isFirstRun() {
 		env.Idle = r.idle
 	}
 	for _, c := range u.cases {
@@ -123,25 +159,14 @@ func (u *unit) run(ctx context.Context, r *execution, shared *sharedConversation
 		o.checkEnded()
 		each(c)
 	}
-	if u.sharesConversation && o.shared != nil && o.shared.conv != nil {
-		o.shared.conv.Record.BeginCase("")
-		_ = o.shared.conv.Quiet(ctx) // for rules about messages that must not come; on failure silence is not proved
+}
+
+// end ends the conversations of the unit.
+func (u *unit) end(s *session, o *opener) {
+	again := o.needsEnd(u.results.observations)
+	for _, conv := range o.conversations() {
+		s.end(conv, u.occasion(conv), again)
 	}
-	pass.finishWork()
-	r.s.runInBackground(func() {
-		defer after()
-		defer pass.leave()
-		again := o.needsEnd(u.results.observations)
-		for _, conv := range o.conversations() {
-			r.s.end(conv, u.occasion(conv), again)
-		}
-		stop()
-		u.isDisturbed = o.isDisturbed()
-		u.hasFailedStart = o.hasFailedStart()
-		u.results.conversations = o.conversations()
-		u.judge(r.s, u.results.conversations)
-		u.release(r.s)
-	})
 }
 
 // runToEnd runs the unit, and returns when its servers have ended and the rules
