@@ -71,7 +71,7 @@ func (r *refusal) statusAdvice(status int) string {
 	case status/100 == 3:
 		return r.redirectAdvice(status)
 	case status == 429:
-		return "the server limits requests, and mcp-conform waits a minute at most: try later, or raise its limit" + ifAny("; its Retry-After is ", head.Get("Retry-After"))
+		return "the server limits requests, and mcp-conform has given up (it waits a minute at most): try later, or raise its limit" + ifAny("; its Retry-After is ", head.Get("Retry-After"))
 	case status >= 502 && status <= 504:
 		return "check that the server itself runs behind the proxy"
 	case status/100 == 5:

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -122,7 +123,7 @@ func (a *OutsideAnswer) Describe() string {
 		text += ", Location: " + wire.Excerpt(to, 200)
 	}
 	if len(a.Body) > 0 {
-		text += ", " + wire.Excerpt(a.Header.Get("Content-Type"), 80) + ": " + wire.Excerpt(string(a.Body), 200)
+		text += ", " + cmp.Or(wire.Excerpt(a.Header.Get("Content-Type"), 80), "no Content-Type") + ": " + wire.Excerpt(string(a.Body), 200)
 	}
 	return text
 }
