@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -200,7 +199,6 @@ func (c *Console) showAreas(r *verdict.Report) {
 	clean, cases := 0, 0
 	for _, a := range c.areas {
 		switch n, k := findings[a.name], known[a.name]; {
-		case n+k == 0 && isOtherTransport(a.name, r): // its cases ended at once
 		case n+k > 0, c.o.Verbose && a.done >= a.total:
 			c.line(c.areaLine(a, widest, n, k, worst[a.name]))
 		case a.done >= a.total:
@@ -210,13 +208,6 @@ func (c *Console) showAreas(r *verdict.Report) {
 	if clean > 0 {
 		c.line(fmt.Sprintf("%s no findings in %s, %s", c.paint(green, "✓"), count(clean, "area"), count(cases, "case")))
 	}
-}
-
-// isOtherTransport reports whether the area is a transport other than the one
-// of the report.
-func isOtherTransport(area string, r *verdict.Report) bool {
-	t := spec.Transport(area)
-	return slices.Contains(spec.Transports(), t) && t != r.Transport
 }
 
 // Notice shows a message that the user should see during the run.

@@ -23,8 +23,9 @@ const (
 // body, or the same in another form.
 func headerCase() suite.Case {
 	return suite.Case{
-		ID:    "streamable-http.headers",
-		Title: "Sends requests without each standard header, with other values, and with the right values in other forms",
+		ID:       "streamable-http.headers",
+		Title:    "Sends requests without each standard header, with other values, and with the right values in other forms",
+		OnlyOver: spec.StreamableHTTP,
 		Provokes: []string{
 			"streamable-http.version-header-match", "streamable-http.mcp-method-required", "streamable-http.mcp-method-match",
 			"streamable-http.header-mismatch-error", "streamable-http.header-names-case-insensitive", "streamable-http.header-whitespace",
