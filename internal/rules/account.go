@@ -14,20 +14,20 @@ func (s *Session) factsOf(req *Request) discount.RequestFacts {
 		Refused:    req.refused,
 		Illegal:    !req.WellFormed,
 		Irregular:  !req.due,
-		Withdrawn:  req.Cancelled,
+		Withdrawn:  req.IsCancelled(),
 		OtherID:    req.misidentified != nil,
-		Unreadable: s.buried(req),
-		Unread:     s.isUnread(req),
+		Unreadable: s.output.mayHaveResponse(req),
+		Unread:     s.Waits.isUnread(req),
 	}
 	if !late { // the client did not wait, or waited for something that the server need not do
 		f.Disordered = s.brokeOrder
-		f.Stopped = s.Signalled || s.InputClosed || s.sessionEnded
+		f.Stopped = s.Ending.byClient()
 		f.ServerEnded = s.OutputEnded
 		f.Disrupted = req.disrupted
-		f.ExchangeJudged = s.abandoned[req.Event.Seq] && s.over(req)
+		f.ExchangeJudged = s.Waits.GaveUpOn(req.Event) && s.Waits.isExchangeOver(req)
 		return f
 	}
-	f.AfterIllegal = req.excusable && (req.overdue.Kind == transcript.OutputClosed || !s.outlived(req))
+	f.AfterIllegal = req.excusable && (req.overdue.Kind == transcript.OutputClosed || !s.isOutlived(req))
 	f.Unsupported = isPing(req) && lacksPing(s)
 	return f
 }

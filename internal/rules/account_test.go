@@ -28,12 +28,12 @@ transport: stdio
 			t.Errorf("%s: %+v", r.Rule, r.Deviations)
 		}
 	}
-	s := NewSession(spec.V20251125, spec.Stdio)
+	s := newSession(spec.V20251125, spec.Stdio)
 	for _, e := range rec.Events {
 		s.noteEvent(e)
 	}
-	s.attributedStrays()
-	if d := discount.ForRequest(s.factsOf(s.requests[len(s.requests)-1])); d == nil || d.ID != "server-gone" {
+	s.unmatched.attributed()
+	if d := discount.ForRequest(s.factsOf(s.ClientRequests()[len(s.ClientRequests())-1])); d == nil || d.ID != "server-gone" {
 		t.Errorf("the ping is explained by %+v; want server-gone", d)
 	}
 }

@@ -47,7 +47,7 @@ func responseRules() []Rule {
 
 // reportUnanswered judges at the end, because a late response still counts as a response.
 func reportUnanswered(s *Session, out *Reporter) {
-	s.attributedStrays()
+	s.unmatched.attributed()
 	reportHeldBack(s, out)
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
@@ -84,7 +84,7 @@ func reportUnanswered(s *Session, out *Reporter) {
 
 // isSilent reports whether the request expected a response and none came in any form.
 func isSilent(s *Session, req *Request) bool {
-	return req.overdue != nil && !req.Cancelled && req.misidentified == nil && !s.buried(req)
+	return req.overdue != nil && !req.IsCancelled() && req.misidentified == nil && !s.output.mayHaveResponse(req)
 }
 
 func isPing(req *Request) bool { return req.Message.Method == spec.MethodPing }
@@ -98,14 +98,14 @@ func describeEnd(s *Session, req *Request) string {
 }
 
 func reportRepeated(s *Session, out *Reporter) {
-	s.attributedStrays()
+	s.unmatched.attributed()
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) == 0 || !req.HasLegalID() {
 			continue
 		}
 		out.Observed(responseOnce)
 		for i := 1; i < len(req.Responses); i++ {
-			if s.garbledMentions(req.Message.ID) {
+			if s.Sent.hasGarbledID(req.Message.ID) {
 				break // some of them may respond to a message that could not be read
 			}
 			out.Deviates(verdict.Deviation{
@@ -119,17 +119,8 @@ func reportRepeated(s *Session, out *Reporter) {
 	}
 }
 
-func (s *Session) garbledMentions(id wire.ID) bool {
-	for _, text := range s.garbled {
-		if mentions(text, id) {
-			return true
-		}
-	}
-	return false
-}
-
 func responseIDs(s *Session, out *Reporter) {
-	strays := s.attributedStrays()
+	unmatched := s.unmatched.attributed()
 	for _, req := range s.ClientRequests() {
 		for _, m := range req.Responses {
 			if !m.Has("result") && !m.IsError() {
@@ -154,8 +145,8 @@ func responseIDs(s *Session, out *Reporter) {
 			}
 		}
 	}
-	for _, r := range strays {
-		if d, ok := strayDeviation(r); ok {
+	for _, r := range unmatched {
+		if d, ok := unmatchedDeviation(r); ok {
 			out.Deviates(d)
 			if d.Requirement == errorResponseID {
 				d.Requirement = errorResponseIDAlways // the requirement of the older revisions
@@ -163,7 +154,7 @@ func responseIDs(s *Session, out *Reporter) {
 			}
 		}
 	}
-	s.notified(out)
+	observeNotifications(s, out)
 }
 
 // isSpelledAlike reports whether an id that was sent as plain digits came back unchanged.
@@ -175,14 +166,14 @@ func seenID(req *Request, m *wire.Message) string {
 	return fmt.Sprintf("id %s answered with id %s", excerpt(req.Message.ID.String()), excerpt(m.ID.String()))
 }
 
-func strayDeviation(r *stray) (verdict.Deviation, bool) {
+func unmatchedDeviation(r *unmatchedResponse) (verdict.Deviation, bool) {
 	d := verdict.Deviation{At: at(r.event), Seen: excerpt(r.message.Raw)}
 	if r.request != nil {
 		d.At = at(r.request.Event, r.event)
 		d.Seen = seenID(r.request, r.message)
 	}
 	switch r.class {
-	case echoed:
+	case changedID:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server's response has another id than the request.", "the id of the request, in type and value"
 		if !r.request.HasLegalID() { // no client may send such a request, so its outcome is not counted as a failure
 			d.Summary, d.Weight = "The server changes the id of an illegal request.", verdict.AtMostWarning
@@ -191,7 +182,7 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	case rounded:
 		d.Requirement, d.Summary, d.Permitted = responseIDEcho, "The server changes an integer id beyond 2^53-1.", "the id of the request; half of all servers can't hold so many digits"
 		d.Weight = verdict.OnlyNote
-	case idless:
+	case withoutID:
 		d.Requirement, d.Summary, d.Permitted = errorResponseID, "The server sends an error without the id of a readable request.", "the id of the request; null or none only for a message whose id can't be read"
 	case toNotification:
 		d.Requirement, d.Summary, d.Permitted = notificationNoResponse, "The server answers a notification.", "no answer"
@@ -208,16 +199,16 @@ func strayDeviation(r *stray) (verdict.Deviation, bool) {
 	return d, true
 }
 
-// notified counts the notifications that the server had the chance to answer: it answered a later
-// request.
-func (s *Session) notified(out *Reporter) {
+// observeNotifications counts the notifications that the server had the chance to answer: it
+// answered a later request.
+func observeNotifications(s *Session, out *Reporter) {
 	last := -1
 	for _, req := range s.ClientRequests() {
 		if len(req.Responses) > 0 {
 			last = max(last, req.Event.Seq)
 		}
 	}
-	for _, n := range s.notifications {
+	for _, n := range s.Sent.notifications {
 		if n.Event.Seq < last {
 			out.Observed(notificationNoResponse)
 		}

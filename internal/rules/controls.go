@@ -55,10 +55,10 @@ func (o *Reporter) IsInterpretable(obs *Observation, like Control, requirements 
 // control returns the response to the nearest ordinary request: the last one before the odd
 // request, or else the first one after it. Only a rule that judges at the end sees requests after
 // it.
-func (s *Session) control(obs *Observation, like Control) control.Control {
-	found := s.nearest(obs.Request, -1, like)
+func (r *Requests) control(obs *Observation, like Control) control.Control {
+	found := r.nearest(obs.Request, -1, like)
 	if found == nil || !like.Matches(found) {
-		if after := s.nearest(obs.Request, +1, like); after != nil && (found == nil || like.Matches(after)) {
+		if after := r.nearest(obs.Request, +1, like); after != nil && (found == nil || like.Matches(after)) {
 			found = after
 		}
 	}
@@ -70,10 +70,10 @@ func (s *Session) control(obs *Observation, like Control) control.Control {
 
 // nearest returns the nearest ordinary request with a response in one direction. It prefers
 // requests that Matches selects to those that Fallback selects.
-func (s *Session) nearest(odd *Request, step int, like Control) *Request {
+func (r *Requests) nearest(odd *Request, step int, like Control) *Request {
 	var other *Request
-	for i, looked := odd.Index+step, 0; i >= 0 && i < len(s.requests) && looked < maxCompared; i += step {
-		req := s.requests[i]
+	for i, looked := odd.Index+step, 0; i >= 0 && i < len(r.client) && looked < maxCompared; i += step {
+		req := r.client[i]
 		if len(req.Responses) == 0 || req.hasOverloadResponse() || !req.IsRegular() || req.MayBeCancelled() {
 			continue
 		}

@@ -151,23 +151,23 @@ func (d *dispatcher) dispatchEvent(e *transcript.Event, ended <-chan struct{}) {
 	switch e.Kind {
 	case transcript.Received:
 		for _, m := range received(s, e) {
-			if topic, obs, ok := s.topicOfReceived(e, m); ok {
+			if topic, obs, ok := d.topicOfReceived(e, m); ok {
 				d.dispatch(topic, obs, ended)
 				if topic.kind == topicInputRequired {
-					for _, asked := range s.noteInputRequests(obs) {
+					for _, asked := range s.Rounds.noteInputRequests(obs) {
 						d.dispatch(ServerRequest(asked.Message.Method), asked, ended)
 					}
 				}
 			}
 		}
 	case transcript.Sent:
-		if e.Unterminated || e.IsCut() || s.sent == nil {
+		if e.Unterminated || e.IsCut() || s.Sent.last == nil {
 			return
 		}
-		for i := range s.sent.Messages {
-			if topic, obs, ok := s.topicOfSent(e, &s.sent.Messages[i]); ok {
+		for i := range s.Sent.last.Messages {
+			if topic, obs, ok := d.topicOfSent(e, &s.Sent.last.Messages[i]); ok {
 				d.dispatch(topic, obs, ended)
-				for _, reply := range s.inputReplies(obs) {
+				for _, reply := range s.Rounds.inputReplies(obs) {
 					d.dispatch(ClientReply(reply.ServerRequest.Message.Method), reply, ended)
 				}
 			}
@@ -198,11 +198,11 @@ func (d *dispatcher) handlersOf(topic Topic) []handler {
 
 // topicOfReceived returns the topic of a message of the server. Responses that match no request
 // have no topic: they can be classified only at the end.
-func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
-	obs := &Observation{Event: e, Message: m}
+func (d *dispatcher) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
+	s, obs := d.session, &Observation{Event: e, Message: m}
 	switch {
 	case isResponse(m):
-		obs.Request = s.RequestAnsweredBy(m)
+		obs.Request = s.requestOf(m)
 		switch {
 		case obs.Request == nil || m.Kind != wire.Response:
 			return Topic{}, nil, false
@@ -213,7 +213,7 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 		case m.IsError():
 			return ErrorTo(obs.Request.Message.Method), obs, true
 		default:
-			return s.topicOfResult(obs), obs, m.Has("result")
+			return d.topicOfResult(obs), obs, m.Has("result")
 		}
 	case m.Kind == wire.Request:
 		obs.ServerRequest = s.dialogue.Of(m)
@@ -226,9 +226,9 @@ func (s *Session) topicOfReceived(e *transcript.Event, m *wire.Message) (Topic, 
 }
 
 // topicOfResult returns the topic of a result by its type.
-func (s *Session) topicOfResult(obs *Observation) Topic {
+func (d *dispatcher) topicOfResult(obs *Observation) Topic {
 	method := obs.Request.Message.Method
-	if s.Era() == spec.Handshake {
+	if d.session.Era() == spec.Handshake {
 		return ResultOf(method)
 	}
 	switch kind, named := wire.Text(obs.Message.ResultAt("/resultType")); {
@@ -242,11 +242,11 @@ func (s *Session) topicOfResult(obs *Observation) Topic {
 }
 
 // topicOfSent returns the topic of a message of the client.
-func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
-	obs := &Observation{Event: e, Message: m}
+func (d *dispatcher) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Observation, bool) {
+	s, obs := d.session, &Observation{Event: e, Message: m}
 	switch m.Kind {
 	case wire.Request:
-		obs.Request = s.requestOf(s.dialogue.Of(m))
+		obs.Request = s.requestOf(m)
 		return ClientRequest(m.Method), obs, obs.Request != nil
 	case wire.Notification:
 		return ClientNotification(m.Method), obs, true
@@ -260,55 +260,3 @@ func (s *Session) topicOfSent(e *transcript.Event, m *wire.Message) (Topic, *Obs
 		return Topic{}, nil, false
 	}
 }
-
-// ServerRequests returns the server's requests in the order in which they came,
-// including those with ids that the client can't respond to.
-func (s *Session) ServerRequests() []*transcript.Request { return s.dialogue.ServerRequests() }
-
-// noteReply records a response of the client. It reports whether a server request with its id was
-// pending.
-func (s *Session) noteReply(e *transcript.Event, m *wire.Message) bool {
-	s.dialogue.NoteResponse(e, m)
-	if s.repliesTo(m) != nil {
-		return true
-	}
-	if key := m.ID.Key(); s.pointlessReplies[key] == nil {
-		s.pointlessReplies[key] = e
-	}
-	return false
-}
-
-// repliesTo returns the server request to which m is the client's first response, or nil.
-func (s *Session) repliesTo(m *wire.Message) *transcript.Request {
-	if r := s.dialogue.Of(m); r != nil && r.Response() != nil && r.Response().Message == m {
-		return r
-	}
-	return nil
-}
-
-// ServerDeclared reports whether the server declared the capability: it is present, and neither
-// false nor null. A dot separates members, as in resources.subscribe. Before the result of
-// initialize or server/discover no capability is declared.
-func (s *Session) ServerDeclared(capability string) bool {
-	if s.declared == nil {
-		return false
-	}
-	yes, known := s.declared[capability]
-	if !known {
-		yes = hasCapability(s.ServerCapabilities, capability)
-		s.declared[capability] = yes
-	}
-	return yes
-}
-
-// ClientDeclared is like ServerDeclared for the client of a handshake.
-func (s *Session) ClientDeclared(capability string) bool {
-	return hasCapability(s.ClientCapabilities, capability)
-}
-
-// Began reports whether the handshake was seen, or in the stateless era a result of
-// server/discover. Before that, the server's capabilities are unknown.
-func (s *Session) Began() bool { return s.Declaration != nil }
-
-// Era returns the era of the session's revision.
-func (s *Session) Era() spec.Era { return s.Revision().Era() }

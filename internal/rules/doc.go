@@ -15,15 +15,25 @@
 //	}
 //
 // Prefer topics: messages of other topics then cost nothing. The Session keeps the state that all
-// rules need (pending requests, declared capabilities, the negotiated revision). A Shared keeps
-// state that several rules need and that may be large. State of a single rule is in the closure
-// of its Start.
+// rules need, in parts. Those that most rules read are embedded, so that their methods are the
+// session's:
 //
-// Over HTTP, Session.Exchanges returns each request with its response. Rules on messages do not
-// see a message that was delivered before, nor an error whose status refuses the request: package
-// streamablehttp judges both.
+//   - Requests: the requests of both sides with their responses, and the HTTP exchanges
+//   - Negotiation: the revision, and the capabilities of both sides
+//   - Versions: in the stateless era, the messages to which the revision applies
+//   - Ending: whether either side can still send anything
+//
+// The others are fields: Sent has what the server may be unable to read, Waits which responses are
+// missing, Disruptions what the server has to survive, and Headers and Rounds what the stateless
+// era adds. A part that needs others has pointers to them.
+//
+// A Shared keeps state that several rules need and that may be large. State of a single rule is in
+// the closure of its Start.
+//
+// Rules on messages do not see a message that was delivered before, nor an error whose HTTP status
+// refuses the request: package streamablehttp judges both.
 //
 // This package has the rules of messages, handshake, stdio and ping, which need the internals of
-// Session. The rules of features are in subpackages, which are named like the specification's
-// groups of pages, in files named after areas. Package ruleset lists all rules.
+// the session's parts. The rules of features are in subpackages, which are named like the
+// specification's groups of pages, in files named after areas. Package ruleset lists all rules.
 package rules

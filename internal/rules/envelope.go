@@ -113,7 +113,7 @@ func encoding(s *Session, e *transcript.Event, out *Reporter) {
 	if !judged && e.Stream != nil && s.Transport == spec.SSE {
 		return // sse.utf8 describes it better
 	}
-	raw, f := s.reading(e).raw(), e.Frame
+	raw, f := s.output.reading(e).raw(), e.Frame
 	valid := utf8.Valid(raw)
 	if valid && !f.Has(wire.ByteOrderMark) && !f.Has(wire.InvalidUTF8) {
 		if judged && (hasBeyondASCII(raw) || bytes.Contains(raw, []byte(`\u`))) {
@@ -165,7 +165,7 @@ func arrays(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return
 	}
-	got := s.reading(e)
+	got := s.output.reading(e)
 	empty := got != nil && got.shape == plain && got.batch
 	if got == nil || len(got.messages) == 0 && !empty {
 		return
@@ -181,7 +181,7 @@ func arrays(s *Session, e *transcript.Event, out *Reporter) {
 		Seen:        fmt.Sprintf("an array of %d: %s", len(got.messages), excerpt(got.events[0].Raw)),
 		At:          got.positions(),
 	}
-	if s.batches > 0 {
+	if s.Sent.batches > 0 {
 		d.Weight = verdict.AtMostWarning
 		d.Summary = "The server answers a batch in a revision without batches."
 	}

@@ -70,7 +70,7 @@ func hasError(m *wire.Message) bool { return m.IsError() && m.Member("error").Ki
 
 // shownBy returns the positions of a response and of its request, if there is one.
 func shownBy(s *Session, e *transcript.Event, m *wire.Message) []int {
-	if req := s.RequestAnsweredBy(m); req != nil {
+	if req := s.requestOf(m); req != nil {
 		return at(req.Event, e)
 	}
 	return at(e)

@@ -40,11 +40,47 @@ const (
 	OtherHeaders
 )
 
-// headerFlaws returns what is wrong with the headers of a request. It is empty over stdio, and
-// for a transcript without headers.
-func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
-	x := s.Exchanges().Of(req.Event)
-	if s.Transport != spec.StreamableHTTP || x == nil || x.Request == nil || x.Request.Head == nil {
+// RequestHeaders are what the headers of a request of the stateless era are compared with.
+type RequestHeaders struct {
+	tools headers.Tools // the arguments that headers mirror, by tool
+	host  string        // of the first request
+
+	transport spec.Transport
+	requests  *Requests
+}
+
+// ParamsOf returns the arguments of a tool that headers mirror; known is false if no list
+// contained the tool.
+func (h *RequestHeaders) ParamsOf(tool string) (all []headers.Argument, known bool) {
+	all, known = h.tools[tool]
+	return all, known
+}
+
+// noteRequest records what is wrong with the headers of a request.
+func (h *RequestHeaders) noteRequest(req *Request) {
+	req.HeaderFlaws = h.flawsOf(req)
+	if name, _ := wire.Text(req.Message.ParamAt("/name")); req.Message.Method == spec.MethodToolsCall {
+		_, listed := h.ParamsOf(name)
+		req.UnlistedTool = !listed
+	}
+}
+
+// noteTools records a result of tools/list.
+func (h *RequestHeaders) noteTools(m *wire.Message) {
+	if h.transport != spec.StreamableHTTP {
+		return
+	}
+	if h.tools == nil {
+		h.tools = headers.Tools{}
+	}
+	h.tools.Note(m.Result())
+}
+
+// flawsOf returns what is wrong with the headers of a request. It is empty over stdio, and for a
+// transcript without headers.
+func (h *RequestHeaders) flawsOf(req *Request) []HeaderFlaw {
+	x := h.requests.Exchanges().Of(req.Event)
+	if h.transport != spec.StreamableHTTP || x == nil || x.Request == nil || x.Request.Head == nil {
 		return nil
 	}
 	head, m := x.RequestHead(), req.Message
@@ -79,7 +115,7 @@ func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
 		}
 	}
 	if m.Method == spec.MethodToolsCall {
-		out = append(out, s.paramFlaws(head, name, m.ParamAt("/arguments"))...)
+		out = append(out, h.paramFlaws(head, name, m.ParamAt("/arguments"))...)
 	}
 	if head.Has("Mcp-Session-Id") {
 		out = append(out, SessionNamed)
@@ -87,7 +123,7 @@ func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
 	if head.Has("Last-Event-ID") {
 		out = append(out, StreamResumed)
 	}
-	if s.isOddHead(head) {
+	if h.isOddHead(head) {
 		out = append(out, OtherHeaders)
 	}
 	return out
@@ -95,27 +131,20 @@ func (s *Session) headerFlaws(req *Request) []HeaderFlaw {
 
 // isOddHead reports whether a header that mirrors nothing may be a reason to refuse the request:
 // Content-Type, Accept, Host or Origin.
-func (s *Session) isOddHead(head *transcript.Head) bool {
-	if s.host == "" {
-		s.host = head.Get("Host")
+func (h *RequestHeaders) isOddHead(head *transcript.Head) bool {
+	if h.host == "" {
+		h.host = head.Get("Host")
 	}
 	accept := strings.ToLower(head.Get("Accept"))
 	media, _, err := mime.ParseMediaType(head.Get("Content-Type"))
-	return head.Has("Origin") || !strings.EqualFold(head.Get("Host"), s.host) ||
+	return head.Has("Origin") || !strings.EqualFold(head.Get("Host"), h.host) ||
 		!strings.Contains(accept, "application/json") || !strings.Contains(accept, transcript.EventStream) || err != nil || media != "application/json"
-}
-
-// ParamHeaders returns the arguments of a tool that headers mirror; known is false if no list
-// contained the tool.
-func (s *Session) ParamHeaders(tool string) (all []headers.Argument, known bool) {
-	all, known = s.paramHeaders[tool]
-	return all, known
 }
 
 // paramFlaws compares the Mcp-Param headers of a call with its arguments. It returns nothing for
 // a tool that no list contained.
-func (s *Session) paramFlaws(head *transcript.Head, tool string, arguments jsontext.Value) []HeaderFlaw {
-	all, known := s.ParamHeaders(tool)
+func (h *RequestHeaders) paramFlaws(head *transcript.Head, tool string, arguments jsontext.Value) []HeaderFlaw {
+	all, known := h.ParamsOf(tool)
 	var out []HeaderFlaw
 	mirrored := map[string]bool{}
 	for _, p := range all {

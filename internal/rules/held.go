@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
@@ -24,9 +23,9 @@ const (
 func reportHeldBack(s *Session, out *Reporter) {
 	var shortest, longest *Request
 	var least, most time.Duration
-	for i, req := range s.ClientRequests() {
-		next := s.nextSent(i)
-		if !req.due || req.Cancelled || next == nil || len(req.Responses) == 0 {
+	for _, req := range s.ClientRequests() {
+		next := nextSent(s, req)
+		if !req.due || req.IsCancelled() || next == nil || len(req.Responses) == 0 {
 			continue
 		}
 		response := req.Responses[0].Event
@@ -44,7 +43,7 @@ func reportHeldBack(s *Session, out *Reporter) {
 			longest, most = req, silence
 		}
 	}
-	if shortest == longest || most < silencesDiffer*least || !s.GaveUpOn(longest.Event) {
+	if shortest == longest || most < silencesDiffer*least || !s.Waits.GaveUpOn(longest.Event) {
 		return
 	}
 	out.Deviates(verdict.Deviation{
@@ -57,14 +56,14 @@ func reportHeldBack(s *Session, out *Reporter) {
 	})
 }
 
-// nextSent returns the client's first well-formed message after its request i, or nil.
-func (s *Session) nextSent(i int) *transcript.Event {
+// nextSent returns the client's first well-formed message after the request, or nil.
+func nextSent(s *Session, req *Request) *transcript.Event {
 	var next *transcript.Event
-	sent := s.requests[i].Event.Seq
-	if j := slices.IndexFunc(s.requests[i:], func(req *Request) bool { return req.Event.Seq > sent }); j >= 0 {
-		next = s.requests[i+j].Event
+	sent := req.Event.Seq
+	if later := s.RequestsFrom(sent + 1); len(later) > 0 {
+		next = later[0].Event
 	}
-	for _, n := range s.notifications {
+	for _, n := range s.Sent.notifications {
 		if n.Event.Seq > sent && (next == nil || n.Event.Seq < next.Seq) {
 			return n.Event
 		}

@@ -45,7 +45,7 @@ func asksClient(m *wire.Message) bool {
 }
 
 func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Event, m *wire.Message, out *Reporter) {
-	if !asksClient(m) || s.Reinitialized {
+	if !asksClient(m) || s.reinitialized {
 		return // what follows a second initialize is not regulated
 	}
 	d := verdict.Deviation{At: at(e), Seen: excerpt(m.Raw)}
@@ -67,7 +67,7 @@ func requestID(s *Session, used map[string]*transcript.Event, e *transcript.Even
 	out.Observed(requestIDType)
 	out.Observed(requestIDNotNull)
 	key := m.ID.Key()
-	if s.sessionless(e) {
+	if isSessionless(s, e) {
 		key = fmt.Sprintf("%d %s", e.Exchange, key)
 	}
 	if first := used[key]; first != nil {
@@ -94,4 +94,11 @@ func notificationID(_ *Session, e *transcript.Event, m *wire.Message, out *Repor
 	case m.Kind == wire.Notification && !asksClient(m):
 		out.Observed(notificationNoID)
 	}
+}
+
+// isSessionless reports whether the server assigned no session to the exchange of the event, so
+// that it is unknown which messages belong together.
+func isSessionless(s *Session, e *transcript.Event) bool {
+	x := s.Exchanges().Of(e)
+	return x != nil && s.Transport == spec.StreamableHTTP && !x.RequestHead().Has("Mcp-Session-Id") && !x.ResponseHead().Has("Mcp-Session-Id")
 }

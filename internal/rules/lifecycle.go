@@ -43,13 +43,13 @@ func lifecycleRules() []Rule {
 func beforeInitialize(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind == transcript.Sent && s.Initialize != nil && s.Initialize.Event == e && !s.Initialize.batched {
 		for _, req := range s.ClientRequests() {
-			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.sentIllegal && onlyPingsBefore(s, req) {
+			if req != s.Initialize && len(req.Responses) > 0 && !s.brokeOrder && !s.Sent.HasIllegal() && onlyPingsBefore(s, req) {
 				out.Observed(initializeFirst) // an answered ping shows that the server had its chance
 			}
 		}
 		return
 	}
-	if s.Initialize != nil || s.sentMoreThanPings {
+	if s.Initialize != nil || s.Sent.hasMoreThanPings {
 		return
 	}
 	for _, m := range received(s, e) {
@@ -88,7 +88,7 @@ func onlyPingsBefore(s *Session, req *Request) bool {
 }
 
 func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
-	if s.Initialized || s.Initialize == nil {
+	if s.initialized || s.Initialize == nil {
 		return
 	}
 	for _, m := range received(s, e) {
@@ -101,7 +101,7 @@ func beforeInitialized(s *Session, e *transcript.Event, out *Reporter) {
 				At:          at(s.Initialize.Event, e),
 			})
 		}
-		if req := s.RequestAnsweredBy(m); req != nil && req.beforeInitialized {
+		if req := s.requestOf(m); req != nil && req.beforeInitialized {
 			out.Observed(noEarlyRequests) // the response to a ping shows that initialized was held back
 		}
 	}

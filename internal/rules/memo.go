@@ -13,13 +13,13 @@ import (
 // rules share the work. The value must not be changed, and must not depend on later messages. The
 // key's type should belong to the calling package, so that keys of different packages differ.
 func Memo[K comparable, V any](s *Session, key K, produce func() V) V {
-	return remember(&s.memo, key, produce)
+	return remember(&s.cache.memo, key, produce)
 }
 
 // MemoResult is like Memo, but calls produce once for each key and different result: servers
 // often send the same list again. The value must depend on the bytes of m's result alone.
 func MemoResult[K comparable, V any](s *Session, m *wire.Message, key K, produce func() V) V {
-	return remember(&s.resultOf(m).memo, key, produce)
+	return remember(&s.cache.resultOf(m).memo, key, produce)
 }
 
 func remember[K comparable, V any](memo *map[any]any, key K, produce func() V) V {
@@ -40,34 +40,36 @@ type result struct {
 	memo map[any]any // see MemoResult
 }
 
-// A resultTable has the results of a session.
-type resultTable struct {
-	of     map[*wire.Message]*result
-	byHash map[uint64]*result
-	seed   maphash.Seed
+// A cache has what rules share: values that were produced once, and states.
+type cache struct {
+	memo   map[any]any // see Memo
+	shared map[SharedState]any
+
+	results map[*wire.Message]*result
+	byHash  map[uint64]*result // the results by the hash of their bytes
+	seed    maphash.Seed
 }
 
 // resultOf returns the result of a response.
-func (s *Session) resultOf(m *wire.Message) *result {
-	t := &s.results
-	if t.of == nil {
-		*t = resultTable{map[*wire.Message]*result{}, map[uint64]*result{}, maphash.MakeSeed()}
+func (c *cache) resultOf(m *wire.Message) *result {
+	if c.results == nil {
+		c.results, c.byHash, c.seed = map[*wire.Message]*result{}, map[uint64]*result{}, maphash.MakeSeed()
 	}
-	r := t.of[m]
+	r := c.results[m]
 	if r == nil {
-		r = t.find(m.Result())
-		t.of[m] = r
+		r = c.find(m.Result())
+		c.results[m] = r
 	}
 	return r
 }
 
 // find returns the result with these bytes.
-func (t *resultTable) find(raw jsontext.Value) *result {
-	hash := maphash.Bytes(t.seed, raw)
-	r := t.byHash[hash]
+func (c *cache) find(raw jsontext.Value) *result {
+	hash := maphash.Bytes(c.seed, raw)
+	r := c.byHash[hash]
 	if r == nil || !bytes.Equal(r.raw, raw) {
 		r = &result{raw: raw}
-		t.byHash[hash] = r
+		c.byHash[hash] = r
 	}
 	return r
 }

@@ -52,7 +52,7 @@ func lacksPing(s *Session) bool {
 }
 
 func pingAnswers(s *Session, out *Reporter) {
-	s.attributedStrays()
+	s.unmatched.attributed()
 	lacks := lacksPing(s)
 	for _, req := range s.ClientRequests() {
 		if !isPing(req) || !req.due {
@@ -88,7 +88,7 @@ func pingAnswer(s *Session, req *Request, out *Reporter) {
 	switch {
 	case m.Has("result") == hasError(m) || m.Has("result") && m.IsError(), req.IsOverloaded():
 		return // not a usable response
-	case m.IsError() && req.Cancelled:
+	case m.IsError() && req.IsCancelled():
 		return // the cancellation may be the reason
 	case m.IsError() && !speaksOfRequest(m) && anotherServed(s, req):
 		out.ReportedElsewhere(phase(req)) // it may be an overload error with an unknown text
@@ -147,7 +147,7 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 		return
 	}
 	for _, m := range received(s, e) {
-		if m.Method != spec.MethodPing || !asksClient(m) || busy(s) {
+		if m.Method != spec.MethodPing || !asksClient(m) || s.isBusy() {
 			continue
 		}
 		r.pings = append(r.pings, e)
@@ -167,15 +167,4 @@ func (r *pingRun) see(s *Session, e *transcript.Event, out *Reporter) {
 			At:          at(r.pings[n-manyPings:]...),
 		})
 	}
-}
-
-// busy reports whether a request of the client is pending, which may be the reason for a ping.
-func busy(s *Session) bool {
-	for ; s.settled < len(s.requests); s.settled++ {
-		req := s.requests[s.settled]
-		if len(req.Responses) == 0 && !req.Cancelled && req.overdue == nil && req.due {
-			return true
-		}
-	}
-	return false
 }

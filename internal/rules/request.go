@@ -10,9 +10,6 @@ type Request struct {
 	*transcript.Request
 	// WellFormed is set if neither JSON-RPC nor JSON gives a receiver a reason to refuse it.
 	WellFormed bool
-	// Cancelled is set if the client cancelled it, or its id before it was sent; a response may
-	// come or not.
-	Cancelled bool
 	// Metadata is parsed from _meta; nil in the handshake era.
 	Metadata *Metadata
 	// HeaderFlaws are what is wrong with its HTTP headers in the stateless era.
@@ -24,6 +21,7 @@ type Request struct {
 	isStrictJSON      bool // its frame is valid JSON
 	batched           bool
 	reused            bool // the id was used before
+	cancelledBefore   bool // the client cancelled the id before
 	due               bool // the server has to respond to a request sent at this time
 	refused           bool // by an HTTP status, or there was no connection
 	beforeInitialized bool // a ping between the response to initialize and initialized
@@ -35,7 +33,7 @@ type Request struct {
 	// judged instead.
 	disrupted bool
 	// misidentified is the response that was meant for it but has another id.
-	misidentified *stray
+	misidentified *unmatchedResponse
 
 	// saysOverload and sawResponse cache reportsOverload, validMeta and sawMeta HasValidMeta.
 	saysOverload, sawResponse bool
@@ -71,10 +69,18 @@ func (req *Request) reportsOverload(m *wire.Message) bool {
 	return req.saysOverload
 }
 
+// IsCancelled reports whether the client cancelled it, or its id before it was sent; a response
+// may come or not.
+func (req *Request) IsCancelled() bool { return req.cancelledBefore || len(req.Cancellations) > 0 }
+
+// Unanswered reports whether a response to the request was due and none came.
+// base.request-answered judges that.
+func (req *Request) Unanswered() bool { return req.overdue != nil }
+
 // MayBeCancelled reports whether the client cancelled it and its first response is an error,
 // possibly because of that.
 func (req *Request) MayBeCancelled() bool {
-	return req.Cancelled && len(req.Responses) > 0 && req.Responses[0].IsError()
+	return req.IsCancelled() && len(req.Responses) > 0 && req.Responses[0].IsError()
 }
 
 // IsRegular reports whether the response depends only on the method and its params: the request

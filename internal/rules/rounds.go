@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/mcp-conform/mcp-conform/internal/headers"
@@ -21,15 +23,23 @@ type Round struct {
 // maxRounds bounds how many rounds are kept to match retries with.
 const maxRounds = 200
 
+// Rounds are the latest rounds of the conversation.
+type Rounds struct {
+	all []*Round // oldest first
+
+	requests    *Requests
+	negotiation *Negotiation
+}
+
 // noteInputRequests records a result that requires input, and returns the requests in it, in the
 // order of their keys.
-func (s *Session) noteInputRequests(obs *Observation) []*Observation {
+func (r *Rounds) noteInputRequests(obs *Observation) []*Observation {
 	round := &Round{
 		Request: obs.Request, Result: transcript.Message{Message: obs.Message, Event: obs.Event},
 		State: obs.Message.ResultAt("/requestState"), Inputs: map[string]*transcript.Request{},
 	}
-	if s.rounds = append(s.rounds, round); len(s.rounds) > maxRounds {
-		s.rounds = s.rounds[1:]
+	if r.all = append(r.all, round); len(r.all) > maxRounds {
+		r.all = r.all[1:]
 	}
 	var out []*Observation
 	for _, in := range transcript.InputRequests(obs.Message) {
@@ -44,30 +54,29 @@ func (s *Session) noteInputRequests(obs *Observation) []*Observation {
 	return out
 }
 
-// RoundOf returns the latest round that the request retries, or nil. A retry repeats the method
+// Of returns the latest round that the request retries, or nil. A retry repeats the method
 // and the name or URI, and has the same state or, without a state, a response under one of the
 // keys.
-func (s *Session) RoundOf(req *Request) *Round {
-	if s.Era() == spec.Handshake || !isRetry(req.Message) {
+func (r *Rounds) Of(req *Request) *Round {
+	if r.negotiation.Era() == spec.Handshake || !isRetry(req.Message) {
 		return nil
 	}
 	_, responses := wire.Members(req.Message.ParamAt("/inputResponses"))
 	state := req.Message.ParamAt("/requestState")
-	for i := len(s.rounds) - 1; i >= 0; i-- {
-		r := s.rounds[i]
-		before := r.Request.Message
-		if r.Result.Event.Seq > req.Event.Seq || before.Method != req.Message.Method || string(headers.RawName(before)) != string(headers.RawName(req.Message)) {
+	for _, round := range slices.Backward(r.all) {
+		before := round.Request.Message
+		if round.Result.Event.Seq > req.Event.Seq || before.Method != req.Message.Method || string(headers.RawName(before)) != string(headers.RawName(req.Message)) {
 			continue
 		}
-		if r.State != nil || state != nil {
-			if string(r.State) == string(state) {
-				return r
+		if round.State != nil || state != nil {
+			if string(round.State) == string(state) {
+				return round
 			}
 			continue
 		}
 		for key := range responses {
-			if r.Inputs[key] != nil {
-				return r
+			if round.Inputs[key] != nil {
+				return round
 			}
 		}
 	}
@@ -76,11 +85,11 @@ func (s *Session) RoundOf(req *Request) *Round {
 
 // inputReplies returns the client's responses to inputRequests that a request carries, in their
 // order.
-func (s *Session) inputReplies(obs *Observation) []*Observation {
+func (r *Rounds) inputReplies(obs *Observation) []*Observation {
 	if obs.Request == nil || obs.Message.Kind != wire.Request {
 		return nil
 	}
-	round := s.RoundOf(obs.Request)
+	round := r.Of(obs.Request)
 	if round == nil {
 		return nil
 	}
@@ -98,13 +107,19 @@ func (s *Session) inputReplies(obs *Observation) []*Observation {
 	return out
 }
 
+// isRetry reports whether a request carries input that an earlier result required, so that its
+// outcome depends on that input.
+func isRetry(m *wire.Message) bool {
+	return m.ParamAt("/inputResponses") != nil || m.ParamAt("/requestState") != nil
+}
+
 // WasRetried reports whether another request before this one retried the same round.
-func (s *Session) WasRetried(r *Round, req *Request) bool {
-	for _, other := range s.requests {
+func (r *Rounds) WasRetried(round *Round, req *Request) bool {
+	for _, other := range r.requests.client {
 		if other == req {
 			return false
 		}
-		if other.Event.Seq > r.Result.Event.Seq && s.RoundOf(other) == r {
+		if other.Event.Seq > round.Result.Event.Seq && r.Of(other) == round {
 			return true
 		}
 	}

@@ -59,6 +59,8 @@ const maxDeviations = 3
 type Reporter struct {
 	rule    *Rule
 	session *Session
+	// applying are the requirements that exist in the revision and transport.
+	applying map[string]bool
 	// results has an entry for each requirement of the rule: nil until the rule reports something of
 	// it, notApplicable if it does not exist in the revision.
 	results []*Result
@@ -125,7 +127,7 @@ func (o *Reporter) result(requirement string) *Result {
 	}
 	if o.results[i] == nil { // all of a conversation has one revision
 		o.results[i] = notApplicable
-		if o.session.applying[requirement] {
+		if o.applying[requirement] {
 			o.results[i] = &Result{Rule: o.rule.ID, Requirement: requirement, Revision: o.session.Revision()}
 		}
 	}
@@ -175,18 +177,18 @@ type ruleRun struct {
 
 // fold folds all rules over the events until the context ends.
 func fold(ctx context.Context, all []Rule, events []*transcript.Event, asked spec.Revision, t spec.Transport) (*Session, []ruleRun) {
-	s := NewSession(asked, t)
-	s.lines = readLines(events, t)
-	s.negotiatedRevision = agreed(events, s)
-	s.applying = spec.Requirements().Applying(s.Revision(), t)
+	s := newSession(asked, t)
+	s.output.readings = readLines(events, t)
+	s.negotiated = agreed(events, s)
+	applying := spec.Requirements().Applying(s.Revision(), t)
 	runs := make([]ruleRun, 0, len(all))
 	listeners := newDispatcher(s)
 	var watchers []ruleRun
 	for i := range all {
-		if !all[i].appliesTo(s.applying) {
+		if !all[i].appliesTo(applying) {
 			continue
 		}
-		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s}}
+		r := ruleRun{all[i].Start(), &Reporter{rule: &all[i], session: s, applying: applying}}
 		runs = append(runs, r)
 		listeners.add(r.fold, r.out)
 		if r.fold.OnEvent != nil {
@@ -235,15 +237,15 @@ func results(runs []ruleRun) []Result {
 
 // agreed returns the revision that the conversation negotiates, or "".
 func agreed(events []*transcript.Event, like *Session) spec.Revision {
-	scout := NewSession(like.requestedRevision, like.Transport)
-	scout.lines = like.lines
+	scout := newSession(like.requested, like.Transport)
+	scout.output.readings = like.output.readings
 	for _, e := range events {
 		if scout.ServerCapabilities != nil { // the result of initialize was read, and is final
 			break
 		}
 		scout.noteEvent(e)
 	}
-	return scout.negotiatedRevision
+	return scout.negotiated
 }
 
 // onMessage returns a fold that calls see for each readable message of the server. The event is
@@ -261,7 +263,7 @@ func received(s *Session, e *transcript.Event) []*wire.Message {
 	if e.Kind != transcript.Received || e.IsCut() {
 		return nil
 	}
-	got := s.reading(e)
+	got := s.output.reading(e)
 	if got == nil {
 		return nil
 	}

@@ -1,288 +1,128 @@
 package rules
 
 import (
-	"cmp"
 	"slices"
-	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/mcp-conform/mcp-conform/internal/headers"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A Session is the state of a conversation after the events so far. All rules share it.
+// A Session is the state of a conversation after the events so far. All rules share it. Each part
+// has one purpose; a part that needs others has pointers to them. The session itself only passes
+// each event to the parts that it concerns.
 type Session struct {
 	Transport spec.Transport
 
-	requestedRevision  spec.Revision
-	negotiatedRevision spec.Revision
-	// applying are the requirements that exist in the revision and transport.
-	applying map[string]bool
-	lines    map[*transcript.Event]*reading
-	// event is the latest event, and current its reading: nearly every rule looks at it.
-	event   *transcript.Event
-	current *reading
+	Requests    // what was requested, and each response
+	Negotiation // the revision and the capabilities
+	Versions    // stateless era: the messages to which the revision applies
+	Ending      // what can still be sent
 
-	// dialogue pairs requests and responses, including malformed ones and those that span several
-	// lines.
-	dialogue transcript.Dialogue
-	requests []*Request // of the client, in order
-	// cancelled are the keys of the ids that the client has cancelled.
-	cancelled        map[string]bool
-	strays           []*stray
-	straysAttributed bool // the strays were attributed
+	Sent        SentMessages   // what the server may be unable to read
+	Waits       Waits          // which responses are missing
+	Disruptions Disruptions    // what the server may stop for
+	Headers     RequestHeaders // stateless era: which headers a request must have
+	Rounds      Rounds         // stateless era: which input the server required
 
-	notifications []*transcript.Message // of the client, those that are well formed
-	// illegal are the positions of sent frames that a receiver may refuse without being able to
-	// read their id.
-	illegal []int
-	// garbled are the sent frames whose id can't be read with certainty.
-	garbled [][]byte
-	// sentIncomplete is set if the transcript lacks a part of what the client sent.
-	sentIncomplete bool
-	// unreadableLines are lines of the server that may contain a response.
-	unreadableLines []*reading
-	// batches counts the batches sent.
-	batches int
-	// brokeOrder is set if the client did something after which a server may stop responding.
-	brokeOrder bool
-	// sentIllegal is set if the client sent something illegal, after which a server may have
-	// stopped responding. Responses to later requests show that it has not.
-	sentIllegal bool
-	// sentMoreThanPings is set if the client sent anything but pings.
-	sentMoreThanPings bool
-
-	// pointlessReplies are the client's first responses that match no request, by the key of
-	// their id.
-	pointlessReplies map[string]*transcript.Event
-	sent             *wire.Frame // the last frame that the client sent
-	memo             map[any]any // see Memo
-	results          resultTable
-	shared           map[SharedState]any
-	disruption       *Disruption
-
-	// In the stateless era: the versions that server/discover lists, the capabilities in the
-	// first complete request, the first request that the server served as one of an older
-	// revision, whether it refused an initialize without metadata, the arguments that headers
-	// mirror, by tool, and the Host of the first request.
-	supported         []string
-	usualCapabilities jsontext.Value
-	servedOlder       *Request
-	refusedInitialize bool
-	paramHeaders      headers.Tools
-	host              string
-	rounds            []*Round
-
-	// settled is the number of the first requests that are not pending any more, see busy.
-	settled int
-
-	// abandoned are the positions of the messages whose responses the client stopped waiting for.
-	abandoned map[int]bool
-	// flooded has the numbers of the HTTP exchanges whose response is longer than the client reads.
-	flooded map[int]bool
-	// sessionEnded is set if the client ended the session by DELETE.
-	sessionEnded bool
-
-	// Initialize is the client's initialize request, nil before it. With several, it is the first
-	// that was not refused. In the stateless era it stays nil.
-	Initialize *Request
-	// Declaration is the request whose result has the server's declaration: initialize, or the
-	// latest server/discover; nil before the result.
-	Declaration *Request
-	// Initialized is set if the client sent notifications/initialized.
-	Initialized bool
-	// Reinitialized is set if the client sent initialize again after it was accepted.
-	Reinitialized bool
-	// ClientCapabilities are the capabilities in the initialize request.
-	ClientCapabilities jsontext.Value
-	// ServerCapabilities are the capabilities in the result of the Declaration.
-	ServerCapabilities jsontext.Value
-	// declared caches the results of ServerDeclared.
-	declared map[string]bool
-	// InputClosed is set if the client can send nothing more.
-	InputClosed bool
-	// OutputEnded is set if the server can send nothing more.
-	OutputEnded bool
-	// Signalled is set if the client sent the server a signal.
-	Signalled bool
-	// Exited is the event of the process exit, nil before that.
-	Exited *transcript.Event
+	output    output             // each line that the server wrote
+	unmatched unmatchedResponses // the responses to no request
+	cache     cache              // what rules share
 }
 
-// NewSession returns the state of an empty conversation.
-func NewSession(asked spec.Revision, t spec.Transport) *Session {
-	return &Session{
-		requestedRevision: asked, Transport: t, cancelled: map[string]bool{}, pointlessReplies: map[string]*transcript.Event{},
-		flooded: map[int]bool{},
+// newSession returns the state of an empty conversation.
+func newSession(asked spec.Revision, t spec.Transport) *Session {
+	s := &Session{Transport: t}
+	s.Negotiation.requested = asked
+	s.Versions = Versions{transport: t, requests: &s.Requests, negotiation: &s.Negotiation}
+	s.Disruptions.requests = &s.Requests
+	s.Waits = Waits{
+		transport: t, requests: &s.Requests, negotiation: &s.Negotiation, ending: &s.Ending, sent: &s.Sent, disruptions: &s.Disruptions,
 	}
-}
-
-// Revision returns the negotiated revision, or the requested one if none was negotiated or the
-// negotiated one is not published. Judge determines it in advance, so that all of a conversation
-// is judged by one revision.
-func (s *Session) Revision() spec.Revision {
-	if s.negotiatedRevision != "" {
-		return s.negotiatedRevision
-	}
-	return s.requestedRevision
-}
-
-// RequestsWithID returns the client's requests with this id, oldest first.
-func (s *Session) RequestsWithID(id wire.ID) []*Request { return s.requestsOf(s.dialogue.WithID(id)) }
-
-// RequestsWithToken returns the client's requests with this progress token, oldest first.
-func (s *Session) RequestsWithToken(token wire.ID) []*Request {
-	return s.requestsOf(s.dialogue.WithToken(token))
-}
-
-func (s *Session) requestsOf(all []*transcript.Request) []*Request {
-	var out []*Request
-	for _, r := range all {
-		out = append(out, s.requestOf(r))
-	}
-	return out
-}
-
-// requestOf returns the client's request of the dialogue; nil if r is nil or the server's.
-func (s *Session) requestOf(r *transcript.Request) *Request {
-	if r == nil || r.Event.Kind != transcript.Sent {
-		return nil
-	}
-	return s.requests[r.Index]
-}
-
-// ClientRequests returns the client's requests in the order in which they were sent.
-func (s *Session) ClientRequests() []*Request { return s.requests }
-
-// RequestsFrom returns the client's requests that were sent at this position or later.
-func (s *Session) RequestsFrom(seq int) []*Request {
-	first, _ := slices.BinarySearchFunc(s.requests, seq, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
-	return s.requests[first:]
-}
-
-// RequestAnsweredBy returns the client's request with the id of the response, or nil.
-func (s *Session) RequestAnsweredBy(m *wire.Message) *Request {
-	return s.requestOf(s.dialogue.Of(m))
-}
-
-// SentUnreadableID reports whether the client sent anything whose id could not be read.
-func (s *Session) SentUnreadableID() bool { return len(s.illegal) > 0 }
-
-// MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it,
-// or its id is a number that not every server can hold.
-func (s *Session) MayBeRefused(sent *transcript.Event) bool {
-	return slices.Contains(s.illegal, sent.Seq) ||
-		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return beyondSafe(m.ID) })
-}
-
-// reading returns the reading that ends with a Received event; nil if the event is an earlier
-// line of a message.
-func (s *Session) reading(e *transcript.Event) *reading {
-	switch {
-	case e == s.event:
-		return s.current
-	case s.lines == nil:
-		return readLine(e)
-	default:
-		return s.lines[e]
-	}
+	s.Headers = RequestHeaders{transport: t, requests: &s.Requests}
+	s.Rounds = Rounds{requests: &s.Requests, negotiation: &s.Negotiation}
+	s.unmatched = unmatchedResponses{requests: &s.Requests, sent: &s.Sent, negotiation: &s.Negotiation}
+	return s
 }
 
 func (s *Session) noteEvent(e *transcript.Event) {
-	if e.Kind == transcript.Received {
-		s.event, s.current = e, s.reading(e)
-	}
 	s.noteExchange(e)
 	switch e.Kind {
 	case transcript.Sent:
 		s.noteSent(e)
 	case transcript.Received:
-		if got := s.reading(e); got != nil {
-			s.noteReading(e, got)
-		}
-	case transcript.InputClosed:
-		s.InputClosed = true
-	case transcript.Signalled:
-		s.Signalled = true
+		s.noteReceived(e)
 	case transcript.OutputClosed:
-		s.noteEnd(e)
-		s.OutputEnded = true
+		s.Waits.noteEnd(e)
 	case transcript.Flooded:
-		s.OutputEnded = s.OutputEnded || e.Exchange == 0
-		s.flooded[e.Exchange] = true
-	case transcript.Exited:
-		s.Exited = e
+		s.Waits.noteFlood(e)
 	case transcript.GaveUp:
-		s.noteGaveUp(e)
+		s.Waits.noteGaveUp(e)
+	}
+	s.Ending.note(e)
+}
+
+// noteExchange records the events of an HTTP exchange.
+func (s *Session) noteExchange(e *transcript.Event) {
+	s.Requests.dialogue.NoteExchange(e)
+	x := s.Exchanges().Of(e)
+	switch {
+	case x == nil:
+	case e.Kind == transcript.Responded && x.Status() >= 300, e.Kind == transcript.Over && e.How == transcript.Unreachable:
+		for _, req := range s.Posted(x) { // the HTTP status is the response
+			req.refused, req.due = true, false
+		}
+	case e.Kind == transcript.Responded && x.Method() == "DELETE" && x.Succeeded():
+		s.Ending.sessionEnded = true
+	case e.Kind == transcript.Over && e.How == transcript.Complete && s.Era() == spec.Stateless && x.Succeeded() && x.IsStream():
+		for _, req := range s.Posted(x) { // there is no other stream on which the response could come
+			s.Waits.noteOverdue(req, e)
+		}
 	}
 }
 
 func (s *Session) noteSent(e *transcript.Event) {
-	f := e.Frame
-	if f == nil {
-		f = wire.Parse(e.Raw)
-	}
-	s.sent = f
-	sound := len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
-	s.sentIncomplete = s.sentIncomplete || e.IsCut()
-	if !sound || !f.Readable() {
-		s.garbled = append(s.garbled, e.Raw)
-	}
-	legal := sound && f.Readable()
-	if f.Batch {
-		s.batches++
-		legal = legal && len(f.Messages) > 0 && s.negotiatedRevision.Batches()
-	}
+	sound := s.Sent.noteFrame(e)
+	f := s.Sent.last
+	framed := sound && (!f.Batch || s.Negotiation.negotiated.Batches())
+	legal := framed && f.Readable() && (!f.Batch || len(f.Messages) > 0)
 	for i := range f.Messages {
-		if !s.noteMessage(e, &f.Messages[i], sound, sound && (!f.Batch || s.negotiatedRevision.Batches()), f.Batch) {
+		m := &f.Messages[i]
+		if !s.noteMessage(e, m, sound, framed) {
 			legal = false
 		}
-		s.noteDisruption(e, &f.Messages[i])
+		s.Disruptions.note(e, m)
 	}
+	s.Sent.noteLegality(e, legal)
 	if !legal {
-		s.illegal = append(s.illegal, e.Seq)
-		s.sentIllegal, s.disruption = true, nil
-	}
-	if !legal || len(f.Messages) != 1 || f.Messages[0].Method != spec.MethodPing {
-		s.sentMoreThanPings = true
+		s.Disruptions.Current = nil
 	}
 }
 
 // noteMessage records a message of the client and reports whether a receiver has to accept it.
-func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed, batched bool) bool {
+func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, framed bool) bool {
 	switch m.Kind {
 	case wire.Request:
-		req := s.noteRequest(e, m)
-		req.WellFormed, req.batched, req.isStrictJSON, req.Cancelled = framed && isWellFormed(m), batched, sound, s.cancelled[m.ID.Key()]
+		req := s.Requests.noteRequest(e, m, s.Era())
+		req.isStrictJSON, req.WellFormed = sound, framed && isWellFormed(m)
+		req.batched, req.cancelledBefore = s.Sent.last.Batch, s.Requests.cancelled[m.ID.Key()]
 		s.notePhase(req)
 		return req.WellFormed
 	case wire.Notification:
-		s.dialogue.NoteNotification(e, m)
-		ok := sound && hasVersion(m) && m.Method != "" && hasStructuredParams(m)
-		if ok {
-			s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})
+		s.Requests.noteNotification(e, m)
+		if m.Method == spec.MethodInitialized && sound {
+			s.Negotiation.noteInitialized()
 		}
-		switch m.Method {
-		case spec.MethodInitialized:
-			if sound {
-				s.brokeOrder = s.brokeOrder || s.ServerCapabilities == nil && s.Revision().Era() == spec.Handshake
-				s.Initialized = true
-			}
-		case spec.MethodCancelled:
-			s.cancelled[namedBy(m).Key()] = true
-			for _, req := range s.RequestsWithID(namedBy(m)) {
-				req.Cancelled = true
-			}
-		}
-		return ok
+		return s.Sent.noteNotification(e, m, sound)
 	case wire.Response:
-		return s.noteReply(e, m)
+		if s.Requests.noteReply(e, m) {
+			return true
+		}
+		s.Sent.noteUnmatchedReply(e, m)
+		return false
 	default:
 		if m.ID.Present() {
-			s.noteRequest(e, m).isStrictJSON = sound
+			s.Requests.noteRequest(e, m, s.Era()).isStrictJSON = sound
 		}
 		return false
 	}
@@ -290,89 +130,82 @@ func (s *Session) noteMessage(e *transcript.Event, m *wire.Message, sound, frame
 
 // notePhase records the phase of the conversation in which a request was sent.
 func (s *Session) notePhase(req *Request) {
-	accepted := s.Initialize != nil && s.Initialize.Succeeded()
-	req.whileOpen = accepted && s.Initialized
-	switch {
-	case s.Revision().Era() == spec.Stateless:
-		s.noteStateless(req)
-	case req.Message.Method == spec.MethodInitialize && req.isStrictJSON && !accepted:
-		if s.Initialize != nil && len(s.Initialize.Responses) == 0 && !s.Initialize.refused {
-			s.brokeOrder = true
-			return
-		}
-		s.Initialize, req.due = req, true
-		s.ClientCapabilities = req.Message.ParamAt("/capabilities")
-		s.brokeOrder = s.brokeOrder || req.batched
-	case req.Message.Method == spec.MethodInitialize:
-		s.brokeOrder, s.Reinitialized = true, true // what follows a second initialize is not regulated
-	case accepted && req.Message.Method == spec.MethodPing:
-		req.due, req.beforeInitialized = true, !s.Initialized
-	case accepted:
-		req.due = s.Initialized
+	if s.Era() == spec.Stateless {
+		s.Headers.noteRequest(req)
+		s.Negotiation.noteCapabilities(req)
+		s.Versions.notePhase(req)
+	} else {
+		s.Negotiation.notePhase(req)
 	}
 	req.due = req.due && req.WellFormed && !req.reused && !req.batched && !beyondSafe(req.Message.ID)
 }
 
-// noteRequest records a request of the client, or a message that may be taken for one.
-func (s *Session) noteRequest(e *transcript.Event, m *wire.Message) *Request {
-	reused := len(s.dialogue.WithID(m.ID)) > 0
-	req := &Request{Request: s.dialogue.NoteRequest(e, m), reused: reused}
-	if s.Era() == spec.Stateless {
-		req.Metadata = metadataOf(m)
-	}
-	s.requests = append(s.requests, req)
-	return req
-}
-
-func (s *Session) noteReading(e *transcript.Event, got *reading) {
-	if got.shape == foreign || got.shape == truncated || got.shape == unread {
-		s.unreadableLines = append(s.unreadableLines, got)
+func (s *Session) noteReceived(e *transcript.Event) {
+	got := s.output.note(e)
+	if got == nil {
+		return
 	}
 	for _, m := range got.messages {
-		if !isResponse(m) {
-			if m.Kind == wire.Request {
-				s.dialogue.NoteRequest(e, m)
-			} else {
-				s.dialogue.NoteNotification(e, m)
-			}
-			continue
-		}
-		if s.refusal(e, m) {
-			continue
-		}
-		req := s.requestOf(s.dialogue.NoteResponse(e, m))
-		if req == nil {
-			s.strays = append(s.strays, &stray{event: e, message: m})
-			continue
-		}
-		s.borne(req)
 		switch {
-		case !m.Has("result") && m.IsError() && s.Era() == spec.Stateless:
-			s.noteStatelessError(req, m)
-		case !m.Has("result"):
-		case req == s.Initialize && s.ServerCapabilities == nil:
-			s.noteInitializeResult(m)
-		case s.Era() == spec.Stateless:
-			s.noteStatelessResult(req, m)
+		case !isResponse(m) && m.Kind == wire.Request:
+			s.Requests.dialogue.NoteRequest(e, m)
+		case !isResponse(m):
+			s.Requests.dialogue.NoteNotification(e, m)
+		case !s.isRefusal(e, m):
+			s.noteResponse(e, m)
 		}
 	}
 }
 
-func (s *Session) noteInitializeResult(m *wire.Message) {
-	s.Declaration = s.Initialize
-	s.noteServerCapabilities(m)
-	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
-	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
-		s.negotiatedRevision = r
+// noteResponse records a response of the server.
+func (s *Session) noteResponse(e *transcript.Event, m *wire.Message) {
+	req := s.Requests.annotated(s.Requests.dialogue.NoteResponse(e, m))
+	if req == nil {
+		s.unmatched.note(e, m)
+		return
+	}
+	s.Disruptions.noteResponse(req)
+	switch {
+	case !m.Has("result") && m.IsError() && s.Era() == spec.Stateless:
+		s.Versions.noteError(req, m)
+	case !m.Has("result"):
+	case req == s.Initialize && s.ServerCapabilities == nil:
+		s.Negotiation.noteInitializeResult(m)
+	case s.Era() == spec.Stateless:
+		s.noteStatelessResult(req, m)
 	}
 }
 
-// noteServerCapabilities records the capabilities in the result of initialize or server/discover.
-func (s *Session) noteServerCapabilities(m *wire.Message) {
-	s.ServerCapabilities, s.declared = m.ResultAt("/capabilities"), map[string]bool{}
-	if s.ServerCapabilities == nil {
-		s.ServerCapabilities = jsontext.Value("{}")
+// noteStatelessResult records what a result in the stateless era shows about the server.
+func (s *Session) noteStatelessResult(req *Request, m *wire.Message) {
+	s.Versions.noteResult(req)
+	switch {
+	case req.Message.Method == spec.MethodDiscover && s.Governs(req):
+		s.Negotiation.noteDeclaration(req, m)
+		s.Versions.noteSupported(m)
+	case req.Message.Method == spec.MethodToolsList && s.Governs(req):
+		s.Headers.noteTools(m)
 	}
+}
+
+// isRefusal reports whether m is the body of an HTTP response whose status refuses the POST, so
+// that it says nothing about the request itself: the session may be over, or the origin not
+// allowed. In the handshake era no JSON-RPC error requires such a status; in the stateless era
+// statuses that bar the client have no such errors. It also returns true if the posted body has no
+// request at all: the response is then judged together with its status.
+func (s *Session) isRefusal(e *transcript.Event, m *wire.Message) bool {
+	x := s.Exchanges().Of(e)
+	if x == nil || e.Stream != nil || !m.IsError() {
+		return false
+	}
+	if x.Refused() && (s.Era() == spec.Handshake || transcript.IsBarringStatus(x.Status())) {
+		return true
+	}
+	posted := s.Posted(x)
+	if slices.ContainsFunc(posted, func(req *Request) bool { return m.ID.Present() && m.ID.Same(req.Message.ID) }) {
+		return false
+	}
+	return x.Refused() || len(posted) == 0
 }
 
 // isResponse reports whether m is meant to be a response, valid or not.
@@ -387,10 +220,4 @@ func isResponse(m *wire.Message) bool {
 	default:
 		return false
 	}
-}
-
-// hasCapability reports whether the capabilities of one side include a capability.
-func hasCapability(capabilities jsontext.Value, capability string) bool {
-	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
-	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'
 }

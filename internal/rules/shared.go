@@ -17,16 +17,16 @@ type SharedState interface {
 }
 
 func (k *Shared[T]) start(s *Session) (before, after Handlers) {
-	if _, kept := s.shared[k]; kept {
+	if _, kept := s.cache.shared[k]; kept {
 		return nil, nil
 	}
 	state, before, after := k.Start()
-	if s.shared == nil {
-		s.shared = map[SharedState]any{}
+	if s.cache.shared == nil {
+		s.cache.shared = map[SharedState]any{}
 	}
-	s.shared[k] = state
+	s.cache.shared[k] = state
 	return before, after
 }
 
 // Of returns the state of a session. It panics unless the calling rule lists k in Fold.Shared.
-func (k *Shared[T]) Of(s *Session) T { return s.shared[k].(T) }
+func (k *Shared[T]) Of(s *Session) T { return s.cache.shared[k].(T) }

@@ -41,7 +41,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received {
 		return
 	}
-	got := s.reading(e)
+	got := s.output.reading(e)
 	if got == nil {
 		return
 	}
@@ -84,7 +84,7 @@ func purity(s *Session, e *transcript.Event, out *Reporter) {
 		out.ReportedElsewhere(onlyMessages)
 	case unread:
 	case plain: // an empty batch is judged as a batch if the revision has none, or if the client sent one
-		if s.Revision().Batches() && s.batches == 0 {
+		if s.Revision().Batches() && s.Sent.batches == 0 {
 			d.Summary, d.Seen = "The server writes JSON to stdout that is not an MCP message.", excerpt(e.Raw)
 			out.Deviates(d)
 		}
@@ -116,7 +116,7 @@ func framing(s *Session, e *transcript.Event, out *Reporter) {
 	if e.Kind != transcript.Received {
 		return
 	}
-	got := s.reading(e)
+	got := s.output.reading(e)
 	if got == nil {
 		return
 	}

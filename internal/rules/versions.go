@@ -72,7 +72,7 @@ func respected(s *Session, e *transcript.Event, m *wire.Message, out *Reporter) 
 	if s.Initialize == nil || !s.Initialize.Succeeded() || s.Revision().Era() != spec.Handshake {
 		return
 	}
-	req := s.RequestAnsweredBy(m)
+	req := s.requestOf(m)
 	if req == s.Initialize || req == nil && m.Method == "" {
 		return
 	}

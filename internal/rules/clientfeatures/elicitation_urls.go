@@ -114,7 +114,7 @@ type earlyCompletion struct {
 // That response may have been an error that requires a URL elicitation.
 func countUnknownElicitations(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
-		if req.Cancelled || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
+		if req.IsCancelled() || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
 			return req.Event.Seq
 		}
 	}

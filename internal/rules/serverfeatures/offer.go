@@ -207,7 +207,7 @@ func (o *listState) remember(into map[string]jsontext.Value, p listPart) {
 // isRegular reports whether the message is the first response to a valid request, its metadata
 // included, with the usual capabilities, in a conversation whose beginning was seen.
 func isRegular(s *rules.Session, obs *rules.Observation) bool {
-	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.Cancelled && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
+	return s.Began() && !isAboutMetadata(s, obs) && !s.DeclaresOther(obs.Request) && obs.Request.IsRegular() && !obs.Request.IsCancelled() && obs.Request.Responses[0].Message == obs.Message && !obs.Event.IsCut() && obs.Request.HasValidMeta()
 }
 
 // isAboutMetadata reports whether a response of the stateless era is an error about the headers,

@@ -67,7 +67,7 @@ func (l *listing) forget(*rules.Session, *rules.Observation, *rules.Reporter) { 
 // be partial, and tasks, whose result comes later.
 func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
-	if !since(s, obs, spec.V20250618) || !obs.Request.WellFormed || obs.Request.Cancelled || result.Kind() != '{' {
+	if !since(s, obs, spec.V20250618) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
 		return
 	}
 	var promised jsontext.Value

@@ -37,7 +37,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || !req.WellFormed || !req.Metadata.IsComplete() || len(req.HeaderFlaws) > 0 {
 		return
 	}
-	round := s.RoundOf(req)
+	round := s.Rounds.Of(req)
 	if round == nil || !isPlainRetry(round, req) {
 		return
 	}
@@ -74,7 +74,7 @@ func judgeRetry(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			out.Observed(retriesCompleted)
 			return
 		}
-		if len(declined) > 0 || s.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
+		if len(declined) > 0 || s.Rounds.WasRetried(round, req) || obs.Event.At-round.Result.Event.At > stateLife {
 			return // an error is a permitted response to declined input; and a state may be valid only once, or for a while
 		}
 		d.Requirement, d.Summary = retriesCompleted, "The server refuses a retry that brings all the input that it required."
@@ -162,7 +162,7 @@ func judgeExtraInput(s *rules.Session, round *rules.Round, refused bool, obs *ru
 		return
 	}
 	plain := slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
-		other := s.RoundOf(req)
+		other := s.Rounds.Of(req)
 		names, _ := wire.Members(req.Message.ParamAt("/inputResponses"))
 		return req != obs.Request && req.Succeeded() && other != nil && withoutMeta(other.Request) == withoutMeta(round.Request) && len(names) == len(other.Inputs)
 	})

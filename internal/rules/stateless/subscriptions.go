@@ -394,7 +394,7 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	requests := s.ClientRequests()
 	for _, req := range requests {
-		if len(req.Responses) == 0 && !req.Cancelled {
+		if len(req.Responses) == 0 && !req.IsCancelled() {
 			out.Observed(relatedOnly)
 			return
 		}

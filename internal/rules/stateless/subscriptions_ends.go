@@ -127,7 +127,7 @@ func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
 	switch {
 	case sub.response != nil:
 		return sub.response.Event
-	case s.GaveUpOn(sub.asked.Event):
+	case s.Waits.GaveUpOn(sub.asked.Event):
 		return sub.asked.Event
 	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.asked.Event.At >= verdict.NoticeTime):
 		return x.End

@@ -44,7 +44,7 @@ func accountRules() []rules.Rule {
 func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f := discount.ExchangeFacts{
 		Method: x.Method(), Status: x.Status(), Ended: x.Ended(), Partial: x.isPartial() || v.isUnfinished(x),
-		Waited:      v.s.GaveUpOn(x.Request) || x.Sent != nil && v.s.GaveUpOn(x.Sent),
+		Waited:      v.s.Waits.GaveUpOn(x.Request) || x.Sent != nil && v.s.Waits.GaveUpOn(x.Sent),
 		ServerEnded: v.s.Signalled || v.s.InputClosed || v.s.OutputEnded || v.s.Exited != nil,
 	}
 	if x.Sent != nil {
@@ -56,7 +56,7 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
 		f.Judged = f.Judged || req.Unanswered()
-		f.Withdrawn = f.Withdrawn || req.Cancelled && !x.brokeBeforeCancellation(req)
+		f.Withdrawn = f.Withdrawn || req.IsCancelled() && !x.brokeBeforeCancellation(req)
 	}
 	return f
 }
@@ -87,7 +87,7 @@ func (x *exchange) isPartial() bool {
 // response head announces until the timeout, while the server responded to others.
 func (v *view) isUnfinished(x *exchange) bool {
 	return x.Response != nil && x.ResponseHead().Has("Content-Length") && !x.IsStream() &&
-		x.Ended() == transcript.Dropped && v.s.GaveUpOn(x.Request)
+		x.Ended() == transcript.Dropped && v.s.Waits.GaveUpOn(x.Request)
 }
 
 // isUnanswered reports whether x got no HTTP response and no discount applies.
@@ -193,7 +193,7 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 			out.Observed(pingResponds)
 		case req.Succeeded() && req.SoundInitialize():
 			out.Observed(initResponse)
-		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.Cancelled && !pinged:
+		case req.Message.Method == spec.MethodPing && req.IsRegular() && !req.IsCancelled() && !pinged:
 			x.judgeRefusedPing(out)
 		case req.SoundInitialize() && !x.RequestHead().Has(sessionHeader) && len(req.Responses) == 0:
 			x.judgeFailedInitialize(out)
@@ -210,7 +210,7 @@ func (v *view) isOnePingRefused(x *exchange) bool {
 	}
 	req := x.requests[0]
 	code := errorCode(x.errorIn())
-	if req.Message.Method != spec.MethodPing || !req.IsRegular() || !req.HasSafeID() || req.Cancelled || code != spec.CodeParse && code != spec.CodeInvalidRequest {
+	if req.Message.Method != spec.MethodPing || !req.IsRegular() || !req.HasSafeID() || req.IsCancelled() || code != spec.CodeParse && code != spec.CodeInvalidRequest {
 		return false
 	}
 	before, after := false, false

@@ -84,7 +84,7 @@ func (v *view) judgeEarlyEnd(x *exchange, out *rules.Reporter) {
 func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 	for _, req := range x.requests {
 		switch {
-		case responseOn(x, req) != nil || req.Cancelled:
+		case responseOn(x, req) != nil || req.IsCancelled():
 		case len(req.Responses) == 0:
 			missing++
 		case v.isOnResumed(x, req.Responses[0].Event):

@@ -272,7 +272,7 @@ func (v *view) lacksArgument(req *rules.Request) bool {
 		return false
 	}
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
-	params, _ := v.s.ParamHeaders(name)
+	params, _ := v.s.Headers.ParamsOf(name)
 	return slices.ContainsFunc(params, func(p headers.Argument) bool { return p.Of(req.Message.ParamAt("/arguments")) == nil })
 }
 
@@ -282,7 +282,7 @@ func (v *view) oddParams(x *exchange, req *rules.Request) []string {
 	}
 	var out []string
 	name, _ := wire.Text(req.Message.ParamAt("/name"))
-	params, _ := v.s.ParamHeaders(name)
+	params, _ := v.s.Headers.ParamsOf(name)
 	for _, p := range params {
 		value := x.RequestHead().Get(headers.Param + p.Name)
 		argument := p.Of(req.Message.ParamAt("/arguments"))

@@ -63,7 +63,7 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 			requirement = acceptedResponse
 		}
 		weight := verdict.Full
-		if v.s.MayBeRefused(x.Sent) {
+		if v.s.Sent.MayBeRefused(x.Sent) {
 			weight = verdict.AtMostWarning
 		}
 		found := func(requirement, summary string) {
@@ -165,7 +165,7 @@ func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 // isPointless reports whether no response is due any more: the client cancelled the requests, or
 // the session has ended.
 func (v *view) isPointless(x *exchange) bool {
-	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.Cancelled })
+	cancelled := !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return !req.IsCancelled() })
 	return cancelled || x.End != nil && v.isExcused(x)
 }
 
@@ -223,7 +223,7 @@ func judgeBatchResponse(x *exchange, out *rules.Reporter) {
 	}
 	missing := 0
 	for _, req := range x.requests {
-		if len(req.Responses) == 0 && !req.Cancelled {
+		if len(req.Responses) == 0 && !req.IsCancelled() {
 			missing++
 		}
 	}

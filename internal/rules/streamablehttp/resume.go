@@ -188,7 +188,7 @@ func (v *view) earlyClose(x, origin *exchange, id string) *transcript.Event {
 // isCancelled reports whether the client had cancelled the request, or its id, before a position.
 // A cancellation after the stream was lost is not an excuse.
 func (v *view) isCancelled(req *rules.Request, before int) bool {
-	return req.Cancelled && slices.ContainsFunc(v.all, func(x *exchange) bool {
+	return req.IsCancelled() && slices.ContainsFunc(v.all, func(x *exchange) bool {
 		return x.Sent != nil && x.Sent.Seq < before && slices.ContainsFunc(x.sentMessages(), func(m wire.Message) bool {
 			return m.Method == spec.MethodCancelled && m.ParamIDAt("/requestId").Same(req.Message.ID)
 		})

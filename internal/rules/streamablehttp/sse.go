@@ -235,7 +235,7 @@ func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
 		out.Deviates(d)
 		out.ReportedElsewhere(acceptsPost)
 	case x.Status() == 408 || x.Status() == 411 || x.Status() == 413: // HTTP permits refusing a body by its form
-	case x.Refused() && x.isKnown() && !v.s.MayBeRefused(x.Sent):
+	case x.Refused() && x.isKnown() && !v.s.Sent.MayBeRefused(x.Sent):
 		d.Summary = "The server refuses a message at the endpoint that it announced."
 		out.Deviates(d)
 	}

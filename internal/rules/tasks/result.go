@@ -70,7 +70,7 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 // judgeBlocks judges whether tasks/result was answered only after the task ended. It reports
 // whether no later observation shows the task as still running.
 func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
-	if q.asked.Cancelled {
+	if q.asked.IsCancelled() {
 		return false
 	}
 	for _, v := range t.sights {

@@ -47,17 +47,17 @@ func (o *disruptions) asked(_ *rules.Session, obs *rules.Observation, _ *rules.R
 }
 
 func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
-	if o.now != s.Disruption() {
+	if o.now != s.Disruptions.Current {
 		if o.now != nil && !o.decided && e.Kind == transcript.Received {
 			out.Observed(o.requirement(o.now))
 		}
-		o.now, o.decided = s.Disruption(), false
+		o.now, o.decided = s.Disruptions.Current, false
 	}
 	if o.now == nil || o.decided {
 		return
 	}
 	id := o.onlyDisruption()
-	if id == "" || !s.Began() || s.SentUnreadableID() {
+	if id == "" || !s.Began() || s.Sent.HasIllegal() {
 		o.decided = true
 		return
 	}

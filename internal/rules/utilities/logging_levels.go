@@ -71,7 +71,7 @@ func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 // arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !isReplied(req) && (!req.Cancelled || t.since.n < settled) // a cancelled request may get no response
+		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settled) // a cancelled request may get no response
 	})
 }
 

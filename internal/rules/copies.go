@@ -1,0 +1,85 @@
+package rules
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// copies returns the messages over HTTP that repeat an earlier one on another stream: those that
+// a server delivers again when a stream is resumed, and those that it sends on several streams.
+// Rules on messages skip them; the rules of the transport judge them. Bodies of refusals that are
+// not JSON are skipped too, because they may quote what was posted.
+func copies(events []*transcript.Event, t spec.Transport) map[*transcript.Event]bool {
+	c := copyFinder{byID: map[string]*transcript.Event{}, byText: map[uint64]*transcript.Event{}, seed: maphash.MakeSeed(), out: map[*transcript.Event]bool{}}
+	for _, e := range events {
+		c.exchanges.Note(e)
+		if e.Kind == transcript.Received && e.Exchange > 0 && !e.IsCut() && (c.words(e) || t == spec.StreamableHTTP && c.redelivered(e) || c.broadcast(e)) {
+			c.out[e] = true
+		}
+	}
+	return c.out
+}
+
+type copyFinder struct {
+	exchanges transcript.Exchanges
+	byID      map[string]*transcript.Event // events of streams by their ids
+	byText    map[uint64]*transcript.Event // by the hash of their bytes
+	seed      maphash.Seed
+	out       map[*transcript.Event]bool
+}
+
+// words reports whether e is the body of a refusal that is not JSON.
+func (c *copyFinder) words(e *transcript.Event) bool {
+	x := c.exchanges.Of(e)
+	return x != nil && x.Refused() && e.Stream == nil && x.ResponseHead().MediaType() != "application/json"
+}
+
+func (c *copyFinder) redelivered(e *transcript.Event) bool {
+	ev := e.StreamEvent()
+	if ev == nil || ev.ID == "" {
+		return false
+	}
+	first := c.byID[ev.ID]
+	if first == nil {
+		c.byID[ev.ID] = e
+		return false
+	}
+	return c.exchanges.Of(e).RequestHead().Has("Last-Event-ID") && bytes.Equal(first.Raw, e.Raw)
+}
+
+func (c *copyFinder) broadcast(e *transcript.Event) bool {
+	messages := e.Messages()
+	if len(messages) != 1 || e.Frame.Batch {
+		return false
+	}
+	m := &messages[0]
+	if m.Kind != wire.Request && m.Kind != wire.Response || !m.ID.Present() || m.ID.IsNull() {
+		return false
+	}
+	key := maphash.Bytes(c.seed, e.Raw)
+	first := c.byText[key]
+	if first == nil || !bytes.Equal(first.Raw, e.Raw) {
+		c.byText[key] = e
+		return false
+	}
+	// On a stream that did not exist when the first message came, this one is
+	// not a copy, unless the stream resumes another.
+	x := c.exchanges.Of(e)
+	there := x.Response != nil && x.Response.Seq < first.Seq || x.RequestHead().Has("Last-Event-ID")
+	return there && first.Exchange != e.Exchange && !c.answersItsOwn(e, m)
+}
+
+// answersItsOwn reports whether the message is the response to a request of the exchange in which
+// it came, where it belongs.
+func (c *copyFinder) answersItsOwn(e *transcript.Event, m *wire.Message) bool {
+	x := c.exchanges.Of(e)
+	if m.Kind != wire.Response || x.Sent == nil {
+		return false
+	}
+	return slices.ContainsFunc(x.Sent.Messages(), func(sent wire.Message) bool { return m.ID.Same(sent.ID) })
+}

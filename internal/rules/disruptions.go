@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Disruption is a message of the client that may name something unknown to the server: a
+// cancellation, progress, or a response to a request that the server has cancelled. It lasts
+// until a later ping is answered or the client sends another request. If the server ends or stops
+// responding during a disruption, that is judged by rules of its own, not by those on requests.
+type Disruption struct {
+	Event   *transcript.Event
+	Message *wire.Message
+	// Cancelled is the client's newest request with the id that a cancellation names; nil if
+	// there is none.
+	Cancelled *Request
+	// Posed is the server's request for which the response came too late; nil for notifications.
+	Posed *transcript.Request
+	// Before is the disruption that still lasted when this one began, or nil.
+	Before *Disruption
+	// Mixed is set if another notification was sent after it, which may be the cause instead.
+	Mixed bool
+}
+
+// Disruptions hold the disruption that lasts now.
+type Disruptions struct {
+	Current *Disruption // nil if there is none
+
+	requests *Requests
+}
+
+// note records a message of the client that may begin or end a disruption.
+func (d *Disruptions) note(e *transcript.Event, m *wire.Message) {
+	if m.Kind == wire.Request && (m.Method == spec.MethodPing || m.Method == spec.MethodDiscover) {
+		return
+	}
+	o := &Disruption{Event: e, Message: m, Before: d.Current}
+	switch {
+	case m.Kind == wire.Notification && m.Method == spec.MethodCancelled:
+		if all := d.requests.RequestsWithID(namedBy(m)); len(all) > 0 {
+			o.Cancelled = all[len(all)-1]
+		}
+	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:
+	case m.Kind == wire.Notification:
+		if d.Current != nil {
+			d.Current.Mixed = true
+		}
+		return
+	case m.Kind == wire.Response:
+		o.Posed = d.requests.repliesTo(m)
+		if o.Posed == nil || len(o.Posed.Cancellations) == 0 {
+			return // a response that the server waits for does no harm
+		}
+	default:
+		d.Current = nil
+		return
+	}
+	if d.requests.isBusy() { // another request in progress may be the cause of anything that happens
+		o = nil
+	}
+	d.Current = o
+}
+
+// noteResponse ends the disruption when a request that was sent after it is answered.
+func (d *Disruptions) noteResponse(req *Request) {
+	if d.Current != nil && req.Event.Seq > d.Current.Event.Seq {
+		d.Current = nil
+	}
+}
+
+// mayExplain reports whether a disruption may be the reason that the request has no response up
+// to e: the server ended, or the request was sent after the disruption.
+func (d *Disruptions) mayExplain(req *Request, e *transcript.Event) bool {
+	return d.Current != nil && (e.Kind != transcript.GaveUp || req.Event.Seq > d.Current.Event.Seq)
+}

@@ -1,0 +1,153 @@
+package rules
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// A Negotiation is what client and server have agreed on: the revision, and the capabilities of
+// both. In the handshake era initialize negotiates them. In the stateless era server/discover has
+// the server's capabilities, and each request the client's.
+type Negotiation struct {
+	requested  spec.Revision
+	negotiated spec.Revision
+
+	// Initialize is the client's initialize request, nil before it. With several, it is the first
+	// that was not refused. In the stateless era it stays nil.
+	Initialize *Request
+	// initialized is set if the client sent notifications/initialized, and reinitialized if it
+	// sent initialize again after it was accepted.
+	initialized, reinitialized bool
+	// brokeOrder is set if the client did something after which a server may stop responding.
+	brokeOrder bool
+	// clientCapabilities are those in the initialize request, and usualCapabilities, in the
+	// stateless era, those in the first complete request.
+	clientCapabilities, usualCapabilities jsontext.Value
+
+	// Declaration is the request whose result has the server's declaration: initialize, or the
+	// latest server/discover; nil before the result.
+	Declaration *Request
+	// ServerCapabilities are the capabilities in the result of the Declaration.
+	ServerCapabilities jsontext.Value
+	// declared caches the results of ServerDeclared.
+	declared map[string]bool
+}
+
+// Revision returns the negotiated revision, or the requested one if none was negotiated or the
+// negotiated one is not published. Judge determines it in advance, so that all of a conversation
+// is judged by one revision.
+func (n *Negotiation) Revision() spec.Revision {
+	if n.negotiated != "" {
+		return n.negotiated
+	}
+	return n.requested
+}
+
+// Era returns the era of the session's revision.
+func (n *Negotiation) Era() spec.Era { return n.Revision().Era() }
+
+// Began reports whether the handshake was seen, or in the stateless era a result of
+// server/discover. Before that, the server's capabilities are unknown.
+func (n *Negotiation) Began() bool { return n.Declaration != nil }
+
+// ServerDeclared reports whether the server declared the capability: it is present, and neither
+// false nor null. A dot separates members, as in resources.subscribe. Before the result of
+// initialize or server/discover no capability is declared.
+func (n *Negotiation) ServerDeclared(capability string) bool {
+	if n.declared == nil {
+		return false
+	}
+	yes, known := n.declared[capability]
+	if !known {
+		yes = hasCapability(n.ServerCapabilities, capability)
+		n.declared[capability] = yes
+	}
+	return yes
+}
+
+// ClientDeclared is like ServerDeclared for the client of a handshake.
+func (n *Negotiation) ClientDeclared(capability string) bool {
+	return hasCapability(n.clientCapabilities, capability)
+}
+
+// ClientDeclares reports whether the client declares the capability: in a request of
+// the stateless era, or in initialize.
+func (n *Negotiation) ClientDeclares(req *Request, capability string) bool {
+	if n.Era() == spec.Stateless {
+		return req != nil && req.Declares(capability)
+	}
+	return n.ClientDeclared(capability)
+}
+
+// DeclaresOther reports whether a request of the stateless era declares other capabilities than
+// the first one with complete metadata. It may be from another client, to which the server may
+// offer something else.
+func (n *Negotiation) DeclaresOther(req *Request) bool {
+	return req.Metadata != nil && req.Metadata.Capabilities != nil && !bytes.Equal(req.Metadata.Capabilities, n.usualCapabilities)
+}
+
+// isAccepted reports whether initialize has succeeded.
+func (n *Negotiation) isAccepted() bool { return n.Initialize != nil && n.Initialize.Succeeded() }
+
+// notePhase records the phase of the handshake in which a request was sent.
+func (n *Negotiation) notePhase(req *Request) {
+	accepted := n.isAccepted()
+	req.whileOpen = accepted && n.initialized
+	switch {
+	case req.Message.Method == spec.MethodInitialize && req.isStrictJSON && !accepted:
+		if n.Initialize != nil && len(n.Initialize.Responses) == 0 && !n.Initialize.refused {
+			n.brokeOrder = true
+			return
+		}
+		n.Initialize, req.due = req, true
+		n.clientCapabilities = req.Message.ParamAt("/capabilities")
+		n.brokeOrder = n.brokeOrder || req.batched
+	case req.Message.Method == spec.MethodInitialize:
+		n.brokeOrder, n.reinitialized = true, true // what follows a second initialize is not regulated
+	case accepted && req.Message.Method == spec.MethodPing:
+		req.due, req.beforeInitialized = true, !n.initialized
+	case accepted:
+		req.due = n.initialized
+	}
+}
+
+// noteCapabilities records the capabilities that a request of the stateless era declares.
+func (n *Negotiation) noteCapabilities(req *Request) {
+	if n.usualCapabilities == nil && req.Metadata.IsComplete() {
+		n.usualCapabilities = req.Metadata.Capabilities
+	}
+}
+
+// noteInitialized records notifications/initialized.
+func (n *Negotiation) noteInitialized() {
+	n.brokeOrder = n.brokeOrder || n.ServerCapabilities == nil && n.Era() == spec.Handshake
+	n.initialized = true
+}
+
+// noteInitializeResult records the result of Initialize.
+func (n *Negotiation) noteInitializeResult(m *wire.Message) {
+	n.noteDeclaration(n.Initialize, m)
+	version, _ := wire.Text(m.ResultAt("/protocolVersion"))
+	if r := spec.Revision(version); r.Published() && r.Era() == spec.Handshake {
+		n.negotiated = r
+	}
+}
+
+// noteDeclaration records the capabilities in the result of initialize or server/discover.
+func (n *Negotiation) noteDeclaration(req *Request, m *wire.Message) {
+	n.Declaration, n.ServerCapabilities, n.declared = req, m.ResultAt("/capabilities"), map[string]bool{}
+	if n.ServerCapabilities == nil {
+		n.ServerCapabilities = jsontext.Value("{}")
+	}
+}
+
+// hasCapability reports whether the capabilities of one side include a capability.
+func hasCapability(capabilities jsontext.Value, capability string) bool {
+	v := wire.At(capabilities, "/"+strings.ReplaceAll(capability, ".", "/"))
+	return v != nil && v.Kind() != 'f' && v.Kind() != 'n'
+}

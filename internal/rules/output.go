@@ -1,0 +1,49 @@
+package rules
+
+import "github.com/mcp-conform/mcp-conform/internal/transcript"
+
+// output is what the server wrote, as it was read.
+type output struct {
+	// readings are by the last event of each. If it is nil, each event is read alone.
+	readings map[*transcript.Event]*reading
+	// event is the latest event, and current its reading: nearly every rule looks at it.
+	event   *transcript.Event
+	current *reading
+	// unreadable are the lines that may contain a response.
+	unreadable []*reading
+}
+
+// reading returns the reading that ends with a Received event; nil if the event is an earlier
+// line of a message.
+func (o *output) reading(e *transcript.Event) *reading {
+	switch {
+	case e == o.event:
+		return o.current
+	case o.readings == nil:
+		return readLine(e)
+	default:
+		return o.readings[e]
+	}
+}
+
+// note records the latest Received event, and returns its reading.
+func (o *output) note(e *transcript.Event) *reading {
+	o.event, o.current = e, o.reading(e)
+	if got := o.current; got != nil && (got.shape == foreign || got.shape == truncated || got.shape == unread) {
+		o.unreadable = append(o.unreadable, got)
+	}
+	return o.current
+}
+
+// mayHaveResponse reports whether the response to the request may be in a line that can't be
+// read.
+func (o *output) mayHaveResponse(req *Request) bool {
+	for _, r := range o.unreadable {
+		for _, e := range r.events {
+			if e.Seq > req.Event.Seq && mentions(e.Raw, req.Message.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,155 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Requests are the requests of both sides, each with its outcome, as the dialogue pairs them,
+// including malformed ones and those that span several lines. A request of the client also has
+// what the rules need to know about it.
+type Requests struct {
+	dialogue transcript.Dialogue
+	client   []*Request // in the order of the dialogue
+	// cancelled are the keys of the ids that the client has cancelled.
+	cancelled map[string]bool
+	// settled is the number of the first requests that are not pending any more, see isBusy.
+	settled int
+}
+
+// ClientRequests returns the client's requests in the order in which they were sent.
+func (r *Requests) ClientRequests() []*Request { return r.client }
+
+// ServerRequests returns the server's requests in the order in which they came,
+// including those with ids that the client can't respond to.
+func (r *Requests) ServerRequests() []*transcript.Request { return r.dialogue.ServerRequests() }
+
+// Exchanges returns the HTTP exchanges so far.
+func (r *Requests) Exchanges() *transcript.Exchanges { return r.dialogue.Exchanges() }
+
+// RequestsWithID returns the client's requests with this id, oldest first.
+func (r *Requests) RequestsWithID(id wire.ID) []*Request {
+	return r.requestsOf(r.dialogue.WithID(id))
+}
+
+// RequestsWithToken returns the client's requests with this progress token, oldest first.
+func (r *Requests) RequestsWithToken(token wire.ID) []*Request {
+	return r.requestsOf(r.dialogue.WithToken(token))
+}
+
+// RequestsFrom returns the client's requests that were sent at this position or later.
+func (r *Requests) RequestsFrom(seq int) []*Request {
+	first, _ := slices.BinarySearchFunc(r.client, seq, func(req *Request, seq int) int { return cmp.Compare(req.Event.Seq, seq) })
+	return r.client[first:]
+}
+
+// Posted returns the client's requests in the body of an exchange.
+func (r *Requests) Posted(x *transcript.Exchange) []*Request {
+	if x.Sent == nil {
+		return nil
+	}
+	var out []*Request
+	for i := range x.Sent.Messages() {
+		m := &x.Sent.Messages()[i]
+		if req := r.requestOf(m); req != nil && req.Message == m {
+			out = append(out, req)
+		}
+	}
+	return out
+}
+
+// StreamOf returns the only request of the HTTP exchange in which an event came, or nil. In the
+// stateless era the server's messages in that exchange belong to it.
+func (r *Requests) StreamOf(e *transcript.Event) *Request {
+	x := r.Exchanges().Of(e)
+	if x == nil {
+		return nil
+	}
+	if posted := r.Posted(x); len(posted) == 1 {
+		return posted[0]
+	}
+	return nil
+}
+
+// requestOf returns the client's request that m is, responds to, cancels or reports progress of,
+// or nil.
+func (r *Requests) requestOf(m *wire.Message) *Request { return r.annotated(r.dialogue.Of(m)) }
+
+// annotated returns the client's request of the dialogue; nil if it is nil or the server's.
+func (r *Requests) annotated(known *transcript.Request) *Request {
+	if known == nil || known.Event.Kind != transcript.Sent {
+		return nil
+	}
+	return r.client[known.Index]
+}
+
+func (r *Requests) requestsOf(all []*transcript.Request) []*Request {
+	var out []*Request
+	for _, known := range all {
+		out = append(out, r.annotated(known))
+	}
+	return out
+}
+
+// repliesTo returns the server request to which m is the client's first response, or nil.
+func (r *Requests) repliesTo(m *wire.Message) *transcript.Request {
+	if known := r.dialogue.Of(m); known != nil && known.Response() != nil && known.Response().Message == m {
+		return known
+	}
+	return nil
+}
+
+// noteRequest records a request of the client, or a message that may be taken for one.
+func (r *Requests) noteRequest(e *transcript.Event, m *wire.Message, era spec.Era) *Request {
+	reused := len(r.dialogue.WithID(m.ID)) > 0
+	req := &Request{Request: r.dialogue.NoteRequest(e, m), reused: reused}
+	if era == spec.Stateless {
+		req.Metadata = metadataOf(m)
+	}
+	r.client = append(r.client, req)
+	return req
+}
+
+// noteNotification records a notification of the client.
+func (r *Requests) noteNotification(e *transcript.Event, m *wire.Message) {
+	r.dialogue.NoteNotification(e, m)
+	if m.Method != spec.MethodCancelled {
+		return
+	}
+	if r.cancelled == nil {
+		r.cancelled = map[string]bool{}
+	}
+	r.cancelled[namedBy(m).Key()] = true
+}
+
+// noteReply records a response of the client. It reports whether a server request with its id was
+// pending.
+func (r *Requests) noteReply(e *transcript.Event, m *wire.Message) bool {
+	r.dialogue.NoteResponse(e, m)
+	return r.repliesTo(m) != nil
+}
+
+// isBusy reports whether a request of the client is pending, which may be the reason for what the
+// server does.
+func (r *Requests) isBusy() bool {
+	for ; r.settled < len(r.client); r.settled++ {
+		req := r.client[r.settled]
+		if len(req.Responses) == 0 && !req.IsCancelled() && req.overdue == nil && req.due {
+			return true
+		}
+	}
+	return false
+}
+
+// isOutlived reports whether a later request was answered, so that the server was still
+// responsive when it skipped this one.
+func (r *Requests) isOutlived(req *Request) bool {
+	return slices.ContainsFunc(r.RequestsFrom(req.Event.Seq+1), func(b *Request) bool { return len(b.Responses) > 0 && b.due })
+}
+
+// namedBy returns the id that a cancellation names.
+func namedBy(m *wire.Message) wire.ID { return m.ParamIDAt("/requestId") }

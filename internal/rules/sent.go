@@ -1,0 +1,131 @@
+package rules
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// SentMessages are what the client sent other than requests, and what a server may be unable to
+// read or may refuse.
+type SentMessages struct {
+	last          *wire.Frame           // the last frame that the client sent
+	notifications []*transcript.Message // those that are well formed
+	// illegal are the positions of frames that a receiver may refuse without being able to read
+	// their id. After one of them a server may stop responding.
+	illegal []int
+	// garbled are the frames whose id can't be read with certainty.
+	garbled [][]byte
+	// isIncomplete is set if the transcript lacks a part of what the client sent.
+	isIncomplete bool
+	// batches counts the batches.
+	batches int
+	// hasMoreThanPings is set if the client sent anything but pings.
+	hasMoreThanPings bool
+	// unmatchedReplies are the client's first responses that match no request, by the key of
+	// their id.
+	unmatchedReplies map[string]*transcript.Event
+}
+
+// HasIllegal reports whether the client sent anything that a receiver may refuse without being able
+// to read its id.
+func (s *SentMessages) HasIllegal() bool { return len(s.illegal) > 0 }
+
+// MayBeRefused reports whether a receiver may refuse a sent message: a client must not send it,
+// or its id is a number that not every server can hold.
+func (s *SentMessages) MayBeRefused(sent *transcript.Event) bool {
+	return slices.Contains(s.illegal, sent.Seq) ||
+		slices.ContainsFunc(sent.Messages(), func(m wire.Message) bool { return beyondSafe(m.ID) })
+}
+
+// HasGarbled reports whether text is in a frame that can't be read with certainty, or may be in
+// one that the transcript has only in part.
+func (s *SentMessages) HasGarbled(text string) bool {
+	return s.isIncomplete || slices.ContainsFunc(s.garbled, func(frame []byte) bool { return strings.Contains(string(frame), text) })
+}
+
+// hasGarbledID reports whether the id is in a frame that can't be read with certainty.
+func (s *SentMessages) hasGarbledID(id wire.ID) bool {
+	return slices.ContainsFunc(s.garbled, func(frame []byte) bool { return mentions(frame, id) })
+}
+
+// hasIllegalBefore reports whether the client sent, before e, something that a server may refuse
+// without knowing its id.
+func (s *SentMessages) hasIllegalBefore(e *transcript.Event) bool {
+	return len(s.illegal) > 0 && s.illegal[0] < e.Seq
+}
+
+// lastNotification returns the last notification that the client sent before e.
+func (s *SentMessages) lastNotification(e *transcript.Event) *transcript.Message {
+	var last *transcript.Message
+	for _, n := range s.notifications {
+		if n.Event.Seq < e.Seq {
+			last = n
+		}
+	}
+	return last
+}
+
+// answersUnmatchedReply reports whether an error has the id of an earlier response of the client that
+// matched no request.
+func (s *SentMessages) answersUnmatchedReply(e *transcript.Event, m *wire.Message) bool {
+	sent := s.unmatchedReplies[m.ID.Key()]
+	return sent != nil && sent.Seq < e.Seq && m.IsError()
+}
+
+// noteFrame records a frame before its messages, and reports whether a receiver can read it with
+// certainty.
+func (s *SentMessages) noteFrame(e *transcript.Event) (sound bool) {
+	f := e.Frame
+	if f == nil {
+		f = wire.Parse(e.Raw)
+	}
+	s.last = f
+	sound = len(f.Problems) == 0 && !e.Unterminated && !e.IsCut()
+	s.isIncomplete = s.isIncomplete || e.IsCut()
+	if !sound || !f.Readable() {
+		s.garbled = append(s.garbled, e.Raw)
+	}
+	if f.Batch {
+		s.batches++
+	}
+	return sound
+}
+
+// noteLegality records whether a receiver has to accept the last frame.
+func (s *SentMessages) noteLegality(e *transcript.Event, legal bool) {
+	if !legal {
+		s.illegal = append(s.illegal, e.Seq)
+	}
+	if !legal || len(s.last.Messages) != 1 || s.last.Messages[0].Method != spec.MethodPing {
+		s.hasMoreThanPings = true
+	}
+}
+
+// noteNotification records a notification, and reports whether a receiver has to accept it.
+func (s *SentMessages) noteNotification(e *transcript.Event, m *wire.Message, sound bool) bool {
+	if !sound || !hasVersion(m) || m.Method == "" || !hasStructuredParams(m) {
+		return false
+	}
+	s.notifications = append(s.notifications, &transcript.Message{Message: m, Event: e})
+	return true
+}
+
+// noteUnmatchedReply records a response that matches no request.
+func (s *SentMessages) noteUnmatchedReply(e *transcript.Event, m *wire.Message) {
+	if s.unmatchedReplies == nil {
+		s.unmatchedReplies = map[string]*transcript.Event{}
+	}
+	if key := m.ID.Key(); s.unmatchedReplies[key] == nil {
+		s.unmatchedReplies[key] = e
+	}
+}
+
+// mentions reports whether text has an id member with this value.
+func mentions(text []byte, id wire.ID) bool {
+	return id.Present() && (bytes.Contains(text, []byte(`"id":`+id.Raw())) || bytes.Contains(text, []byte(`"id": `+id.Raw())))
+}

@@ -1,0 +1,122 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
+)
+
+// Versions are what the conversation shows about the protocol versions that the server supports.
+// In the stateless era each request names its own version, so the session's revision may not
+// apply to a message. In the handshake era it applies to all of them.
+type Versions struct {
+	// supported are the versions that server/discover lists.
+	supported []string
+	// servedOlder is the first request that the server served as one of an older revision.
+	servedOlder *Request
+	// refusedInitialize is set if the server refused an initialize without metadata.
+	refusedInitialize bool
+
+	transport   spec.Transport
+	requests    *Requests
+	negotiation *Negotiation
+}
+
+// Governs reports whether the session's revision applies to a client request: in the stateless
+// era each request names its own version. It applies neither to initialize nor, over stdio, to
+// what follows a request that the server served as one of an older revision: that may select
+// the older one for the process (2026-07-28, basic/versioning, compatibility matrix).
+func (v *Versions) Governs(req *Request) bool {
+	if v.negotiation.Era() == spec.Handshake {
+		return true
+	}
+	return req.Metadata != nil && req.Metadata.Version == string(v.negotiation.Revision()) && req.Message.Method != spec.MethodInitialize &&
+		!(v.transport == spec.Stdio && v.servedOlder != nil && req.Event.Seq > v.servedOlder.Event.Seq)
+}
+
+// IsGoverned reports whether the session's revision applies to a message of the server: the
+// message belongs to a request with that revision, or to no request and not possibly to an older
+// revision.
+func (v *Versions) IsGoverned(obs *Observation) bool {
+	switch {
+	case v.negotiation.Era() == spec.Handshake:
+		return true
+	case obs.Request != nil:
+		return v.Governs(obs.Request)
+	default:
+		return !v.IsOlder(obs.Event)
+	}
+}
+
+// SupportedVersions returns the versions in the latest result of server/discover.
+func (v *Versions) SupportedVersions() []string { return v.supported }
+
+// ListsNoHandshake reports whether server/discover lists only versions without a handshake.
+// Such a server may still serve one: some list only what can be used after server/discover.
+func (v *Versions) ListsNoHandshake() bool {
+	return len(v.supported) > 0 && !slices.ContainsFunc(v.supported, func(version string) bool {
+		return spec.Revision(version).Era() == spec.Handshake
+	})
+}
+
+// IsStatelessOnly reports whether the server is known to support no handshake revision:
+// server/discover lists none, and in this conversation it refused initialize.
+func (v *Versions) IsStatelessOnly() bool { return v.ListsNoHandshake() && v.refusedInitialize }
+
+// IsOlder reports whether a message of the server may belong to a handshake revision that the
+// server also supports: over stdio, after one of its requests was served; over HTTP, outside the
+// response to a request that names the session's revision.
+func (v *Versions) IsOlder(e *transcript.Event) bool {
+	if v.transport == spec.Stdio {
+		return v.servedOlder != nil && e.Seq > v.servedOlder.Responses[0].Event.Seq
+	}
+	req := v.requests.StreamOf(e)
+	return req == nil || !v.Governs(req)
+}
+
+// notePhase records whether a request of the stateless era expects a response, and an ordinary
+// one.
+func (v *Versions) notePhase(req *Request) {
+	m, complete := req.Message, req.Metadata.IsComplete()
+	req.whileOpen = complete && v.Governs(req) && req.Metadata.HasKnownLevel() && len(req.HeaderFlaws) == 0 && !isRetry(m)
+	switch {
+	case m.Method == spec.MethodListen && complete:
+		req.due = false // its response ends the subscription
+	case slices.Contains(req.Metadata.Missing, spec.MetaVersion) && m.Method != spec.MethodInitialize:
+		req.due = v.IsStatelessOnly() // an older revision may take it for a request before the handshake
+	default:
+		req.due = true
+	}
+}
+
+// noteError records whether an error in the stateless era refuses the initialize of a client of a
+// handshake revision.
+func (v *Versions) noteError(req *Request, m *wire.Message) {
+	if req.Message.Method == spec.MethodInitialize && req.Metadata.Version == "" && !m.IsOverloadError() {
+		v.refusedInitialize = v.servedOlder == nil
+	}
+}
+
+// noteResult records whether a result in the stateless era shows that the server serves an older
+// revision.
+func (v *Versions) noteResult(req *Request) {
+	isInitialize := req.Message.Method == spec.MethodInitialize
+	if v.servedOlder == nil && !v.refusedInitialize && (isInitialize || req.Metadata.Version == "") {
+		v.servedOlder = req
+	}
+	if isInitialize {
+		v.refusedInitialize = v.refusedInitialize && req.Metadata.Version != ""
+	}
+}
+
+// noteSupported records the versions in a result of server/discover.
+func (v *Versions) noteSupported(m *wire.Message) {
+	v.supported = nil
+	for _, element := range wire.Elements(m.ResultAt("/supportedVersions")) {
+		if text, ok := wire.Text(element); ok {
+			v.supported = append(v.supported, text)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/transcript"
+)
+
+// Waits are the ends of the client's waits for responses. They decide which requests are overdue:
+// a response was due, and nothing that the client did explains why none came.
+type Waits struct {
+	// abandoned are the positions of the messages whose responses the client stopped waiting for.
+	abandoned map[int]bool
+	// flooded has the numbers of the HTTP exchanges whose response is longer than the client reads.
+	flooded map[int]bool
+
+	transport   spec.Transport
+	requests    *Requests
+	negotiation *Negotiation
+	ending      *Ending
+	sent        *SentMessages
+	disruptions *Disruptions
+}
+
+// GaveUpOn reports whether the client waited for the response to the message sent at e until the
+// timeout, and none came.
+func (w *Waits) GaveUpOn(e *transcript.Event) bool { return e != nil && w.abandoned[e.Seq] }
+
+// noteGaveUp records the end of a wait, unless the client itself left the server no way to
+// respond.
+func (w *Waits) noteGaveUp(e *transcript.Event) {
+	if w.abandoned == nil {
+		w.abandoned = map[int]bool{}
+	}
+	w.abandoned[e.Of] = true
+	if w.ending.InputClosed || w.ending.OutputEnded || w.ending.sessionEnded {
+		return
+	}
+	for _, req := range w.requests.RequestsFrom(e.Of) {
+		if req.Event.Seq != e.Of { // a batch has several requests
+			break
+		}
+		if !w.isExchangeOver(req) {
+			w.noteOverdue(req, e)
+		}
+	}
+}
+
+// noteEnd records the requests that the server left unanswered when it ended by itself. A missing
+// response to initialize is judged by the rules on the handshake.
+func (w *Waits) noteEnd(e *transcript.Event) {
+	if w.ending.InputClosed || w.ending.OutputEnded {
+		return
+	}
+	for _, req := range w.requests.client {
+		if req != w.negotiation.Initialize {
+			w.noteOverdue(req, e)
+		}
+	}
+}
+
+// noteFlood records an HTTP response that is longer than the client reads.
+func (w *Waits) noteFlood(e *transcript.Event) {
+	if w.flooded == nil {
+		w.flooded = map[int]bool{}
+	}
+	w.flooded[e.Exchange] = true
+}
+
+// noteOverdue marks the request as unanswered at e, if a response was due.
+func (w *Waits) noteOverdue(req *Request, e *transcript.Event) {
+	if !req.due || len(req.Responses) > 0 || req.overdue != nil || w.negotiation.brokeOrder || w.ending.Signalled {
+		return
+	}
+	if w.disruptions.mayExplain(req, e) {
+		req.disrupted = true
+		return
+	}
+	req.overdue = e
+	req.excusable = w.isExcusable(req)
+}
+
+// enough is how many responses show that the server survived the illegal messages before them.
+const enough = 3
+
+// isExcusable reports whether illegal messages may be the reason for the missing response. They
+// cannot be if all of them came before the request, each illegal request with a legal id was
+// answered, and so were several legal requests after the last illegal message.
+func (w *Waits) isExcusable(req *Request) bool {
+	if !w.sent.HasIllegal() {
+		return false
+	}
+	last := w.sent.illegal[len(w.sent.illegal)-1]
+	if last > req.Event.Seq {
+		return true
+	}
+	answered := 0
+	for _, b := range w.requests.client {
+		switch {
+		case len(b.Responses) == 0 && !b.WellFormed && b.HasLegalID():
+			return true // it may still be in progress
+		case b.due && b.Event.Seq > last && len(b.Responses) > 0:
+			answered++
+		}
+	}
+	return answered < enough
+}
+
+// isExchangeOver reports whether the exchange in which the request was posted has ended, so that a
+// missing response is judged for that exchange. It returns false if responses come on another
+// stream, or if the client gave up on this one. A POST that broke before its response may never
+// have reached the server.
+func (w *Waits) isExchangeOver(req *Request) bool {
+	x := w.requests.Exchanges().Of(req.Event)
+	if x == nil || x.End == nil || x.End.How == transcript.Dropped {
+		return false
+	}
+	return w.transport == spec.StreamableHTTP || x.Status() == 0
+}
+
+// longResponse is the number of bytes from which on the beginning of a response shows that the
+// server was sending it, rather than that it stopped.
+const longResponse = 256 << 10
+
+// isUnread reports whether the client did not read a long HTTP response to the request to its end.
+func (w *Waits) isUnread(req *Request) bool {
+	x := w.requests.Exchanges().Of(req.Event)
+	return x != nil && (w.flooded[x.Number] || slices.ContainsFunc(x.Body, isUnfinished))
+}
+
+// isUnfinished reports whether the event is the beginning of a long body, or of a long event in a
+// stream.
+func isUnfinished(e *transcript.Event) bool {
+	ev := e.StreamEvent()
+	return e.Size > longResponse && (e.Unterminated || ev != nil && !ev.Complete())
+}
