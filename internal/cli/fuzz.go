@@ -388,10 +388,10 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 
 // cameBack returns a phrase with the result of the retries.
 func cameBack(f *fuzz.Finding) string {
-	if f.Tries == 0 {
+	if f.Retries.Attempts == 0 {
 		return "not retried: the search ended before"
 	}
-	return fmt.Sprintf("recurred %s of %d", amount(f.Again, "time", "times"), f.Tries)
+	return fmt.Sprintf("recurred %s of %d", amount(f.Retries.Reproduced, "time", "times"), f.Retries.Attempts)
 }
 
 func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }

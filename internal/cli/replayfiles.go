@@ -131,7 +131,7 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 func (w *replayFiles) save(file *replayFile, sight *fuzz.Sighting) bool {
 	f := file.finding
 	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
-		Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Tries: replayShows, Again: replayShows,
+		Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Retries: verdict.Retries{Attempts: replayShows, Reproduced: replayShows},
 	}, file.name)
 	if err != nil {
 		w.failures = errors.Join(w.failures, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 func asItIs(text string) string { return text }
@@ -76,7 +77,7 @@ func TestScriptLines(t *testing.T) {
 	rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","result":{}}`)})
 	one := script.Script{Revision: spec.V20250618, Operations: []script.Operation{ping}}
 	rules := fuzz.Sighting{Law: "rules"}
-	small := &fuzz.Finding{Sighting: rules, Script: one, Tries: 3, Again: 3, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
+	small := &fuzz.Finding{Sighting: rules, Script: one, Retries: verdict.Retries{Attempts: 3, Reproduced: 3}, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
 		"1 operation, 40 bytes, found by the law rules; recurred 3 times of 3",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,

@@ -11,11 +11,6 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// maxAttempts is the number of retries without a recurrence after which a
-// deviation is flaky, and the number of retries without a fresh server after
-// which it is unconfirmed.
-const maxAttempts = 3
-
 // confirmation retries the deviations that an execution has found.
 type confirmation struct {
 	s       *session
@@ -166,29 +161,29 @@ func (a *attempt) mostSevere() verdict.Outcome {
 func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 	defer r.outlook.beginRetry(a)()
 	for _, c := range a.candidates {
-		r.checkRecurrence(c)
+		r.applyDiscount(c)
 	}
 	for ctx.Err() == nil {
-		open := slices.DeleteFunc(slices.Clone(a.candidates), (*candidate).isSettled)
+		open := slices.DeleteFunc(slices.Clone(a.candidates), func(c *candidate) bool { return c.retries.Done() })
 		if len(open) == 0 {
 			break
 		}
-		u := a.unit(open[0].attempts == maxAttempts-1)
+		u := a.unit(open[0].retries.Attempts == verdict.MaxAttempts-1)
 		u.exclusive, u.retriedCase = alone, a.during
 		r.retryUnit(ctx, u, open)
 	}
 	for _, c := range a.candidates {
-		c.conclude()
+		c.outcome = c.retries.Conclude(c.outcome)
 	}
 }
 
-// checkRecurrence determines, once, whether the candidate must recur in each
+// applyDiscount determines, once, whether a discount requires that the candidate recurs in each
 // retry.
-func (r *confirmation) checkRecurrence(c *candidate) {
-	if c.isWeighed {
+func (r *confirmation) applyDiscount(c *candidate) {
+	if c.isDiscounted {
 		return
 	}
-	c.isWeighed = true
+	c.isDiscounted = true
 	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.outcome, At: c.At}
 	if c.record != nil {
 		claim.Events = c.record.From(0)
@@ -197,40 +192,12 @@ func (r *confirmation) checkRecurrence(c *candidate) {
 		claim.Conversations = append(claim.Conversations, record.From(0))
 	}
 	effect, _ := r.s.discounts.Discount(claim)
-	c.mustRecur = effect == discount.EachTime
-}
-
-// isSettled reports whether the candidate needs no further retry.
-func (c *candidate) isSettled() bool {
-	tries := c.attempts - c.earlierAttempts
-	switch {
-	case tries >= maxAttempts, c.voidAttempts >= maxAttempts:
-		return true
-	case tries == 0:
-		return false
-	case c.mustRecur:
-		return c.reproduced < tries
-	case c.earlierAttempts > 0: // one attempt with another sighting is enough
-		return true
-	default:
-		return c.reproduced > 0
-	}
-}
-
-// conclude sets the outcome after the retries. A candidate that recurred as
-// often as it must keeps its outcome, and only one that was retried can be
-// flaky.
-func (c *candidate) conclude() {
-	needed := 1
-	if c.mustRecur {
-		needed = maxAttempts
-	}
-	c.outcome = c.outcome.Confirmed(c.attempts, c.reproduced, needed)
+	c.retries.EachTime = effect == discount.EachTime
 }
 
 // retryUnit runs the unit, and counts which of the candidates recur.
 func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*candidate) {
-	u.repeats, u.retrying, u.rank = candidates[0].attempts+1, candidates, len(r.plan.units)
+	u.repeats, u.retrying, u.rank = candidates[0].retries.Attempts+1, candidates, len(r.plan.units)
 	r.run(ctx, u)
 	defer u.dropRecords()
 	if ctx.Err() != nil {
@@ -241,13 +208,10 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 		back[c.key] = true
 	}
 	for _, c := range candidates {
-		switch {
-		case back[c.key]:
-			c.attempts, c.reproduced = c.attempts+1, c.reproduced+1
-		case u.hasFailedStart && !c.unit.hasFailedStart: // when it was first seen, all servers started
-			c.voidAttempts++
-		default:
-			c.attempts++
+		if !back[c.key] && u.hasFailedStart && !c.unit.hasFailedStart { // when it was first seen, all servers started
+			c.retries.Void++
+		} else {
+			c.retries.Record(back[c.key])
 		}
 	}
 }

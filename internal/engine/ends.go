@@ -44,7 +44,7 @@ func (r *session) endEarly() {
 // showsExit reports whether the candidate was reproduced and its evidence
 // includes the end of a server.
 func (c *candidate) showsExit() bool {
-	if c.reproduced == 0 || c.record == nil {
+	if c.retries.Reproduced == 0 || c.record == nil {
 		return false
 	}
 	events := c.record.From(0)

@@ -44,7 +44,7 @@ func (r *confirmation) confirmAmongPeers(ctx context.Context) {
 	}
 	var open []*candidate
 	for _, c := range r.found {
-		if c.outcome == verdict.Flaky && c.reproduced == 0 && c.during != nil && c.unsolicitedEvent() != nil && len(r.peersOf(c)) > 0 {
+		if c.outcome == verdict.Flaky && c.retries.Reproduced == 0 && c.during != nil && c.unsolicitedEvent() != nil && len(r.peersOf(c)) > 0 {
 			open = append(open, c)
 		}
 	}
@@ -87,16 +87,16 @@ func (r *confirmation) retryAmongPeers(ctx context.Context, a *attempt) {
 			}
 		})
 	}
-	for i := 0; i < maxAttempts && ctx.Err() == nil; i++ {
+	for i := 0; i < verdict.MaxAttempts && ctx.Err() == nil; i++ {
 		u := a.unit(false)
 		u.retriedCase, u.peerDialer = a.during, d
 		r.retryUnit(ctx, u, a.candidates)
-		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.reproduced > 0 }) {
+		if slices.ContainsFunc(a.candidates, func(c *candidate) bool { return c.retries.Reproduced > 0 }) {
 			break
 		}
 	}
 	for _, c := range a.candidates {
-		if c.reproduced == 0 {
+		if c.retries.Reproduced == 0 {
 			continue
 		}
 		c.outcome = min(verdict.Warning, c.Deviation.Outcome(spec.Requirements().Lookup(c.Requirement), c.key.Revision))

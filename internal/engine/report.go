@@ -76,7 +76,7 @@ func (r *execution) stats(ended string) verdict.Stats {
 func (r *reporting) report() *verdict.Report {
 	r.dropVoid()
 	for _, c := range r.found {
-		if c.outcome > verdict.Note && c.attempts == 0 && !r.o.Unconfirmed {
+		if c.outcome > verdict.Note && c.retries.Attempts == 0 && !r.o.Unconfirmed {
 			c.outcome = verdict.Unconfirmed // the run ended before it could be retried
 		}
 	}
@@ -152,7 +152,7 @@ func (r *reporting) dropVoid() {
 		}
 	}
 	r.found = slices.DeleteFunc(r.found, func(c *candidate) bool {
-		return c.reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)})
+		return c.retries.Reproduced == 0 && r.discounts.Voids(&discount.Claim{Requirement: c.Requirement, At: c.At, Records: recordsOf(c.unit.results.conversations)})
 	})
 }
 
@@ -205,7 +205,7 @@ func (r *reporting) addFindings(b *verdict.Builder) {
 			f := verdict.NewFinding(c.key, &c.Deviation, c.outcome)
 			f.Case = c.caseID()
 			f.Evidence, f.Context = r.quoter.quoteCandidate(c)
-			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.attempts, c.reproduced, c.voidAttempts
+			f.Replay, f.Tries, f.Reproduced, f.Void = r.o.Replay(c.key.Revision, focus...), c.retries.Attempts, c.retries.Reproduced, c.retries.Void
 			return f
 		})
 	}

@@ -110,12 +110,12 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 		var open []*candidate
 		for _, c := range r.found {
 			key := c.key
-			if c.outcome != verdict.Flaky || c.attempts == 0 || len(others[key]) == 0 {
+			if c.outcome != verdict.Flaky || c.retries.Attempts == 0 || len(others[key]) == 0 {
 				continue
 			}
 			other := others[key][0]
 			others[key] = others[key][1:]
-			other.attempts, other.earlierAttempts = c.attempts, c.attempts
+			other.retries = c.retries.Elsewhere()
 			next[key] = other
 			open = append(open, other)
 		}
@@ -128,7 +128,7 @@ func (r *confirmation) confirmElsewhere(ctx context.Context) {
 			case other.outcome != verdict.Flaky:
 				r.found[i] = other
 			default:
-				c.attempts, c.reproduced, c.voidAttempts = other.attempts, c.reproduced+other.reproduced, c.voidAttempts+other.voidAttempts
+				c.retries.AddElsewhere(other.retries)
 			}
 		}
 	}

@@ -144,7 +144,7 @@ func TestConfirmation(t *testing.T) {
 			r.confirm(t.Context())
 			var got []string
 			for _, f := range r.found {
-				got = append(got, fmt.Sprintf("%v %d/%d %d", f.outcome, f.reproduced, f.attempts, f.voidAttempts))
+				got = append(got, fmt.Sprintf("%v %d/%d %d", f.outcome, f.retries.Reproduced, f.retries.Attempts, f.retries.Void))
 			}
 			if diff := cmp.Diff([]string{c.want}, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
@@ -167,7 +167,7 @@ func TestReporting(t *testing.T) {
 			u := observing(&test, deviation(summary, verdict.Full))
 			r.plan.units = append(r.plan.units, u)
 			c := u.candidates(r.offer.over)[0]
-			c.outcome, c.reproduced, c.attempts = outcome, reproduced, attempts
+			c.outcome, c.retries.Reproduced, c.retries.Attempts = outcome, reproduced, attempts
 			r.found = append(r.found, c)
 		}
 	}

@@ -244,16 +244,11 @@ type candidate struct {
 	during *suite.Case // nil: the handshake of the shared conversation
 	unit   *unit
 	verdict.Deviation
-	outcome verdict.Outcome
-	record  *transcript.Transcript // where it was seen, or nil
-	// mustRecur is set if it counts only when every attempt reproduces it, see
-	// discount.EachTime.
-	mustRecur, isWeighed bool
-	attempts             int
-	reproduced           int
-	voidAttempts         int      // attempts in which no fresh server started, which do not count
-	peers                []string // the cases that must run concurrently to reproduce it
-	earlierAttempts      int      // attempts on other sightings that did not reproduce it
+	outcome      verdict.Outcome
+	record       *transcript.Transcript // where it was seen, or nil
+	retries      verdict.Retries
+	isDiscounted bool     // retries.EachTime is set if a discount requires it
+	peers        []string // the cases that must run concurrently to reproduce it
 }
 
 func newCandidate(k verdict.Key, during *suite.Case, d verdict.Deviation, record *transcript.Transcript) *candidate {

@@ -3,6 +3,8 @@ package fuzz
 import (
 	"context"
 	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
 // leastClosing is the minimum time that a search gets after its own time is
@@ -37,13 +39,13 @@ func Overtime(length, timeout time.Duration) time.Duration {
 	return max(length/10, leastClosing) + 3*timeout + leastClosing/2
 }
 
-// tries returns how often a finding is retried: only once when the search's
+// attempts returns how often a finding is retried: only once when the search's
 // time is over, because other findings wait.
-func (c closing) tries() int {
+func (c closing) attempts() int {
 	if !c.begun.IsZero() && time.Now().After(c.begun) {
 		return 1
 	}
-	return verifying
+	return verdict.MaxAttempts
 }
 
 // long is longer than any search.

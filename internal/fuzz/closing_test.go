@@ -89,10 +89,10 @@ func TestClosing(t *testing.T) {
 			}
 			got := "nothing"
 			if f := s.follow(ctx, drawn{script: pinging, place: place}, first, sights[0]); f != nil {
-				if f.untried != (f.Tries == 0) {
+				if f.untried != (f.Retries.Attempts == 0) {
 					t.Error("what was not retried makes a search incomplete, and nothing else does")
 				}
-				got = fmt.Sprintf("%d of %d, %d operations, cut %v, unconfirmed %v", f.Again, f.Tries, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Unconfirmed)
+				got = fmt.Sprintf("%d of %d, %d operations, cut %v, unconfirmed %v", f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Unconfirmed)
 			}
 			if got != c.want {
 				t.Errorf("%s, not %s", got, c.want)

@@ -243,7 +243,7 @@ func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 			s.recordHang(sight.Method, true)
 		}
 		f := s.follow(ctx, c, o, sight)
-		if f == nil || f.Flaky() {
+		if f == nil || !f.Recurred() {
 			s.recordHang(sight.Method, false)
 		}
 		if f == nil || s.doubt(f) {

@@ -23,10 +23,9 @@ type Finding struct {
 	Script script.Script
 	// Evidence is the outcome of the last script that showed the finding.
 	Evidence *Outcome
-	// Tries is the number of final retries, which run alone on a fresh server
-	// with the whole timeout. Again is the number of retries in which the
-	// finding recurred.
-	Tries, Again int
+	// Retries are the final retries, which run alone on a fresh server with the
+	// whole timeout.
+	Retries verdict.Retries
 	// Shrinking is the number of attempts to shrink the finding. Cut reports
 	// that time ran out before all smaller scripts were tried.
 	Shrinking int
@@ -42,11 +41,8 @@ type Finding struct {
 	untried bool // it breaks a requirement, but there was no time to retry it
 }
 
-// Flaky reports whether it did not recur in each retry.
-func (f *Finding) Flaky() bool { return f.Again == 0 }
-
-// verifying is the number of final retries of a finding.
-const verifying = 3
+// Recurred reports whether a retry reproduced the finding.
+func (f *Finding) Recurred() bool { return f.Retries.Reproduced > 0 }
 
 // verifyingTime limits the time of all final retries of a finding.
 const verifyingTime = time.Minute
@@ -55,6 +51,7 @@ const verifyingTime = time.Minute
 // never retried is unconfirmed. It returns nil if the sighting is dropped.
 func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
 	f := &Finding{
+		Retries:  verdict.Retries{CountAll: true},
 		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
 		Case: c.seed, After: time.Since(s.started), Cases: s.cases.Load(), Requests: s.requests.Load(),
 	}
@@ -90,15 +87,13 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	repeats := s.reduce(ctx, f, evidence, wait, small, shows)
 	defer s.doing("making sure of " + sight.Requirement)()
 	s.verify(ctx, f, []script.Script{f.Script, whole, c.script}, repeats, hangs, shows)
-	if f.Tries == 0 && errors.Is(context.Cause(ctx), errEnough) {
+	if f.Retries.Attempts == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
-	f.untried = f.Tries == 0 && f.Outcome == verdict.Broken
-	needed := 1
-	if effect, _ := s.discount(f.Evidence, &f.Sighting); effect == discount.EachTime {
-		needed = max(f.Tries, 1)
-	}
-	f.Outcome = f.Outcome.Confirmed(f.Tries, f.Again, needed)
+	effect, _ := s.discount(f.Evidence, &f.Sighting)
+	f.Retries.EachTime = effect == discount.EachTime
+	f.Outcome = f.Retries.Conclude(f.Outcome)
+	f.untried = f.Outcome == verdict.Unconfirmed && sight.Outcome == verdict.Broken
 	f.Script = f.Script.WithTools(c.place.Callable)
 	return f
 }
@@ -193,25 +188,24 @@ func (s *search) verify(ctx context.Context, f *Finding, scripts []script.Script
 		if i == 1 && len(what.Operations) == len(scripts[2].Operations) {
 			continue // the same script: nothing was left out
 		}
-		for range s.closing.tries() * min(repeats, 2) {
+		f.Retries.Limit = f.Retries.Attempts + s.closing.attempts()*min(repeats, 2)
+		for !f.Retries.Done() {
 			if ctx.Err() != nil {
 				return
 			}
 			place := sync.Locker(s.alone)
-			if hangs && f.Again > 0 {
+			if hangs && f.Recurred() {
 				place = s.alone.RLocker()
 			}
 			o := shows(ctx, what, s.Timeout, place)
 			if o == nil && ctx.Err() != nil {
 				return // the script was cut off
 			}
-			f.Tries++
-			if o != nil {
-				f.Again++
+			if f.Retries.Record(o != nil); o != nil {
 				f.Script = what
 			}
 		}
-		if f.Again > 0 {
+		if f.Recurred() {
 			return
 		}
 	}

@@ -86,7 +86,7 @@ func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding,
 	for _, f := range r.Findings {
 		if f.Requirement == "base.request-answered" {
 			found = append(found, f)
-			t.Logf("%s after %v, %d of %d, %d operations, %d bytes, cut %t: %s", f.Outcome, f.After.Round(time.Millisecond), f.Again, f.Tries, len(f.Script.Operations), f.Script.Size(), f.Cut, f.Seen)
+			t.Logf("%s after %v, %d of %d, %d operations, %d bytes, cut %t: %s", f.Outcome, f.After.Round(time.Millisecond), f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations), f.Script.Size(), f.Cut, f.Seen)
 		}
 	}
 	t.Logf("%d sequences, %d requests", r.Cases, r.Requests)
@@ -103,8 +103,8 @@ func TestHaltIsOneFinding(t *testing.T) {
 			t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
 		}
 		f := found[0]
-		if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Again == 0 || len(f.Script.Operations) > 12 {
-			t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Again, f.Tries, len(f.Script.Operations))
+		if f.Outcome != verdict.Broken || f.Method != spec.MethodPromptsGet || f.Retries.Reproduced == 0 || len(f.Script.Operations) > 12 {
+			t.Errorf("%s with %s, %d of %d, %d operations", f.Outcome, f.Method, f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations))
 		}
 	})
 }
@@ -116,7 +116,7 @@ func TestSlowIsNoHalt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)
 		for _, f := range found {
-			if !f.Flaky() {
+			if f.Recurred() {
 				t.Errorf("%s: %s", f.Outcome, f.Seen)
 			}
 		}

@@ -37,7 +37,7 @@ func (s *search) report(f *Finding) {
 // doubt records a finding that did not recur, and reports whether it is held
 // back. It is kept until another script shows the same finding reliably.
 func (s *search) doubt(f *Finding) bool {
-	if !f.Flaky() {
+	if f.Recurred() {
 		return false
 	}
 	s.mu.Lock()

@@ -20,7 +20,7 @@ func (f *Finding) File() *script.File {
 		did = append(did, fmt.Sprintf("after operation %d: %s", d.After+1, d.Text))
 	}
 	return &script.File{
-		Version: script.FileVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Again, f.Tries}, ByItself: did,
+		Version: script.FileVersion, Transport: f.Transport, Script: f.Script, Seed: f.Case, Reproduced: [2]int{f.Retries.Reproduced, f.Retries.Attempts}, ByItself: did,
 		Expect: script.Expected{
 			Law: f.Law, Requirement: f.Requirement, Summary: f.Summary, Method: f.Method, Outcome: f.Outcome.String(),
 			Permitted: f.Permitted, Seen: f.Seen,
@@ -46,11 +46,9 @@ type Replayed struct {
 	// Unspoken reports that the server did not complete the handshake in the
 	// revision.
 	Unspoken bool
-	// Tries is the number of attempts, and Again the number in which the finding
-	// recurred.
-	Tries, Again int
-	Sighting     *Sighting
-	Evidence     *Outcome
+	Retries  verdict.Retries
+	Sighting *Sighting
+	Evidence *Outcome
 }
 
 // Replay plays a replay file on a server, each time on a fresh one if possible.
@@ -61,7 +59,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	if len(laws) == 0 {
 		return nil, fmt.Errorf("the replay file rests on the law %q, which this program does not have", r.Expect.Law)
 	}
-	out := &Replayed{Verdict: CannotTell}
+	before := verdict.Retries{Reproduced: r.Reproduced[0], Attempts: r.Reproduced[1]}
+	out := &Replayed{Verdict: CannotTell, Retries: verdict.Retries{Limit: before.ToRefute()}}
 	if over := o.Dialer.Transport(); over != r.Transport {
 		out.Why = fmt.Sprintf("it was seen over %s, and this server is reached over %s", r.Transport, over)
 		return out, nil
@@ -85,12 +84,11 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	s := newSearch(o)
 	s.pace, s.linger = limiter(o.Rate), Linger(r.Expect.Requirement)
 	doubt := ""
-	for range tries(r) {
+	for !out.Retries.Done() {
 		if ctx.Err() != nil {
 			out.Why = context.Cause(ctx).Error()
 			return out, nil
 		}
-		out.Tries++
 		got := s.playFresh(ctx, place, r.Script, s.Timeout)
 		sight := wanted.in(laws, got)
 		if sight == nil && got.Hurried() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
@@ -102,15 +100,16 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 			return out, nil
 		}
 		if sight != nil {
-			if effect, why := s.discount(got, sight); effect == discount.Void {
+			effect, why := s.discount(got, sight)
+			if out.Retries.Record(effect != discount.Void); effect == discount.Void {
 				doubt, out.Evidence = why, got
 				continue
 			}
-			out.Again++
 			out.Verdict, out.Sighting, out.Evidence = StillBroken, sight, got
 			out.Why = "the finding came back"
 			return out, nil
 		}
+		out.Retries.Record(false)
 		if why := got.doubt(laws[0], r.Expect.Requirement); why != "" {
 			doubt = why
 			if end := got.Ended(); end != "" {
@@ -123,7 +122,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		out.Why = doubt
 		return out, nil
 	}
-	out.Verdict, out.Why = Fixed, fmt.Sprintf("the finding was not reproduced in %d attempts, and the requirement was observed", out.Tries)
+	out.Verdict, out.Why = Fixed, fmt.Sprintf("the finding was not reproduced in %d attempts, and the requirement was observed", out.Retries.Attempts)
 	return out, nil
 }
 
@@ -146,20 +145,6 @@ func (s *search) patiently(ctx context.Context, place *Surroundings, r *script.F
 	p := s.player(d, place, s.Timeout)
 	p.Patient, p.CancelsOpen = true, spec.AreaOf(r.Expect.Requirement) == spec.AreaCancellation
 	return s.play(ctx, p, place, r.Script)
-}
-
-// tries returns the number of attempts without the finding that show that it is
-// fixed. A flaky finding needs more.
-func tries(r *script.File) int {
-	again, of := r.Reproduced[0], r.Reproduced[1]
-	switch {
-	case of > 0 && again >= of:
-		return verifying
-	case again > 0:
-		return 10
-	default:
-		return 20
-	}
 }
 
 // doubt returns the reason why an outcome without the finding shows nothing, or

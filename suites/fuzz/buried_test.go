@@ -35,7 +35,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 		Dialer: inprocess.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
 		Time: length, Seed: seed, Shrink: shrink,
 		Enough: func(one *fuzz.Finding) bool {
-			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && !one.Flaky() && found == nil {
+			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && one.Recurred() && found == nil {
 				found = one
 			}
 			return found != nil
@@ -67,7 +67,7 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 			if found == nil {
 				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeGrowth(report))
 			}
-			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Again, found.Tries)
+			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Retries.Reproduced, found.Retries.Attempts)
 		})
 	}
 }
@@ -80,7 +80,7 @@ func chosen(id string) bool {
 func describeGrowth(r *fuzz.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
-		out = append(out, fmt.Sprintf("%s: %s (%s, %d of %d, %d operations): %s", f.Requirement, f.Summary, f.Outcome, f.Again, f.Tries, len(f.Script.Operations), f.Seen))
+		out = append(out, fmt.Sprintf("%s: %s (%s, %d of %d, %d operations): %s", f.Requirement, f.Summary, f.Outcome, f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations), f.Seen))
 	}
 	return out
 }

@@ -60,7 +60,7 @@ func TestFaultless(t *testing.T) {
 			}
 			for _, f := range report.Findings {
 				if f.Outcome > verdict.Note {
-					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Again, f.Tries, f.Revision, f.Seen, operations(f)+evidence(f))
+					t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s", f.Requirement, f.Law, f.Summary, f.Outcome, f.Retries.Reproduced, f.Retries.Attempts, f.Revision, f.Seen, operations(f)+evidence(f))
 				}
 			}
 		})
@@ -137,7 +137,7 @@ func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.R
 	}
 	for _, one := range report.Findings {
 		if one.Outcome > verdict.Note {
-			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Again, one.Tries, one.Revision, one.Seen, operations(one), evidence(one))
+			t.Errorf("%s by %s: %s (%s, %d of %d, %s)\nseen: %s\n%s%s", one.Requirement, one.Law, one.Summary, one.Outcome, one.Retries.Reproduced, one.Retries.Attempts, one.Revision, one.Seen, operations(one), evidence(one))
 		}
 	}
 }

@@ -1,0 +1,92 @@
+package verdict
+
+// MaxAttempts is how often a deviation is retried until it is flaky.
+const MaxAttempts = 3
+
+// Retries are the retries of a deviation, each alone on a fresh server. They decide how often it is
+// retried, and whether it is then confirmed. The zero value is ready for use.
+type Retries struct {
+	// Limit is the most attempts, or 0 for MaxAttempts.
+	Limit int
+	// EachTime means that every attempt must reproduce the deviation. Else one is enough.
+	EachTime bool
+	// CountAll means that all attempts are made, even if fewer would confirm the deviation, because
+	// their number is reported.
+	CountAll bool
+
+	Attempts   int // retries that count
+	Reproduced int // attempts that reproduced it
+	Void       int // retries in which no fresh server started: they are no attempts
+
+	elsewhere int // attempts in other places, which did not reproduce it
+}
+
+// Record records an attempt.
+func (r *Retries) Record(reproduced bool) {
+	r.Attempts++
+	if reproduced {
+		r.Reproduced++
+	}
+}
+
+// Done reports whether no further attempt is needed.
+func (r *Retries) Done() bool {
+	switch attempts := r.Attempts - r.elsewhere; {
+	case attempts >= r.limit(), r.Void >= r.limit():
+		return true
+	case attempts == 0, r.CountAll:
+		return false
+	case r.EachTime:
+		return r.Reproduced < attempts
+	case r.elsewhere > 0: // one attempt in another place is enough
+		return true
+	default:
+		return r.Reproduced > 0
+	}
+}
+
+// Conclude returns the outcome of a deviation after its retries: the given one if it is confirmed,
+// Unconfirmed if every attempt reproduced it but there were too few, and Flaky if it was not
+// reproduced, or not each time where it must be.
+func (r *Retries) Conclude(confirmed Outcome) Outcome {
+	needed := 1
+	if r.EachTime {
+		needed = r.limit()
+	}
+	switch {
+	case r.Reproduced >= needed:
+		return confirmed
+	case r.Reproduced == r.Attempts:
+		return Unconfirmed
+	default:
+		return Flaky
+	}
+}
+
+// Elsewhere returns the retries of the same deviation in another place where it was seen.
+func (r *Retries) Elsewhere() Retries { return Retries{Attempts: r.Attempts, elsewhere: r.Attempts} }
+
+// AddElsewhere adds the retries in another place, which Elsewhere returned.
+func (r *Retries) AddElsewhere(other Retries) {
+	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
+}
+
+// ToRefute returns how many attempts without a recurrence show that the deviation no longer occurs:
+// more for one that was flaky before.
+func (r *Retries) ToRefute() int {
+	switch {
+	case r.Attempts > 0 && r.Reproduced >= r.Attempts:
+		return MaxAttempts
+	case r.Reproduced > 0:
+		return 10
+	default:
+		return 20
+	}
+}
+
+func (r *Retries) limit() int {
+	if r.Limit > 0 {
+		return r.Limit
+	}
+	return MaxAttempts
+}
