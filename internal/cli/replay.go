@@ -97,9 +97,9 @@ func (a *app) replay(f *serverFlags, file string) error {
 	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.visible(r.Expect.Requirement)))
 	a.println("  " + a.visible(r.Expect.Summary))
 	a.println("  " + a.visible(out.Why))
-	if out.Sighting != nil {
-		a.println("  permitted: " + a.visible(out.Sighting.Permitted))
-		a.println("  seen:      " + a.visible(out.Sighting.Seen))
+	if out.Candidate != nil {
+		a.println("  permitted: " + a.visible(out.Candidate.Permitted))
+		a.println("  seen:      " + a.visible(out.Candidate.Seen))
 	}
 	a.code = map[fuzz.Verdict]int{fuzz.Fixed: ExitKept, fuzz.StillBroken: ExitBroken, fuzz.CannotTell: ExitNotJudged}[out.Verdict]
 	return nil

@@ -128,10 +128,10 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 }
 
 // save writes the file, and adds the command that replays it to the finding.
-func (w *replayFiles) save(file *replayFile, sight *fuzz.Sighting) bool {
+func (w *replayFiles) save(file *replayFile, sight *fuzz.Candidate) bool {
 	f := file.finding
 	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
-		Sighting: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Retries: verdict.Retries{Attempts: replayShows, Reproduced: replayShows},
+		Candidate: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Retries: verdict.Retries{Attempts: replayShows, Reproduced: replayShows},
 	}, file.name)
 	if err != nil {
 		w.failures = errors.Join(w.failures, err)
@@ -178,13 +178,13 @@ func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surrou
 
 // shows plays the script the given number of times. It returns the finding if
 // every play shows it, and nil otherwise.
-func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding, plays int) *fuzz.Sighting {
+func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding, plays int) *fuzz.Candidate {
 	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Linger: fuzz.Linger(f.Requirement), Forbidden: place.Forbidden}
-	var found *fuzz.Sighting
+	var found *fuzz.Candidate
 	for range plays {
 		out := &fuzz.Outcome{Playback: player.Play(ctx, candidate)}
 		all := fuzz.Judge(w.law, out)
-		at := slices.IndexFunc(all, func(s fuzz.Sighting) bool {
+		at := slices.IndexFunc(all, func(s fuzz.Candidate) bool {
 			return s.Mistake() == f.Key().Mistake() && (found == nil || found.Method == s.Method)
 		})
 		if ctx.Err() != nil || at < 0 || len(out.Skipped) > 0 {

@@ -42,8 +42,8 @@ func TestEndOfServerIsReported(t *testing.T) {
 				rec.Add(e)
 			}
 			f := &fuzz.Finding{
-				Sighting: fuzz.Sighting{Breach: fuzz.Breach{Deviation: verdict.Deviation{At: []int{0, 2}}}},
-				Evidence: &fuzz.Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{{Events: rec.From(0)}}}},
+				Candidate: fuzz.Candidate{Breach: fuzz.Breach{Deviation: verdict.Deviation{At: []int{0, 2}}}},
+				Evidence:  &fuzz.Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{{Events: rec.From(0)}}}},
 			}
 			evidence, _ := fuzzEvidence(f, nil)
 			var got []string

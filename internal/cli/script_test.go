@@ -76,8 +76,8 @@ func TestScriptLines(t *testing.T) {
 	rec.Add(transcript.Event{Kind: transcript.Received, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","method":"ping"}`)})
 	rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","result":{}}`)})
 	one := script.Script{Revision: spec.V20250618, Operations: []script.Operation{ping}}
-	rules := fuzz.Sighting{Law: "rules"}
-	small := &fuzz.Finding{Sighting: rules, Script: one, Retries: verdict.Retries{Attempts: 3, Reproduced: 3}, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
+	rules := fuzz.Candidate{Law: "rules"}
+	small := &fuzz.Finding{Candidate: rules, Script: one, Retries: verdict.Retries{Attempts: 3, Reproduced: 3}, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
 		"1 operation, 40 bytes, found by the law rules; recurred 3 times of 3",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,
@@ -85,7 +85,7 @@ func TestScriptLines(t *testing.T) {
 	}, scriptLines(small, asItIs, false)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
-	long := &fuzz.Finding{Sighting: rules, Cut: true}
+	long := &fuzz.Finding{Candidate: rules, Cut: true}
 	for i := range mostShown + 2 {
 		long.Script.Operations = append(long.Script.Operations, script.Operation{Do: script.Walk, Method: strconv.Itoa(i)})
 	}

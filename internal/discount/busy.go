@@ -45,15 +45,11 @@ type brokenConnection struct{}
 
 func (brokenConnection) discount(c *Claim) (Effect, string) {
 	if slices.ContainsFunc(c.Conversations, func(events []*transcript.Event) bool {
-		return !hasExited(events) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
+		return !transcript.HasExited(events) && slices.ContainsFunc(transcript.ExchangesOf(events).All(), func(x *transcript.Exchange) bool {
 			return x.Status() == 0 && (x.Ended() == transcript.Broken || x.Ended() == transcript.Unreachable)
 		})
 	}) {
 		return EachTime, "a connection broke, and it is unknown at which end"
 	}
 	return Counts, ""
-}
-
-func hasExited(events []*transcript.Event) bool {
-	return slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Sighting is one place where a deviation was seen.
+// A Sighting is a deviation with the conversation in which it was seen.
 type Sighting struct {
 	// Events are the events of the conversation. All sightings in it share the
 	// slice.
@@ -24,9 +24,9 @@ type Sighting struct {
 	Common bool
 }
 
-// ForReport returns the sighting in the form by which reports group findings.
-func (s *Sighting) ForReport() verdict.Sighting {
-	out := verdict.Sighting{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
+// Occurrence returns the sighting in the form by which reports group findings.
+func (s *Sighting) Occurrence() verdict.Occurrence {
+	out := verdict.Occurrence{Pointer: s.Deviation.Pointer, Case: s.Case, ByCase: s.ByCase, Common: s.Common}
 	if out.Spot = s.spot(); out.Spot != nil && s.ByCase {
 		out.Received = receivedDuringCase(s.Events, out.Spot.Position)
 	}
@@ -113,7 +113,7 @@ func (r *reporting) addSightings(b *verdict.Builder) {
 		}
 		s.Events = events[record]
 		s.Common = r.discounts.IsSameError(rev, s.Events, s.Deviation.At)
-		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.ForReport())
+		b.See(s.Deviation.Key(judge, rev, r.offer.over), s.Occurrence())
 	}
 	for _, u := range r.plan.units {
 		for i := range u.results.observations {

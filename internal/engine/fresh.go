@@ -37,11 +37,7 @@ func (o *opener) isDisturbed() bool {
 	if _, shares := o.dialer.(transport.Sharer); !shares || o.dialer != o.s.o.Dialer {
 		return false
 	}
-	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return hasExited(c.Record) })
-}
-
-func hasExited(record *transcript.Transcript) bool {
-	return slices.ContainsFunc(record.From(0), func(e *transcript.Event) bool { return e.Kind == transcript.Exited })
+	return slices.ContainsFunc(o.conversations(), func(c *client.Conversation) bool { return transcript.HasExited(c.Record.From(0)) })
 }
 
 // repeat runs a unit again on its own process if its first observations do not count, because

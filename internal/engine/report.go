@@ -179,12 +179,12 @@ func (r *reporting) runNotices() []string {
 
 // selected returns the candidates on selected requirements.
 func (r *reporting) selected() []*candidate {
-	selected := map[opinionKey]bool{}
+	selected := map[verdict.OpinionKey]bool{}
 	for _, p := range slices.Concat(r.plan.casePairs, r.plan.rulePairs) {
-		selected[opinionKey{p.judge, r.offer.place(p.requirement.ID, p.revision)}] = true
+		selected[verdict.OpinionKey{Place: r.offer.place(p.requirement.ID, p.revision), Judge: p.judge}] = true
 	}
 	return slices.DeleteFunc(slices.Clone(r.found), func(c *candidate) bool {
-		return !selected[opinionKey{c.key.Judge, c.key.Place}]
+		return !selected[verdict.OpinionKey{Place: c.key.Place, Judge: c.key.Judge}]
 	})
 }
 
@@ -211,12 +211,6 @@ func (r *reporting) addFindings(b *verdict.Builder) {
 	}
 }
 
-// An opinionKey identifies an opinion by its judge and by what it is about.
-type opinionKey struct {
-	judge string
-	place verdict.Place
-}
-
 // addOpinions adds the judges' opinions except deviations, which are findings.
 func (r *reporting) addOpinions(b *verdict.Builder) {
 	for _, p := range r.plan.casePairs {
@@ -229,11 +223,11 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: "the run ended before its case ran"})
 		}
 	}
-	undeclared := map[opinionKey]bool{}
+	undeclared := map[verdict.OpinionKey]bool{}
 	for _, p := range r.plan.rulePairs {
 		place := r.offer.place(p.requirement.ID, p.revision)
 		if reason := r.offer.undeclared(p.requirement.ServerNeeds(), p.revision); reason != "" {
-			undeclared[opinionKey{p.judge, place}] = true
+			undeclared[verdict.OpinionKey{Place: place, Judge: p.judge}] = true
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotApplicable, Reason: reason})
 		} else {
 			b.Expect(place, p.judge, verdict.Opinion{Outcome: verdict.NotObserved, Reason: unseen, Gap: verdict.NeverCameUp})
@@ -249,7 +243,7 @@ func (r *reporting) addOpinions(b *verdict.Builder) {
 			place := r.offer.place(rd.Requirement, rd.Revision)
 			if rd.Observed > 0 {
 				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.Kept})
-			} else if rd.Unclear != "" && !undeclared[opinionKey{rd.Rule, place}] {
+			} else if rd.Unclear != "" && !undeclared[verdict.OpinionKey{Place: place, Judge: rd.Rule}] {
 				b.Say(place, rd.Rule, verdict.Opinion{Outcome: verdict.NotObserved, Reason: rd.Unclear})
 			}
 		}

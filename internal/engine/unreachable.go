@@ -64,7 +64,7 @@ func awaitExit(ctx context.Context, record *transcript.Transcript) {
 	for pos := 0; ; {
 		events, err := record.Wait(ctx, pos)
 		pos += len(events)
-		if err != nil || slices.ContainsFunc(events, func(e *transcript.Event) bool { return e.Kind == transcript.Exited }) {
+		if err != nil || transcript.HasExited(events) {
 			return
 		}
 	}

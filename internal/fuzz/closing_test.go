@@ -85,7 +85,7 @@ func TestClosing(t *testing.T) {
 			}
 			sights := Judge(o.Laws, first)
 			if len(sights) != 1 {
-				t.Fatalf("%d sightings", len(sights))
+				t.Fatalf("%d candidates", len(sights))
 			}
 			got := "nothing"
 			if f := s.follow(ctx, drawn{script: pinging, place: place}, first, sights[0]); f != nil {

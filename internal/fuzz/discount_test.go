@@ -87,7 +87,7 @@ func followed(t *testing.T, code spec.Code, shows func() bool) *Finding {
 	first := s.playFresh(t.Context(), place, pinging, exploring)
 	sights := s.judge(o.Laws, first)
 	if len(sights) != 1 {
-		t.Fatalf("%d sightings", len(sights))
+		t.Fatalf("%d candidates", len(sights))
 	}
 	return s.follow(t.Context(), drawn{script: pinging, place: place}, first, sights[0])
 }
@@ -110,7 +110,7 @@ func TestWhatAGatewayAnswersIsNoSighting(t *testing.T) {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
 		}}}, o)
 		if len(got) != want {
-			t.Errorf("%d sightings by %s, want %d", len(got), law, want)
+			t.Errorf("%d candidates by %s, want %d", len(got), law, want)
 		}
 	}
 }

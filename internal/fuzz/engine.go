@@ -37,7 +37,7 @@ type search struct {
 	messages atomic.Int64
 	pace     func(context.Context)
 	crowd    *crowd
-	// discounts says which sightings do not count, or only if each retry shows them.
+	// discounts says which candidates do not count, or only if each retry shows them.
 	discounts *discount.Run
 	closing   closing
 	stop      context.CancelCauseFunc
@@ -227,7 +227,7 @@ func (s *search) hold(ctx, bounded context.Context, d transport.Dialer, c drawn)
 	return o, ctx.Err() != nil
 }
 
-// look judges an outcome, and follows up new sightings.
+// look judges an outcome, and follows up new candidates.
 func (s *search) look(ctx context.Context, c drawn, o *Outcome) {
 	if ctx.Err() != nil {
 		return

@@ -13,9 +13,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// A Finding is a sighting that was shrunk and retried.
+// A Finding is a candidate that was shrunk and retried.
 type Finding struct {
-	Sighting
+	Candidate
 	Revision  spec.Revision
 	Transport spec.Transport
 	// Script is the smallest script that shows the finding, or the first one if
@@ -47,12 +47,12 @@ func (f *Finding) Recurred() bool { return f.Retries.Reproduced > 0 }
 // verifyingTime limits the time of all final retries of a finding.
 const verifyingTime = time.Minute
 
-// follow shrinks and retries a sighting while there is time. A finding that was
-// never retried is unconfirmed. It returns nil if the sighting is dropped.
-func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting) *Finding {
+// follow shrinks and retries a candidate while there is time. A finding that was
+// never retried is unconfirmed. It returns nil if the candidate is dropped.
+func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Candidate) *Finding {
 	f := &Finding{
-		Retries:  verdict.Retries{CountAll: true},
-		Sighting: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
+		Retries:   verdict.Retries{CountAll: true},
+		Candidate: sight, Revision: c.script.Revision, Transport: o.Transport, Script: c.script, Evidence: o,
 		Case: c.seed, After: time.Since(s.started), Cases: s.cases.Load(), Requests: s.requests.Load(),
 	}
 	s.crowd.follow(true)
@@ -90,7 +90,7 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 	if f.Retries.Attempts == 0 && errors.Is(context.Cause(ctx), errEnough) {
 		return nil
 	}
-	effect, _ := s.discount(f.Evidence, &f.Sighting)
+	effect, _ := s.discount(f.Evidence, &f.Candidate)
 	f.Retries.EachTime = effect == discount.EachTime
 	f.Outcome = f.Retries.Conclude(f.Outcome)
 	f.untried = f.Outcome == verdict.Unconfirmed && sight.Outcome == verdict.Broken
@@ -99,15 +99,15 @@ func (s *search) follow(ctx context.Context, c drawn, o *Outcome, sight Sighting
 }
 
 // judge applies the laws to an outcome, and leaves out what a discount voids.
-func (s *search) judge(laws []Law, o *Outcome) []Sighting {
-	return slices.DeleteFunc(Judge(laws, o), func(sight Sighting) bool {
+func (s *search) judge(laws []Law, o *Outcome) []Candidate {
+	return slices.DeleteFunc(Judge(laws, o), func(sight Candidate) bool {
 		effect, _ := s.discount(o, &sight)
 		return effect == discount.Void
 	})
 }
 
-// discount returns the effect that a discount has on a sighting, and the reason.
-func (s *search) discount(o *Outcome, sight *Sighting) (discount.Effect, string) {
+// discount returns the effect that a discount has on a candidate, and the reason.
+func (s *search) discount(o *Outcome, sight *Candidate) (discount.Effect, string) {
 	claim := &discount.Claim{Requirement: sight.Requirement, Outcome: sight.Outcome, At: sight.At, ByCase: sight.Law != rulesLaw}
 	for i, c := range o.Conversations {
 		claim.Conversations = append(claim.Conversations, c.Events)

@@ -10,9 +10,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// hangs returns the operation that hung the server, if the sighting is about a
+// hangs returns the operation that hung the server, if the candidate is about a
 // hung server.
-func (o *Outcome) hangs(s *Sighting) (operation int, ok bool) {
+func (o *Outcome) hangs(s *Candidate) (operation int, ok bool) {
 	if s.Conversation >= len(o.Conversations) {
 		return 0, false
 	}
@@ -41,11 +41,11 @@ func unrecalled(s script.Script, on int, id wire.ID) *script.Script {
 	return &s
 }
 
-// namesOther reports whether a sighting of a hung server names the wrong
+// namesOther reports whether a candidate of a hung server names the wrong
 // request: an earlier, cancelled request, which expects no response, hung the
 // server. That request's method is known to hang the server, or the retry
 // without the cancellation shows that it does.
-func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Sighting) bool {
+func (s *search) namesOther(ctx context.Context, c drawn, o *Outcome, sight *Candidate) bool {
 	if _, ok := o.hangs(sight); !ok || o.Conversations[sight.Conversation].Before == nil {
 		return false
 	}

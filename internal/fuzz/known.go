@@ -8,12 +8,12 @@ const mostFindings = 60
 const mostAlike = 3
 
 // mostDoubts is the number of findings with one key that did not recur, after
-// which no more of its sightings are followed up.
+// which no more of its candidates are followed up.
 const mostDoubts = 3
 
 // known is the state of the findings with one key.
 type known struct {
-	// claimed reports whether a sighting is being followed up, or was.
+	// claimed reports whether a candidate is being followed up, or was.
 	claimed bool
 	// doubtful is the first finding that did not recur, until one does. doubts
 	// is the number of findings that did not recur.
@@ -51,8 +51,8 @@ func (s *search) doubt(f *Finding) bool {
 	return true
 }
 
-// claim reserves a sighting, and reports whether the caller must follow it up.
-func (s *search) claim(sight *Sighting) bool {
+// claim reserves a candidate, and reports whether the caller must follow it up.
+func (s *search) claim(sight *Candidate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.open(sight.Key()) {
@@ -66,13 +66,13 @@ func (s *search) claim(sight *Sighting) bool {
 }
 
 // claimable reports whether claim would succeed.
-func (s *search) claimable(sight *Sighting) bool {
+func (s *search) claimable(sight *Candidate) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.open(sight.Key())
 }
 
-// open reports whether a sighting may be followed up. The caller holds the
+// open reports whether a candidate may be followed up. The caller holds the
 // lock.
 func (s *search) open(key Key) bool {
 	claimed, alike := 0, 0

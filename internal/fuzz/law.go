@@ -71,8 +71,8 @@ func Passive(all []rules.Rule) Law {
 	return l
 }
 
-// A Sighting is a breach of a law in an outcome, not yet retried.
-type Sighting struct {
+// A Candidate is a breach of a law in an outcome, not yet retried.
+type Candidate struct {
 	Law string
 	Breach
 	// Method is the method of the request that the evidence shows, or "".
@@ -87,20 +87,20 @@ type Key struct {
 	Method string
 }
 
-// Key returns the key of the finding that the sighting becomes.
-func (s *Sighting) Key() Key { return Key{s.Mistake(), s.Method} }
+// Key returns the key of the finding that the candidate becomes.
+func (s *Candidate) Key() Key { return Key{s.Mistake(), s.Method} }
 
 func (k Key) compare(other Key) int {
 	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))
 }
 
-// Judge applies the laws to an outcome. Equal sightings are returned once.
-func Judge(laws []Law, o *Outcome) []Sighting {
-	var out []Sighting
+// Judge applies the laws to an outcome. Equal candidates are returned once.
+func Judge(laws []Law, o *Outcome) []Candidate {
+	var out []Candidate
 	seen := map[Key]bool{}
 	for i := range laws {
 		for _, b := range laws[i].Judge(o) {
-			s := Sighting{Law: laws[i].ID, Breach: b, Method: o.method(b)}
+			s := Candidate{Law: laws[i].ID, Breach: b, Method: o.method(b)}
 			q := spec.Requirements().Lookup(b.Requirement)
 			if !q.AppliesTo(o.Script.Revision, o.Transport) {
 				continue
@@ -118,16 +118,16 @@ func Judge(laws []Law, o *Outcome) []Sighting {
 	return out
 }
 
-// oneEnd merges the sightings about requests that one exit of a process left
-// without a response. For each requirement it keeps the sighting whose evidence
+// oneEnd merges the candidates about requests that one exit of a process left
+// without a response. For each requirement it keeps the candidate whose evidence
 // begins first, because the server could not answer later requests.
-func oneEnd(o *Outcome, all []Sighting) []Sighting {
+func oneEnd(o *Outcome, all []Candidate) []Candidate {
 	type end struct {
 		verdict.Mistake
 		conversation, at int
 	}
 	first := map[end]int{} // indexes in out
-	var out []Sighting
+	var out []Candidate
 	for _, s := range all {
 		at, ok := o.endOf(s.Breach)
 		e := end{s.Mistake(), s.Conversation, at}

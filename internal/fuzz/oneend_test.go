@@ -24,17 +24,17 @@ func TestOneEndIsOneFinding(t *testing.T) {
 		return &script.Conversation{Events: rec.From(0)}
 	}
 	o := &Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{held(), held()}}}
-	sight := func(conversation int, requirement, method string, at ...int) Sighting {
-		return Sighting{Method: method, Breach: Breach{Deviation: verdict.Deviation{Requirement: requirement, At: at}, Conversation: conversation}}
+	sight := func(conversation int, requirement, method string, at ...int) Candidate {
+		return Candidate{Method: method, Breach: Breach{Deviation: verdict.Deviation{Requirement: requirement, At: at}, Conversation: conversation}}
 	}
 	for name, c := range map[string]struct {
-		all  []Sighting
+		all  []Candidate
 		want []string
 	}{
-		"one end":          {[]Sighting{sight(0, "a", "ping", 1, 3), sight(0, "a", "tools/call", 0, 3), sight(0, "a", "x", 2, 3)}, []string{"tools/call"}},
-		"two processes":    {[]Sighting{sight(0, "a", "tools/call", 0, 3), sight(1, "a", "ping", 1, 3)}, []string{"tools/call", "ping"}},
-		"two requirements": {[]Sighting{sight(0, "a", "tools/call", 0, 3), sight(0, "b", "ping", 1, 3)}, []string{"tools/call", "ping"}},
-		"no end":           {[]Sighting{sight(0, "a", "tools/call", 0), sight(0, "a", "ping", 1), sight(0, "a", "none")}, []string{"tools/call", "ping", "none"}},
+		"one end":          {[]Candidate{sight(0, "a", "ping", 1, 3), sight(0, "a", "tools/call", 0, 3), sight(0, "a", "x", 2, 3)}, []string{"tools/call"}},
+		"two processes":    {[]Candidate{sight(0, "a", "tools/call", 0, 3), sight(1, "a", "ping", 1, 3)}, []string{"tools/call", "ping"}},
+		"two requirements": {[]Candidate{sight(0, "a", "tools/call", 0, 3), sight(0, "b", "ping", 1, 3)}, []string{"tools/call", "ping"}},
+		"no end":           {[]Candidate{sight(0, "a", "tools/call", 0), sight(0, "a", "ping", 1), sight(0, "a", "none")}, []string{"tools/call", "ping", "none"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -45,10 +45,10 @@ type Replayed struct {
 	Why string
 	// Unspoken reports that the server did not complete the handshake in the
 	// revision.
-	Unspoken bool
-	Retries  verdict.Retries
-	Sighting *Sighting
-	Evidence *Outcome
+	Unspoken  bool
+	Retries   verdict.Retries
+	Candidate *Candidate
+	Evidence  *Outcome
 }
 
 // Replay plays a replay file on a server, each time on a fresh one if possible.
@@ -80,7 +80,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 		out.Why = why
 		return out, nil
 	}
-	wanted := Sighting{Breach: Breach{Deviation: verdict.Deviation{Requirement: r.Expect.Requirement, Summary: r.Expect.Summary}}, Method: r.Expect.Method}
+	wanted := Candidate{Breach: Breach{Deviation: verdict.Deviation{Requirement: r.Expect.Requirement, Summary: r.Expect.Summary}}, Method: r.Expect.Method}
 	s := newSearch(o)
 	s.pace, s.linger = limiter(o.Rate), Linger(r.Expect.Requirement)
 	doubt := ""
@@ -105,7 +105,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 				doubt, out.Evidence = why, got
 				continue
 			}
-			out.Verdict, out.Sighting, out.Evidence = StillBroken, sight, got
+			out.Verdict, out.Candidate, out.Evidence = StillBroken, sight, got
 			out.Why = "the finding came back"
 			return out, nil
 		}
@@ -126,8 +126,8 @@ func Replay(ctx context.Context, o Options, r *script.File) (*Replayed, error) {
 	return out, nil
 }
 
-// in returns the sighting of the same finding in an outcome, or nil.
-func (s *Sighting) in(laws []Law, o *Outcome) *Sighting {
+// in returns the candidate of the same finding in an outcome, or nil.
+func (s *Candidate) in(laws []Law, o *Outcome) *Candidate {
 	for _, sight := range Judge(laws, o) {
 		if sight.Key() == s.Key() {
 			return &sight

@@ -86,6 +86,11 @@ func (e *Event) IsCut() bool { return e.Size > int64(len(e.Raw)) || e.payloadDro
 // closed its output.
 func (e *Event) IsServerEnd() bool { return e.Kind == OutputClosed || e.Kind == Exited }
 
+// HasExited reports whether the events show that the server's process exited.
+func HasExited(events []*Event) bool {
+	return slices.ContainsFunc(events, func(e *Event) bool { return e.Kind == Exited })
+}
+
 // Messages returns the JSON-RPC messages of a Sent or Received event. If only the head of the frame
 // was kept, the messages have member names without values.
 func (e *Event) Messages() []wire.Message {

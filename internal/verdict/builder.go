@@ -11,10 +11,10 @@ type Builder struct {
 	// Review, if set, may change the verdicts, which count no findings yet, and leave findings out.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
-	opinions  opinions
-	found     map[Key]bool
-	findings  []Finding
-	sightings map[Key][]Sighting
+	opinions    opinions
+	found       map[Key]bool
+	findings    []Finding
+	occurrences map[Key][]Occurrence
 }
 
 // NewReport returns a report of a version of this program, without a result.
@@ -45,11 +45,11 @@ func (b *Builder) Find(k Key, describe func() Finding) {
 }
 
 // See records a place where the deviation of a finding was seen.
-func (b *Builder) See(k Key, s Sighting) {
-	if b.sightings == nil {
-		b.sightings = map[Key][]Sighting{}
+func (b *Builder) See(k Key, s Occurrence) {
+	if b.occurrences == nil {
+		b.occurrences = map[Key][]Occurrence{}
 	}
-	b.sightings[k] = append(b.sightings[k], s)
+	b.occurrences[k] = append(b.occurrences[k], s)
 }
 
 // Report returns the report. The builder must not be used after that.
@@ -60,7 +60,7 @@ func (b *Builder) Report() *Report {
 		b.findings = b.Review(p.Verdicts, b.findings)
 	}
 	p.Add(b.findings...)
-	p.group(b.sightings)
+	p.group(b.occurrences)
 	if b.Blocks {
 		p.block()
 	}

@@ -12,8 +12,8 @@ type Spot struct {
 	Ends         bool // the server ended there without being stopped
 }
 
-// A Sighting is one observation of a finding.
-type Sighting struct {
+// An Occurrence is one place where the deviation of a finding was observed.
+type Occurrence struct {
 	// Spot is nil if unknown: the finding may then have any cause.
 	Spot *Spot
 	// Pointer is the JSON pointer (RFC 6901) into the message at Spot, "" if
@@ -37,12 +37,12 @@ type Sighting struct {
 // finding, or the first of equally severe ones; Group of each finding in the
 // group is set to the root's id. A finding that shares its cause with no other
 // has no group.
-func (p *Report) group(sightings map[Key][]Sighting) {
+func (p *Report) group(occurrences map[Key][]Occurrence) {
 	all := make([]appearance, len(p.Findings))
 	for i := range p.Findings {
 		f := &p.Findings[i]
-		all[i] = appearanceOf(sightings[f.Key()])
-		if endsServer(sightings[f.Key()]) {
+		all[i] = appearanceOf(occurrences[f.Key()])
+		if endsServer(occurrences[f.Key()]) {
 			f.MarkCrash()
 		}
 	}
@@ -62,7 +62,7 @@ func (p *Report) group(sightings map[Key][]Sighting) {
 	}
 }
 
-// An appearance combines the sightings of a finding.
+// An appearance combines the occurrences of a finding.
 type appearance struct {
 	pointers map[Spot]string // into the message at each spot, "" if unknown
 	cases    map[Spot]string // the case that ran at each spot
@@ -71,9 +71,9 @@ type appearance struct {
 	received int  // the fewest messages received during one of its cases
 }
 
-func appearanceOf(seen []Sighting) appearance {
+func appearanceOf(seen []Occurrence) appearance {
 	a := appearance{pointers: map[Spot]string{}, cases: map[Spot]string{}}
-	a.common = len(seen) > 0 && !slices.ContainsFunc(seen, func(s Sighting) bool { return !s.Common })
+	a.common = len(seen) > 0 && !slices.ContainsFunc(seen, func(s Occurrence) bool { return !s.Common })
 	for _, s := range seen {
 		if s.Spot == nil {
 			return appearance{common: a.common}
@@ -90,9 +90,9 @@ func appearanceOf(seen []Sighting) appearance {
 	return a
 }
 
-// endsServer reports whether a finding was only seen where the server ended. Sightings
+// endsServer reports whether a finding was only seen where the server ended. Occurrences
 // whose place is unknown do not count.
-func endsServer(seen []Sighting) bool {
+func endsServer(seen []Occurrence) bool {
 	ends := false
 	for _, s := range seen {
 		if s.Spot != nil && !s.Spot.Ends {

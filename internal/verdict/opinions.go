@@ -10,13 +10,14 @@ import (
 // opinions collects what judges report about requirements, except deviations,
 // which are findings.
 type opinions struct {
-	all   map[opinionKey]*opinion
-	order []opinionKey
+	all   map[OpinionKey]*opinion
+	order []OpinionKey
 }
 
-type opinionKey struct {
+// An OpinionKey identifies an opinion by what it is about and by its judge.
+type OpinionKey struct {
 	Place
-	judge string
+	Judge string
 }
 
 // A Gap classifies why a requirement was not observed, for cases in which the run
@@ -53,9 +54,9 @@ type opinion struct {
 // the judge gives another.
 func (o *opinions) expect(place Place, judge string, silent Opinion) {
 	if o.all == nil {
-		o.all = map[opinionKey]*opinion{}
+		o.all = map[OpinionKey]*opinion{}
 	}
-	if key := (opinionKey{place, judge}); o.all[key] == nil {
+	if key := (OpinionKey{place, judge}); o.all[key] == nil {
 		o.order = append(o.order, key)
 		o.all[key] = &opinion{Opinion: silent}
 	}
@@ -64,7 +65,7 @@ func (o *opinions) expect(place Place, judge string, silent Opinion) {
 // say records a judge's opinion of a place. If a judge gives several, the most
 // severe counts. Opinions of unexpected judges are ignored.
 func (o *opinions) say(place Place, judge string, said Opinion) {
-	have := o.all[opinionKey{place, judge}]
+	have := o.all[OpinionKey{place, judge}]
 	if have != nil && (!have.given || said.Outcome > have.Outcome) {
 		*have = opinion{said, true}
 	}
@@ -95,7 +96,7 @@ func (o *opinions) verdicts() []Verdict {
 		if len(v.Judges) == 0 || said.Outcome > v.Outcome {
 			v.Outcome, v.Reason, v.Gap = said.Outcome, said.Reason, said.Gap
 		}
-		v.Judges = append(v.Judges, key.judge)
+		v.Judges = append(v.Judges, key.Judge)
 	}
 	slices.SortStableFunc(out, func(a, b Verdict) int {
 		return cmp.Or(cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.Transport, b.Transport), cmp.Compare(rank[a.Requirement], rank[b.Requirement]))
