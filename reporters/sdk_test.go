@@ -16,14 +16,16 @@ import (
 func ofSDK() *verdict.Report {
 	r := clean()
 	r.SDK, r.Revisions, r.Verdicts = "typescript-sdk 1.32.2", []spec.Revision{spec.V20251125}, nil
+	b := verdict.Extend(r)
 	add := func(requirement, judge, summary string, o verdict.Outcome) {
 		k := verdict.Key{Place: verdict.Place{Requirement: requirement, Revision: spec.V20251125, Transport: spec.Stdio}, Judge: judge, Summary: summary}
 		f := verdict.NewFinding(k, &verdict.Deviation{Permitted: "p", Seen: "s"}, o)
 		f.Tries, f.Reproduced = 2, 2
-		r.Add(f)
+		b.Find(k, func() verdict.Finding { return f })
 	}
 	add("tasks.undeclared-ignored", "rule.tasks-declared", "A call is refused.", verdict.Broken)
 	add("tools.structured.text-copy", "rule.structured-content", "The text is not the same.", verdict.Warning)
+	b.Report()
 	r.Findings[0].SDK = &verdict.SDKFinding{Name: "typescript-sdk", Versions: "1.25.0 to 1.32.2", Note: "It refuses tasks.", Issue: "https://github.com/x/y/issues/1"}
 	return r
 }
@@ -71,7 +73,9 @@ func TestNotesComeAfterFindingsOfTheSDK(t *testing.T) {
 	r := ofSDK()
 	note := r.Findings[1]
 	note.Summary, note.Outcome = "The text is long.", verdict.Note
-	r.Add(note)
+	b := verdict.Extend(r)
+	b.Find(note.Key(), func() verdict.Finding { return note })
+	b.Report()
 	var got []verdict.Outcome
 	for _, e := range allEntries(r) {
 		got = append(got, e.Outcome)

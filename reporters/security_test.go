@@ -30,7 +30,7 @@ func insecure() *verdict.Report {
 	say("logging.no-secrets", verdict.NotApplicable, both...)
 	say("base.batch-receive", verdict.Warning, both...) // in a harmless way
 	say("ping.responds", verdict.NotObserved, both...)
-	var fs []verdict.Finding
+	b := verdict.Extend(r)
 	for _, f := range []verdict.Finding{
 		{Requirement: "streamable-http.origin-validated", Outcome: verdict.Broken, CWE: 346, Summary: "The server accepts any Origin."},
 		{Requirement: "base.parse-error", Outcome: verdict.Warning, CWE: spec.CrashCWE, Summary: "The server ends."},
@@ -39,11 +39,10 @@ func insecure() *verdict.Report {
 	} {
 		for _, f.Revision = range both {
 			f.Level, f.Transport, f.Basis = spec.Must, r.Transport, spec.Keyword
-			fs = append(fs, f)
+			b.Find(f.Key(), func() verdict.Finding { return f })
 		}
 	}
-	r.Add(fs...)
-	return r
+	return b.Report()
 }
 
 var insecureLines = []string{

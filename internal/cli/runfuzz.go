@@ -78,16 +78,23 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	}
 	var failed error
 	written := 0
+	extended := verdict.Extend(report)
 	for _, one := range found.Findings {
-		if one.Outcome > verdict.Note && !reported(report, one) {
-			replay, err := a.writeReplay(f, o, one, one.Requirement+"-"+string(one.Revision))
-			failed = errors.Join(failed, err)
-			if err == nil {
-				written++
-			}
-			report.Add(fuzzFinding(one, o.Redactor, replay))
+		if one.Outcome <= verdict.Note || extended.HasFinding(verdict.Place{Requirement: one.Requirement, Revision: one.Revision, Transport: one.Transport}) {
+			continue
+		}
+		replay, err := a.writeReplay(f, o, one, one.Requirement+"-"+string(one.Revision))
+		failed = errors.Join(failed, err)
+		if err == nil {
+			written++
+		}
+		finding := fuzzFinding(one, o.Redactor, replay)
+		extended.Find(finding.Key(), func() verdict.Finding { return finding })
+		if seen := sightingOf(one); seen != nil {
+			extended.See(finding.Key(), seen.Occurrence())
 		}
 	}
+	extended.Report()
 	if written > 0 {
 		report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s in %s, for mcp-conform replay.",
 			f.fuzz, amount(written, "replay file", "replay files"), f.out))
@@ -102,14 +109,6 @@ func searching(s fuzz.Status) string {
 		line += "; " + s.Busy
 	}
 	return line
-}
-
-// reported reports whether the report already has a finding for the same
-// requirement and revision.
-func reported(p *verdict.Report, f *fuzz.Finding) bool {
-	return slices.ContainsFunc(p.Findings, func(have verdict.Finding) bool {
-		return have.Place() == verdict.Place{Requirement: f.Requirement, Revision: f.Revision, Transport: f.Transport}
-	})
 }
 
 // writeReplay writes the replay file of a finding and returns the command that
@@ -153,23 +152,30 @@ func (a *app) replayOf(f *fuzz.Finding) *script.File {
 // fuzzFinding converts a finding of the fuzzer to a finding of a report.
 func fuzzFinding(f *fuzz.Finding, redactor *transcript.Redactor, replay []string) verdict.Finding {
 	v := verdict.NewFinding(f.Deviation.Key("fuzz."+f.Law, f.Revision, f.Transport), &f.Deviation, f.Outcome)
-	if f.Evidence != nil && f.Conversation < len(f.Evidence.Conversations) {
-		if s := (&engine.Sighting{Events: f.Evidence.Conversations[f.Conversation].Events, Deviation: &f.Deviation}); s.EndsServer() {
-			v.MarkCrash()
-		}
+	if seen := sightingOf(f); seen != nil && seen.EndsServer() {
+		v.MarkCrash()
 	}
 	v.Evidence, v.Context = fuzzEvidence(f, redactor)
 	v.Script, v.Replay, v.Tries, v.Reproduced = scriptLines(f, redactor.Known, len(replay) > 0), replay, f.Retries.Attempts, f.Retries.Reproduced
 	return v
 }
 
+// sightingOf returns where a finding was last seen, or nil if that is not known.
+func sightingOf(f *fuzz.Finding) *engine.Sighting {
+	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) {
+		return nil
+	}
+	return &engine.Sighting{Events: f.Evidence.Conversations[f.Conversation].Events, Deviation: &f.Deviation}
+}
+
 // fuzzEvidence returns the frames that show a finding, and those around them.
 // If the finding is that the process ended, it says how the process ended.
 func fuzzEvidence(f *fuzz.Finding, redactor *transcript.Redactor) (evidence, around []verdict.Evidence) {
-	if f.Evidence == nil || f.Conversation >= len(f.Evidence.Conversations) {
+	seen := sightingOf(f)
+	if seen == nil {
 		return nil, nil
 	}
-	events := f.Evidence.Conversations[f.Conversation].Events
+	events := seen.Events
 	evidence, around = engine.Quote(events, &f.Deviation, redactor)
 	for i := range evidence {
 		v := &evidence[i]

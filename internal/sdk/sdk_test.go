@@ -124,8 +124,9 @@ func TestMarkNeedsVersionPlaceAndShape(t *testing.T) {
 			if c.alter != nil {
 				c.alter(&f)
 			}
-			p := &verdict.Report{}
-			p.Add(f)
+			var b verdict.Builder
+			b.Find(f.Key(), func() verdict.Finding { return f })
+			p := b.Report()
 			before := p.Verdicts[0].Outcome
 			c.used.Mark(p)
 			if got := p.Findings[0].SDK != nil; got != c.want {
@@ -156,8 +157,11 @@ func TestAccept(t *testing.T) {
 		"another requirement":         {[]verdict.Finding{elsewhere}, []string{reason, ""}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &verdict.Report{}
-			p.Add(append([]verdict.Finding{ofBatch()}, c.more...)...)
+			var b verdict.Builder
+			for _, f := range append([]verdict.Finding{ofBatch()}, c.more...) {
+				b.Find(f.Key(), func() verdict.Finding { return f })
+			}
+			p := b.Report()
 			goSDK("1.8.0").Mark(p)
 			Accept(p)
 			var got []string

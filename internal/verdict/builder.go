@@ -1,8 +1,8 @@
 package verdict
 
 // A Builder assembles a report. Here alone verdicts are merged from opinions, and findings get
-// their identity, order, number, group, and the verdicts that they block. A report that exists
-// already is extended by Report.Add.
+// their identity, order, number, group, and the verdicts that they block. Extend returns a builder
+// for a report that exists already.
 type Builder struct {
 	// Head is the report without verdicts and findings.
 	Head Report
@@ -11,10 +11,21 @@ type Builder struct {
 	// Review, if set, may change the verdicts, which count no findings yet, and leave findings out.
 	Review func(verdicts []Verdict, findings []Finding) []Finding
 
+	extended    *Report // by findings, or nil
 	opinions    opinions
 	found       map[Key]bool
 	findings    []Finding
 	occurrences map[Key][]Occurrence
+}
+
+// Extend returns a builder that adds findings to a report. The verdicts and the groups of the report
+// stay, except that a finding raises the verdict of its place.
+func Extend(p *Report) *Builder {
+	b := &Builder{extended: p, found: map[Key]bool{}}
+	for i := range p.Findings {
+		b.found[p.Findings[i].Key()] = true
+	}
+	return b
 }
 
 // NewReport returns a report of a version of this program, without a result.
@@ -52,14 +63,27 @@ func (b *Builder) See(k Key, s Occurrence) {
 	b.occurrences[k] = append(b.occurrences[k], s)
 }
 
+// HasFinding reports whether there is a finding for a place.
+func (b *Builder) HasFinding(place Place) bool {
+	for k := range b.found {
+		if k.Place == place {
+			return true
+		}
+	}
+	return false
+}
+
 // Report returns the report. The builder must not be used after that.
 func (b *Builder) Report() *Report {
-	p := &b.Head
-	p.Verdicts = b.opinions.verdicts()
+	p := b.extended
+	if p == nil {
+		p = &b.Head
+		p.Verdicts = b.opinions.verdicts()
+	}
 	if b.Review != nil {
 		b.findings = b.Review(p.Verdicts, b.findings)
 	}
-	p.Add(b.findings...)
+	p.add(b.findings)
 	p.group(b.occurrences)
 	if b.Blocks {
 		p.block()

@@ -92,10 +92,10 @@ func compareFindings(a, b Finding) int {
 	)
 }
 
-// Add adds findings to the report. Each raises the verdict of its place; a
+// add adds findings to the report. Each raises the verdict of its place; a
 // missing verdict is added. All findings are sorted and renumbered, and
 // references to their ids are updated.
-func (p *Report) Add(findings ...Finding) {
+func (p *Report) add(findings []Finding) {
 	const added = "added" // the final ids are F1, F2, …
 	for _, f := range findings {
 		f.ID = fmt.Sprintf("%s %d", added, len(p.Findings))

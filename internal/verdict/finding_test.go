@@ -19,10 +19,10 @@ func TestAddOrdersNumbersAndRaises(t *testing.T) {
 	o.expect(place, "judge", Opinion{Outcome: NotObserved, Reason: "mcp-conform sent nothing that could show it"})
 	o.expect(place, "other", Opinion{Outcome: Blocked, Reason: "no handshake"})
 	p := &Report{Verdicts: o.verdicts()}
-	p.Add(finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a"))
+	p.add([]Finding{finding("tools.list.answered", Warning, "b"), finding("tools.list.answered", Warning, "a")})
 	p.Findings[0].Group, p.Findings[1].Group = "F1", "F1"
 	p.Verdicts[0].BlockedBy = "F2"
-	p.Add(finding("base.request-answered", Broken, "c"))
+	p.add([]Finding{finding("base.request-answered", Broken, "c")})
 	type row struct{ ID, Summary, Group string }
 	var findings []row
 	for _, f := range p.Findings {
@@ -95,11 +95,52 @@ func TestBlock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &Report{Verdicts: blocked()}
-			p.Add(c.findings...)
+			p.add(c.findings)
 			p.block()
 			if p.Verdicts[0].BlockedBy != c.want {
 				t.Errorf("blocked by %q, not by %q", p.Verdicts[0].BlockedBy, c.want)
 			}
 		})
+	}
+}
+
+// TestExtend checks that findings that are added to a report are numbered and grouped with its own,
+// and that its groups and verdicts stay.
+func TestExtend(t *testing.T) {
+	at := func(position int) Occurrence { return Occurrence{Spot: &Spot{"a conversation", position, true}} }
+	var b Builder
+	find := func(b *Builder, f Finding, seen ...Occurrence) {
+		b.Find(f.Key(), func() Finding { return f })
+		for _, s := range seen {
+			b.See(f.Key(), s)
+		}
+	}
+	b.Expect(Place{"ping.responds", spec.V20251125, spec.Stdio}, "judge", Opinion{Outcome: Kept})
+	find(&b, finding("tools.list.answered", Warning, "a"), at(3))
+	find(&b, finding("tools.list.answered", Warning, "b"), at(3))
+	p := b.Report()
+	more := Extend(p)
+	if place := p.Findings[0].Place(); !more.HasFinding(place) || more.HasFinding(p.Verdicts[0].Place()) {
+		t.Error("the findings of the report are not known")
+	}
+	find(more, finding("ping.responds", Broken, "c"), at(7))
+	find(more, finding("base.request-answered", Broken, "d"), at(7))
+	find(more, finding("tools.list.answered", Warning, "a"))
+	if more.Report() != p {
+		t.Error("it is another report")
+	}
+	var got []string
+	for _, f := range p.Findings {
+		got = append(got, f.ID+" "+f.Summary+" "+f.Group)
+	}
+	if diff := cmp.Diff([]string{"F1 d F1", "F2 c F1", "F3 a F3", "F4 b F3"}, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+	got = nil
+	for _, v := range p.Verdicts {
+		got = append(got, v.Requirement+" "+v.Outcome.String())
+	}
+	if diff := cmp.Diff([]string{"ping.responds broken", "tools.list.answered warning", "base.request-answered broken"}, got); diff != "" {
+		t.Errorf("verdicts (-want +got):\n%s", diff)
 	}
 }
