@@ -37,7 +37,7 @@ type fuzzFlags struct {
 	time       time.Duration
 	cases      int
 	rate       float64
-	shard      string // the part to search, such as 3/8
+	shard      string // the part of the search, such as 3/8
 	corpus     string
 	folder     string
 	shrink     time.Duration
@@ -51,7 +51,7 @@ func lawsBy(names []string) ([]fuzz.Law, error) {
 	var known []string
 	for _, l := range all {
 		known = append(known, l.ID)
-		if slices.Contains(names, l.ID) || len(names) == 0 && !l.Opinion {
+		if slices.Contains(names, l.ID) || len(names) == 0 && !l.Unspecified {
 			out = append(out, l)
 		}
 	}
@@ -180,7 +180,7 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	if err != nil {
 		return err
 	}
-	part, err := f.part()
+	shard, err := f.shardOf()
 	if err != nil {
 		return err
 	}
@@ -212,16 +212,16 @@ func (a *app) fuzz(f *fuzzFlags) error {
 		return err
 	}
 	if _, said := os.LookupEnv("GOGC"); !said {
-		defer debug.SetGCPercent(debug.SetGCPercent(moreGarbage)) // little memory is retained, and much is allocated
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent)) // little memory is retained, and much is allocated
 	}
 	screen := &fuzzScreen{a: a, redactor: o.Redactor, folder: f.folder, target: o.Replay}
 	if f.time > 0 {
-		screen.printf("searching for %v; to shrink and confirm findings takes up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
+		screen.printf("searching for %v; shrinking and confirming findings may take up to %v more\n", f.time, fuzz.Overtime(f.time, f.timeout))
 	}
 	report, err := fuzz.Run(a.ctx, fuzz.Options{
 		Dialer: o.Dialer, Laws: laws, Revisions: o.Revisions, Policy: o.Policy, Time: f.time, Cases: f.cases, Seed: f.seed, Jobs: f.jobs,
-		Rate: f.rate, Part: part, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Tries: 400},
-		Stock: screen.stock, Found: screen.found, Progress: screen.progress,
+		Rate: f.rate, Shard: shard, Corpus: f.corpus, Redact: a.secrets.Bytes, Timeout: f.timeout, Start: f.start, FirstStart: o.FirstStart, Shrink: fuzz.Budget{Time: f.shrink, Attempts: 400},
+		Probed: screen.probed, Found: screen.found, Progress: screen.progress,
 	})
 	if report == nil {
 		return fuzzError(a.ctx, err, o)
@@ -245,8 +245,8 @@ func (a *app) fuzz(f *fuzzFlags) error {
 	return screen.err
 }
 
-// moreGarbage is the GC percentage (GOGC) of a search.
-const moreGarbage = 400
+// gcPercent is the GC percentage (GOGC) of a search.
+const gcPercent = 400
 
 // undefined returns an error if a search can generate nothing, because none of the revisions
 // defines the transport.
@@ -269,7 +269,7 @@ func revisionNames(all []spec.Revision) string {
 // fuzzError returns an error whose type determines the exit code. If the server
 // speaks no revision, it says why.
 func fuzzError(ctx context.Context, err error, o engine.Options) error {
-	if ctx.Err() == nil && errors.Is(err, fuzz.ErrUnspoken) {
+	if ctx.Err() == nil && errors.Is(err, fuzz.ErrNotSpoken) {
 		if why := engine.Unspoken(ctx, o); why != nil {
 			return why
 		}
@@ -286,7 +286,7 @@ type fuzzScreen struct {
 	redactor *transcript.Redactor
 	folder   string
 	target   func(rev spec.Revision, focus ...string) []string
-	called   []string // the tools that may be called in the previous revision
+	callable []string // the tools that may be called in the revision before
 	live     bool     // the last line is to be overwritten
 	last     time.Time
 	count    int
@@ -304,19 +304,19 @@ func (s *fuzzScreen) printf(format string, args ...any) {
 // text makes text from the server safe to print on a terminal.
 func (s *fuzzScreen) text(server string) string { return s.a.visible(server) }
 
-func (s *fuzzScreen) stock(rev spec.Revision, p *fuzz.Surroundings) {
-	tools := named(p.Callable)
-	if len(p.Callable) == 0 && len(p.Forbidden) > 0 {
+func (s *fuzzScreen) probed(rev spec.Revision, server *fuzz.ServerInfo) {
+	tools := joined(server.Callable)
+	if len(server.Callable) == 0 && len(server.Forbidden) > 0 {
 		tools = "none; --call-tools all calls them"
 	}
-	if len(s.called) > 0 && len(without(s.called, p.Callable)) == 0 {
+	if len(s.callable) > 0 && len(without(s.callable, server.Callable)) == 0 {
 		tools = "the same"
-		if more := without(p.Callable, s.called); len(more) > 0 {
-			tools += ", and " + named(more)
+		if more := without(server.Callable, s.callable); len(more) > 0 {
+			tools += ", and " + joined(more)
 		}
 	}
-	s.called = p.Callable
-	s.printf("%s: %s; tools that are called: %s\n", rev, p.Offered(), s.text(tools))
+	s.callable = server.Callable
+	s.printf("%s: %s; tools to call: %s\n", rev, server.Summary(), s.text(tools))
 }
 
 // without returns the names that are not in others.
@@ -324,8 +324,8 @@ func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// named joins names, and shortens a long list.
-func named(names []string) string {
+// joined joins names, and shortens a long list.
+func joined(names []string) string {
 	const most = 20
 	switch {
 	case len(names) == 0:
@@ -386,12 +386,12 @@ func (s *fuzzScreen) write(f *fuzz.Finding) ([]string, error) {
 	return again, nil
 }
 
-// cameBack returns a phrase with the result of the retries.
-func cameBack(f *fuzz.Finding) string {
+// retriesText returns a phrase with the result of the retries.
+func retriesText(f *fuzz.Finding) string {
 	if f.Retries.Attempts == 0 {
-		return "not retried: the search ended before"
+		return "not retried: the search ended first"
 	}
-	return fmt.Sprintf("recurred %s of %d", amount(f.Retries.Reproduced, "time", "times"), f.Retries.Attempts)
+	return fmt.Sprintf("recurred in %d of %s", f.Retries.Reproduced, amount(f.Retries.Attempts, "retry", "retries"))
 }
 
 func sequences(n int64) string { return amount(int(n), "sequence", "sequences") }
@@ -399,9 +399,9 @@ func requests(n int64) string  { return amount(int(n), "request", "requests") }
 func novel(n int64) string     { return amount(int(n), "new kind of response", "new kinds of responses") }
 func findings(n int) string    { return amount(n, "finding", "findings") }
 
-// unfinished returns a phrase that says whether a finding could still be
-// shrunk.
-func unfinished(f *fuzz.Finding) string {
+// cutText returns a phrase that says that there was no time to shrink a finding
+// further, or "".
+func cutText(f *fuzz.Finding) string {
 	if !f.Cut {
 		return ""
 	}

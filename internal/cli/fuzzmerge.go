@@ -11,13 +11,13 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/sweep"
 )
 
-// part returns what --shard selects.
-func (f *fuzzFlags) part() (fuzz.Part, error) {
+// shardOf returns what --shard selects.
+func (f *fuzzFlags) shardOf() (fuzz.Shard, error) {
 	if f.shard == "" {
-		return fuzz.Part{}, nil
+		return fuzz.Shard{}, nil
 	}
 	s, err := sweep.ParseShard(f.shard)
-	return fuzz.Part{Index: uint64(s.Index) - 1, Count: uint64(s.Count)}, err //nolint:gosec // both are positive
+	return fuzz.Shard{Index: uint64(s.Index) - 1, Count: uint64(s.Count)}, err //nolint:gosec // both are positive
 }
 
 func (a *app) fuzzMergeCommand() *cobra.Command {

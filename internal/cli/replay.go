@@ -65,7 +65,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 		return usagef("name a file that mcp-conform fuzz --out or run --replay-files wrote", "%s can't be replayed: %v", file, err)
 	}
 	if names := lawNames(); !slices.Contains(names, r.Expect.Law) {
-		return usagef("known: "+strings.Join(names, ", "), "%s can't be replayed: it rests on the law %q, which this program does not have", file, r.Expect.Law)
+		return usagef("known: "+strings.Join(names, ", "), "%s can't be replayed: it needs the law %q, which this program does not have", file, r.Expect.Law)
 	}
 	laws, err := lawsBy(lawNames())
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 	if err != nil {
 		return fuzzError(a.ctx, err, o)
 	}
-	if out.Unspoken {
+	if out.NotSpoken {
 		if why := engine.Unspoken(a.ctx, o); why != nil {
 			return why
 		}
@@ -96,7 +96,7 @@ func (a *app) replay(f *serverFlags, file string) error {
 	}
 	a.println(fmt.Sprintf("%s: %s", out.Verdict, a.visible(r.Expect.Requirement)))
 	a.println("  " + a.visible(r.Expect.Summary))
-	a.println("  " + a.visible(out.Why))
+	a.println("  " + a.visible(out.Reason))
 	if out.Candidate != nil {
 		a.println("  permitted: " + a.visible(out.Candidate.Permitted))
 		a.println("  seen:      " + a.visible(out.Candidate.Seen))

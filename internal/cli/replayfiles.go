@@ -19,36 +19,36 @@ import (
 // These limit how findings are replayed to write replay files.
 const (
 	replayTime  = time.Minute
-	replayShows = 2 // consecutive plays in which a script must show its finding
+	replayPlays = 2 // consecutive plays in which a script must reproduce its finding
 )
 
 // replayShrink limits how long the script of one file is shrunk.
-var replayShrink = fuzz.Budget{Time: 10 * time.Second, Tries: 200}
+var replayShrink = fuzz.Budget{Time: 10 * time.Second, Attempts: 200}
 
 // replayFiles writes the findings of a run as replay files.
 type replayFiles struct {
-	a        *app
-	f        *runFlags
-	o        *engine.Options
-	law      []fuzz.Law
-	sighted  map[string]engine.Sighting
-	places   map[spec.Revision]*fuzz.Surroundings
-	names    map[string]bool
-	written  []replayFile
-	failures error
+	a         *app
+	f         *runFlags
+	o         *engine.Options
+	law       []fuzz.Law
+	sightings map[string]engine.Sighting
+	servers   map[spec.Revision]*fuzz.ServerInfo
+	names     map[string]bool
+	written   []replayFile
+	failures  error
 }
 
 // replayFile is a written replay file, with what it was made from.
 type replayFile struct {
 	finding *verdict.Finding
-	place   *fuzz.Surroundings
+	server  *fuzz.ServerInfo
 	script  script.Script
 	name    string
 }
 
-// keepSightings makes the engine pass on the conversation in which each finding
+// newReplayFiles makes the engine pass on the conversation in which each finding
 // was seen. It returns nil if no replay files are requested.
-func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error) {
+func (a *app) newReplayFiles(f *runFlags, o *engine.Options) (*replayFiles, error) {
 	if !f.replayFiles {
 		return nil, nil
 	}
@@ -56,8 +56,8 @@ func (a *app) keepSightings(f *runFlags, o *engine.Options) (*replayFiles, error
 	if err != nil {
 		return nil, err
 	}
-	w := &replayFiles{a: a, f: f, o: o, law: law, sighted: map[string]engine.Sighting{}, places: map[spec.Revision]*fuzz.Surroundings{}, names: map[string]bool{}}
-	o.Sighted = func(id string, s engine.Sighting) { w.sighted[id] = s }
+	w := &replayFiles{a: a, f: f, o: o, law: law, sightings: map[string]engine.Sighting{}, servers: map[spec.Revision]*fuzz.ServerInfo{}, names: map[string]bool{}}
+	o.Sighted = func(id string, s engine.Sighting) { w.sightings[id] = s }
 	return w, nil
 }
 
@@ -79,8 +79,8 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 		}
 		wanted[key] = true
 		doing(fmt.Sprintf("replaying for a replay file: finding %d of %d", i+1, len(p.Findings)))
-		if s, ok := w.sighted[f.ID]; ok && !written[key] {
-			written[key] = w.one(ctx, f, s)
+		if s, ok := w.sightings[f.ID]; ok && !written[key] {
+			written[key] = w.writeOne(ctx, f, s)
 		}
 	}
 	w.shrink(ctx, doing)
@@ -101,24 +101,24 @@ func (w *replayFiles) write(ctx context.Context, p *verdict.Report, doing func(s
 	return w.failures
 }
 
-// one writes the replay file of a finding. It returns false if no script shows
+// writeOne writes the replay file of a finding. It returns false if no script shows
 // the finding.
-func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
+func (w *replayFiles) writeOne(ctx context.Context, f *verdict.Finding, s engine.Sighting) bool {
 	if s.ByCase { // a replay can only judge by laws that apply to all traffic
 		return false
 	}
-	place := w.place(ctx, f.Revision)
-	if place == nil {
+	server := w.server(ctx, f.Revision)
+	if server == nil {
 		return false
 	}
-	for _, candidate := range script.FromRecord(s.Events, s.Deviation.At, f.Revision) {
-		candidate = candidate.WithTools(place.Callable)
-		sight := w.shows(ctx, place, candidate, f, replayShows)
-		if sight == nil {
+	for _, sc := range script.FromRecord(s.Events, s.Deviation.At, f.Revision) {
+		sc = sc.WithTools(server.Callable)
+		found := w.reproduce(ctx, server, sc, f, replayPlays)
+		if found == nil {
 			continue
 		}
-		file := replayFile{f, place, candidate, w.name(f)}
-		if !w.save(&file, sight) {
+		file := replayFile{f, server, sc, w.name(f)}
+		if !w.save(&file, found) {
 			return false
 		}
 		w.written = append(w.written, file)
@@ -128,10 +128,10 @@ func (w *replayFiles) one(ctx context.Context, f *verdict.Finding, s engine.Sigh
 }
 
 // save writes the file, and adds the command that replays it to the finding.
-func (w *replayFiles) save(file *replayFile, sight *fuzz.Candidate) bool {
+func (w *replayFiles) save(file *replayFile, found *fuzz.Candidate) bool {
 	f := file.finding
 	argv, err := w.a.writeReplay(w.f, w.o, &fuzz.Finding{
-		Candidate: *sight, Revision: f.Revision, Transport: f.Transport, Script: file.script, Retries: verdict.Retries{Attempts: replayShows, Reproduced: replayShows},
+		Candidate: *found, Revision: f.Revision, Transport: f.Transport, Script: file.script, Retries: verdict.Retries{Attempts: replayPlays, Reproduced: replayPlays},
 	}, file.name)
 	if err != nil {
 		w.failures = errors.Join(w.failures, err)
@@ -151,43 +151,43 @@ func (w *replayFiles) shrink(ctx context.Context, doing func(string)) {
 			return
 		}
 		doing(fmt.Sprintf("shrinking replay file %d of %d", i+1, len(w.written)))
-		small, _, _ := fuzz.Shrink(ctx, file.script, nil, replayShrink, func(s script.Script) bool {
-			return w.shows(ctx, file.place, s, file.finding, 1) != nil
+		shrunk, _, _ := fuzz.Shrink(ctx, file.script, nil, replayShrink, func(s script.Script) bool {
+			return w.reproduce(ctx, file.server, s, file.finding, 1) != nil
 		})
-		if reflect.DeepEqual(small.Operations, file.script.Operations) {
+		if reflect.DeepEqual(shrunk.Operations, file.script.Operations) {
 			continue
 		}
-		small = small.WithTools(file.place.Callable)
-		if sight := w.shows(ctx, file.place, small, file.finding, replayShows); sight != nil {
-			file.script = small
-			w.save(file, sight)
+		shrunk = shrunk.WithTools(file.server.Callable)
+		if found := w.reproduce(ctx, file.server, shrunk, file.finding, replayPlays); found != nil {
+			file.script = shrunk
+			w.save(file, found)
 		}
 	}
 }
 
-// place connects to the server to learn what it offers, once for each revision.
+// server connects to the server to learn what it offers, once for each revision.
 // It returns nil if that fails.
-func (w *replayFiles) place(ctx context.Context, rev spec.Revision) *fuzz.Surroundings {
-	place, known := w.places[rev]
+func (w *replayFiles) server(ctx context.Context, rev spec.Revision) *fuzz.ServerInfo {
+	server, known := w.servers[rev]
 	if !known {
-		place, _, _ = fuzz.Probe(ctx, w.o.Dialer, rev, w.o.Policy, client.Options{Timeout: w.f.timeout, StartTimeout: w.f.start})
-		w.places[rev] = place
+		server, _, _ = fuzz.Probe(ctx, w.o.Dialer, rev, w.o.Policy, client.Options{Timeout: w.f.timeout, StartTimeout: w.f.start})
+		w.servers[rev] = server
 	}
-	return place
+	return server
 }
 
-// shows plays the script the given number of times. It returns the finding if
+// reproduce plays the script the given number of times. It returns the finding if
 // every play shows it, and nil otherwise.
-func (w *replayFiles) shows(ctx context.Context, place *fuzz.Surroundings, candidate script.Script, f *verdict.Finding, plays int) *fuzz.Candidate {
-	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, Linger: fuzz.Linger(f.Requirement), Forbidden: place.Forbidden}
+func (w *replayFiles) reproduce(ctx context.Context, server *fuzz.ServerInfo, sc script.Script, f *verdict.Finding, plays int) *fuzz.Candidate {
+	player := script.Player{Dialer: w.o.Dialer, Timeout: w.f.timeout, Start: w.f.start, FinalWait: fuzz.FinalWait(f.Requirement), Forbidden: server.Forbidden}
 	var found *fuzz.Candidate
 	for range plays {
-		out := &fuzz.Outcome{Playback: player.Play(ctx, candidate)}
-		all := fuzz.Judge(w.law, out)
+		x := &fuzz.Execution{Playback: player.Play(ctx, sc)}
+		all := fuzz.Judge(w.law, x)
 		at := slices.IndexFunc(all, func(s fuzz.Candidate) bool {
 			return s.Mistake() == f.Key().Mistake() && (found == nil || found.Method == s.Method)
 		})
-		if ctx.Err() != nil || at < 0 || len(out.Skipped) > 0 {
+		if ctx.Err() != nil || at < 0 || len(x.Skipped) > 0 {
 			return nil
 		}
 		found = &all[at]

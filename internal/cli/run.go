@@ -237,7 +237,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	if !f.watch.on { // Ginkgo can run only one suite per process
 		o.Tree = func(p *engine.Plan) { report := engine.Ginkgo(ctx, p); a.specs = &report }
 	}
-	replays, err := a.keepSightings(f, &o)
+	replays, err := a.newReplayFiles(f, &o)
 	if err != nil {
 		return nil, err
 	}

@@ -21,8 +21,8 @@ import (
 // fuzzSearches are the searches that run --fuzz adds to a run.
 var fuzzSearches = map[string]fuzz.Options{
 	"off":      {},
-	"quick":    {Time: 5 * time.Second, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 150}},
-	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Tries: 400}},
+	"quick":    {Time: 5 * time.Second, Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 150}},
+	"thorough": {Time: time.Minute, Shrink: fuzz.Budget{Time: 20 * time.Second, Attempts: 400}},
 }
 
 // checkFuzz returns a usage error if the value of --fuzz is invalid.

@@ -43,7 +43,7 @@ func TestEndOfServerIsReported(t *testing.T) {
 			}
 			f := &fuzz.Finding{
 				Candidate: fuzz.Candidate{Breach: fuzz.Breach{Deviation: verdict.Deviation{At: []int{0, 2}}}},
-				Evidence:  &fuzz.Outcome{Playback: &script.Playback{Conversations: []*script.Conversation{{Events: rec.From(0)}}}},
+				Evidence:  &fuzz.Execution{Playback: &script.Playback{Conversations: []*script.Conversation{{Events: rec.From(0)}}}},
 			}
 			evidence, _ := fuzzEvidence(f, nil)
 			var got []string

@@ -16,59 +16,59 @@ import (
 
 // These limit how much of a script is shown.
 const (
-	mostShown = 12  // operations, the first and the last
-	mostLine  = 200 // bytes of a message
-	asides    = 4   // messages that the client sent on its own, after one operation
+	maxOperations = 12  // operations, the first and the last
+	maxLine       = 200 // bytes of a message
+	maxByItself   = 4   // messages that the client sent on its own, after one operation
 )
 
 // scriptLines describes what a search sent: a summary line, then one line for
 // each operation, followed by what the client sent on its own. It applies
 // redact before it truncates anything, because part of a secret still reveals
-// something. The argument filed reports whether a replay file contains the
+// something. The argument hasFile reports whether a replay file contains the
 // whole script.
-func scriptLines(f *fuzz.Finding, redact func(string) string, filed bool) []string {
-	out := []string{fmt.Sprintf("%s, %s, found by the law %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
-		amount(f.Script.Size(), "byte", "bytes"), f.Law, cameBack(f), unfinished(f))}
+func scriptLines(f *fuzz.Finding, redact func(string) string, hasFile bool) []string {
+	out := []string{fmt.Sprintf("%s, %s; law: %s; %s%s", amount(len(f.Script.Operations), "operation", "operations"),
+		amount(f.Script.Size(), "byte", "bytes"), f.Law, retriesText(f), cutText(f))}
 	did := map[int][]string{}
 	for _, d := range f.ByItself() {
 		did[d.After] = append(did[d.After], d.Text)
 	}
-	besides := func(after int) {
+	addByItself := func(after int) {
 		all := did[after]
-		if more := len(all) - asides; more > 0 { // the last ones are closest to the observation
+		if more := len(all) - maxByItself; more > 0 { // the last ones are closest to the observation
 			all = all[more:]
-			out = append(out, fmt.Sprintf("  … by itself, the client did %d more before", more))
+			out = append(out, fmt.Sprintf("  … by itself, the client sent %s before", amount(more, "more message", "more messages")))
 		}
 		for _, text := range all {
-			out = append(out, "  … by itself, "+reporters.Visible(shortened(redact(text), mostLine)))
+			out = append(out, "  … by itself, "+reporters.Visible(shortened(redact(text), maxLine)))
 		}
 	}
-	besides(-1)
+	addByItself(-1)
 	for i := 0; i < len(f.Script.Operations); i++ {
-		if more := len(f.Script.Operations) - mostShown; more > 0 && i == mostShown/2 {
+		if more := len(f.Script.Operations) - maxOperations; more > 0 && i == maxOperations/2 {
 			line := "… " + amount(more, "more operation", "more operations")
-			if filed {
+			if hasFile {
 				line += ", which the replay file has"
 			}
 			out = append(out, line)
 			for n := i + 1; n < i+more; n++ {
 				did[i] = append(did[i], did[n]...)
 			}
-			besides(i)
+			addByItself(i)
 			i += more
 		}
-		out = append(out, "→ "+reporters.Visible(shown(&f.Script.Operations[i], redact)))
-		besides(i)
+		out = append(out, "→ "+reporters.Visible(operationLine(&f.Script.Operations[i], redact)))
+		addByItself(i)
 	}
 	return out
 }
 
-// shown describes one operation on one line.
-func shown(o *script.Operation, redact func(string) string) string {
+// operationLine describes one operation on one line.
+func operationLine(o *script.Operation, redact func(string) string) string {
 	text := string(o.Do)
 	switch {
 	case len(o.Message) > 0:
-		message := shortened(redact(withTaken(o)), mostLine)
+		message := shortened(redact(withPlaceholders(o)), maxLine)
 		if o.Method != "" && !strings.Contains(message, o.Method) { // the truncated message no longer names the method
 			text += " " + o.Method + ":"
 		}
@@ -82,14 +82,14 @@ func shown(o *script.Operation, redact func(string) string) string {
 		text = fmt.Sprintf("(conversation %d) ", o.On+1) + text
 	}
 	if o.Await {
-		text += "   (waits for the answer)"
+		text += "   (waits for the response)"
 	}
 	return strings.TrimRight(text, " ")
 }
 
-// withTaken returns the message with placeholders for the values that it takes
+// withPlaceholders returns the message with placeholders for the values that it takes
 // from earlier responses. The values in the script itself are never sent.
-func withTaken(o *script.Operation) string {
+func withPlaceholders(o *script.Operation) string {
 	names, members := wire.Members(jsontext.Value(o.Message))
 	if len(o.Take) == 0 || members == nil {
 		return string(o.Message)
@@ -103,7 +103,7 @@ func withTaken(o *script.Operation) string {
 			inside = append(inside, t.Into)
 		}
 		what := strings.TrimPrefix(t.From, "/result/")
-		params[t.Into] = jsontext.Value(fmt.Sprintf("<%s of the answer to %s>", what, shortened(string(t.ID), mostID)))
+		params[t.Into] = jsontext.Value(fmt.Sprintf("<%s of the response to %s>", what, shortened(string(t.ID), maxID)))
 	}
 	if members["params"] == nil {
 		names = append(names, "params")
@@ -112,8 +112,8 @@ func withTaken(o *script.Operation) string {
 	return string(wire.Object(names, members))
 }
 
-// mostID limits an id that another message refers to.
-const mostID = 40
+// maxID limits an id that another message refers to.
+const maxID = 40
 
 // shortened truncates a message to a number of bytes, if possible in the middle
 // of its long values, because the method may come after them.
@@ -145,8 +145,8 @@ func shortValues(text string, room int) string {
 				n++
 			}
 			n = min(n+1, len(text))
-		case !strings.ContainsRune(marks, rune(text[0])):
-			if n = strings.IndexAny(text, marks); n < 0 {
+		case !strings.ContainsRune(punctuation, rune(text[0])):
+			if n = strings.IndexAny(text, punctuation); n < 0 {
 				n = len(text)
 			}
 		}
@@ -156,8 +156,8 @@ func shortValues(text string, room int) string {
 	return out.String()
 }
 
-// marks are the characters that separate JSON values.
-const marks = "\"{}[]:, \t\r\n"
+// punctuation has the characters that separate JSON values.
+const punctuation = "\"{}[]:, \t\r\n"
 
 // middle removes the middle of a text, without splitting a character.
 func middle(text string, room int) string {

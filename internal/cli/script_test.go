@@ -30,11 +30,11 @@ func TestShownOperations(t *testing.T) {
 	}{
 		"a cursor": {
 			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":""}}`), Take: cursor(`1`)},
-			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to 1>}}`,
+			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the response to 1>}}`,
 		},
 		"a cursor, and no params": {
 			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"a"`), Await: true},
-			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to "a">}}   (waits for the answer)`,
+			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the response to "a">}}   (waits for the response)`,
 		},
 		"a long id": {
 			script.Operation{Do: script.Send, Method: "ping", On: 1, Message: script.Bytes(`{"jsonrpc":"2.0","id":"` + long + `","method":"ping"}`)},
@@ -42,7 +42,7 @@ func TestShownOperations(t *testing.T) {
 		},
 		"a long id whose answer is taken from": {
 			script.Operation{Do: script.Send, Message: script.Bytes(`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`), Take: cursor(`"` + strings.Repeat("x", 300) + `"`)},
-			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the answer to "xxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxx">}}`,
+			`send {"jsonrpc":"2.0","id":2,"method":"tools/list","params":{"cursor":<nextCursor of the response to "xxxxxxxxxxxxxxxxxxxxxxxxx…xxxxxxxxx">}}`,
 		},
 		"many members": {
 			script.Operation{Do: script.Send, Method: "ping", Message: script.Bytes(`{"params":{"a":[` + strings.Repeat("1,", 200) + `1]},"method":"ping","b":[` + strings.Repeat("1,", 200) + `1]}`)},
@@ -54,13 +54,13 @@ func TestShownOperations(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, shown(&c.operation, asItIs)); diff != "" {
+			if diff := cmp.Diff(c.want, operationLine(&c.operation, asItIs)); diff != "" {
 				t.Errorf("-want +got:\n%s", diff)
 			}
 		})
 	}
 	secret := script.Operation{Do: script.Send, Message: script.Bytes(`{"id":"` + strings.Repeat("x", 190) + `SECRET","method":"ping"}`)}
-	if got := shown(&secret, func(text string) string { return strings.ReplaceAll(text, "SECRET", "-") }); strings.Contains(got, "SECR") {
+	if got := operationLine(&secret, func(text string) string { return strings.ReplaceAll(text, "SECRET", "-") }); strings.Contains(got, "SECR") {
 		t.Errorf("a secret is shown in part: %s", got)
 	}
 }
@@ -77,20 +77,20 @@ func TestScriptLines(t *testing.T) {
 	rec.Add(transcript.Event{Kind: transcript.Sent, Raw: []byte(`{"jsonrpc":"2.0","id":"s\u001b","result":{}}`)})
 	one := script.Script{Revision: spec.V20250618, Operations: []script.Operation{ping}}
 	rules := fuzz.Candidate{Law: "rules"}
-	small := &fuzz.Finding{Candidate: rules, Script: one, Retries: verdict.Retries{Attempts: 3, Reproduced: 3}, Evidence: &fuzz.Outcome{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
+	small := &fuzz.Finding{Candidate: rules, Script: one, Retries: verdict.Retries{Attempts: 3, Reproduced: 3}, Evidence: &fuzz.Execution{Playback: &script.Playback{Script: one, Conversations: []*script.Conversation{{Events: rec.From(0)}}}}}
 	if diff := cmp.Diff([]string{
-		"1 operation, 40 bytes, found by the law rules; recurred 3 times of 3",
+		"1 operation, 40 bytes; law: rules; recurred in 3 of 3 retries",
 		`→ send {"jsonrpc":"2.0","id":1,"method":"ping"}`,
 		`  … by itself, the client answered the server's ping with id "s\u001b"`,
 	}, scriptLines(small, asItIs, false)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	long := &fuzz.Finding{Candidate: rules, Cut: true}
-	for i := range mostShown + 2 {
+	for i := range maxOperations + 2 {
 		long.Script.Operations = append(long.Script.Operations, script.Operation{Do: script.Walk, Method: strconv.Itoa(i)})
 	}
 	if diff := cmp.Diff([]string{
-		"14 operations, 0 bytes, found by the law rules; not retried: the search ended before; there was no time to shrink it further",
+		"14 operations, 0 bytes; law: rules; not retried: the search ended first; there was no time to shrink it further",
 		"→ walk 0", "→ walk 1", "→ walk 2", "→ walk 3", "→ walk 4", "→ walk 5",
 		"… 2 more operations, which the replay file has",
 		"→ walk 8", "→ walk 9", "→ walk 10", "→ walk 11", "→ walk 12", "→ walk 13",

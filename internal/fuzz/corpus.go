@@ -16,20 +16,20 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// A corpus is a folder of files that begin and end so. Each line of a file is one sequence of
-// operations. A search writes a new file, and then removes those whose sequences are in it: so
+// A corpus is a folder of files with this prefix and suffix. Each line of a file is one sequence
+// of operations. A search writes a new file, and then removes those whose sequences are in it: so
 // processes need no locks, and nothing is lost.
 const (
 	corpusPrefix = "corpus"
 	corpusSuffix = ".jsonl"
 )
 
-// mostRead limits how many bytes of a corpus are read.
-const mostRead = 64 << 20
+// maxCorpus limits how many bytes of a corpus are read.
+const maxCorpus = 64 << 20
 
-// entry is one line of the corpus file.
-type entry struct {
-	Mood       generate.Mood      `json:"mood"`
+// corpusEntry is one line of a corpus file.
+type corpusEntry struct {
+	Validity   generate.Validity  `json:"mood"` // the member has its old name, for corpora that exist
 	Operations []script.Operation `json:"operations"`
 }
 
@@ -52,34 +52,34 @@ func (n *novelty) load(dir string) error {
 		}
 		data, err := os.ReadFile(filepath.Join(dir, f.Name()))
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // another process has just put its sequences into a file of its own
+			continue // another process has just moved its sequences to a file of its own
 		}
 		if err != nil {
 			return fmt.Errorf("reading the corpus: %w", err)
 		}
-		if size += len(data); size > mostRead {
-			return fmt.Errorf("reading the corpus: the files %s*%s are larger than %d MiB", corpusPrefix, corpusSuffix, mostRead>>20)
+		if size += len(data); size > maxCorpus {
+			return fmt.Errorf("reading the corpus: the files %s*%s are larger than %d MiB", corpusPrefix, corpusSuffix, maxCorpus>>20)
 		}
 		if err := n.read(f.Name(), data); err != nil {
 			return err
 		}
-		n.loaded = append(n.loaded, filepath.Join(dir, f.Name()))
+		n.files = append(n.files, filepath.Join(dir, f.Name()))
 	}
 	return nil
 }
 
-// read takes the sequences of a file.
+// read adds the sequences of a file.
 func (n *novelty) read(name string, data []byte) error {
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	lines.Buffer(nil, 4<<20)
 	for line := 1; lines.Scan(); line++ {
-		var e entry
+		var e corpusEntry
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
 			return fmt.Errorf("reading the corpus: line %d of %s: %w", line, name, err)
 		}
-		if key := string(lines.Bytes()); len(e.Operations) > 0 && !n.known[key] {
-			n.known[key] = true
-			n.shelf(e.Mood).put(e.Operations, uint64(len(n.known)))
+		if key := string(lines.Bytes()); len(e.Operations) > 0 && !n.lines[key] {
+			n.lines[key] = true
+			n.poolOf(e.Validity).add(e.Operations, uint64(len(n.lines)))
 		}
 	}
 	if err := lines.Err(); err != nil {
@@ -95,13 +95,13 @@ func (n *novelty) save(dir string, redact func([]byte) []byte) error {
 	}
 	var out bytes.Buffer
 	written := map[string]bool{}
-	for _, mood := range []generate.Mood{generate.Lawful, generate.Odd, generate.Wild} {
-		for _, group := range n.shelf(mood).groups {
+	for _, validity := range []generate.Validity{generate.ValidOnly, generate.InvalidParams, generate.Malformed} {
+		for _, group := range n.poolOf(validity).groups {
 			for _, ops := range group {
 				if redact != nil {
 					ops = script.Script{Operations: ops}.Map(redact).Operations
 				}
-				line := wire.JSON(entry{mood, ops})
+				line := wire.JSON(corpusEntry{validity, ops})
 				if !written[string(line)] {
 					written[string(line)] = true
 					out.Write(append(line, '\n'))
@@ -130,7 +130,7 @@ func (n *novelty) replace(dir string, data []byte) error {
 	if err := os.Rename(f.Name(), filepath.Join(dir, own)); err != nil {
 		return err
 	}
-	for _, name := range n.loaded {
+	for _, name := range n.files {
 		_ = os.Remove(name) // another process may have done so
 	}
 	return nil

@@ -32,7 +32,7 @@ func methodsIn(t *testing.T, dir string) map[string]bool {
 		t.Fatal(err)
 	}
 	out := map[string]bool{}
-	for _, s := range n.corpus {
+	for _, s := range n.seedsBy {
 		for _, group := range s.groups {
 			for _, ops := range group {
 				var all []string
@@ -62,7 +62,7 @@ func TestASharedCorpusLosesNothing(t *testing.T) {
 				if err := n.load(dir); err != nil {
 					t.Error(err)
 				}
-				n.shelf(generate.Lawful).put(asking("m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)), 0)
+				n.poolOf(generate.ValidOnly).add(asking("m"+strconv.Itoa(i)+"-"+strconv.Itoa(j)), 0)
 				if err := n.save(dir, nil); err != nil {
 					t.Error(err)
 				}
@@ -91,7 +91,7 @@ func TestMerge(t *testing.T) {
 	for dir, sequences := range map[string][][]script.Operation{a: {asking("x"), asking("x", "x"), asking("z")}, b: {asking("x"), asking("y", "x")}} {
 		n := newNovelty()
 		for _, ops := range sequences {
-			n.shelf(generate.Lawful).put(ops, 0)
+			n.poolOf(generate.ValidOnly).add(ops, 0)
 		}
 		if err := n.save(dir, nil); err != nil {
 			t.Fatal(err)

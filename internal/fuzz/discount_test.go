@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// failing is a server that answers every ping with an error.
-func failing(code spec.Code) stdio.Serve {
+// failingServer is a server that answers every ping with an error.
+func failingServer(code spec.Code) stdio.Serve {
 	return func(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		for lines := bufio.NewScanner(in); lines.Scan(); {
 			for _, m := range wire.Parse(lines.Bytes()).Messages {
@@ -49,11 +49,11 @@ func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			plays := 0
-			last := followed(t, c.code, func() bool { plays++; return true }).Outcome
+			last := investigated(t, c.code, func() bool { plays++; return true }).Outcome
 			if c.misses {
 				all := plays
 				plays = 0
-				last = followed(t, c.code, func() bool { plays++; return plays < all }).Outcome
+				last = investigated(t, c.code, func() bool { plays++; return plays < all }).Outcome
 			}
 			if last != c.want {
 				t.Errorf("the finding is %s, want %s", last, c.want)
@@ -62,13 +62,13 @@ func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
 	}
 }
 
-// followed follows up an error to a ping, which scripts show as shows says.
-func followed(t *testing.T, code spec.Code, shows func() bool) *Finding {
+// investigated investigates an error to a ping, which scripts show if isShown returns true.
+func investigated(t *testing.T, code spec.Code, isShown func() bool) *Finding {
 	t.Helper()
-	law := Law{ID: "pings", Judge: func(o *Outcome) []Breach {
+	law := Law{ID: "pings", Judge: func(o *Execution) []Breach {
 		for _, c := range o.Conversations {
 			for e, m := range transcript.Messages(c.Events, transcript.Received) {
-				if m.IsError() && shows() {
+				if m.IsError() && isShown() {
 					return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed.", At: []int{e.Seq}}}}
 				}
 			}
@@ -78,35 +78,35 @@ func followed(t *testing.T, code spec.Code, shows func() bool) *Finding {
 	pinging := script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
 		Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil),
 	}}}
-	o := Options{Dialer: stdio.InProcess("failing", failing(code)), Laws: []Law{law}}.withDefaults()
+	o := Options{Dialer: stdio.InProcess("failing", failingServer(code)), Laws: []Law{law}}.withDefaults()
 	s := newSearch(o)
-	place, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
-	if err != nil || place == nil {
+	server, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+	if err != nil || server == nil {
 		t.Fatal("the server can't be probed", err)
 	}
-	first := s.playFresh(t.Context(), place, pinging, exploring)
-	sights := s.judge(o.Laws, first)
-	if len(sights) != 1 {
-		t.Fatalf("%d candidates", len(sights))
+	first := s.playFresh(t.Context(), server, pinging, searchTimeout)
+	candidates := s.judge(o.Laws, first)
+	if len(candidates) != 1 {
+		t.Fatalf("%d candidates", len(candidates))
 	}
-	return s.follow(t.Context(), drawn{script: pinging, place: place}, first, sights[0])
+	return s.investigate(t.Context(), input{script: pinging, server: server}, first, candidates[0])
 }
 
-// TestWhatAGatewayAnswersIsNoSighting checks that a law does not count where something in front of
+// TestWhatAGatewayAnswersIsNoCandidate checks that a law does not count where something in front of
 // the server answered, and that rules, which know of that themselves, do.
-func TestWhatAGatewayAnswersIsNoSighting(t *testing.T) {
+func TestWhatAGatewayAnswersIsNoCandidate(t *testing.T) {
 	const busy = "transport: streamable-http\n\n1> POST / HTTP/1.1\n1> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n1< HTTP/1.1 503 Service Unavailable\n1! complete\n"
 	recording, err := transcript.ParseScript(busy)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := &Outcome{Playback: &script.Playback{
+	o := &Execution{Playback: &script.Playback{
 		Script: script.Script{Revision: spec.V20250618}, Transport: spec.StreamableHTTP,
 		Conversations: []*script.Conversation{{Events: recording.Events}},
 	}}
 	for law, want := range map[string]int{"pings": 0, rulesLaw: 1} {
 		s := newSearch(Options{}.withDefaults())
-		got := s.judge([]Law{{ID: law, Judge: func(*Outcome) []Breach {
+		got := s.judge([]Law{{ID: law, Judge: func(*Execution) []Breach {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
 		}}}, o)
 		if len(got) != want {

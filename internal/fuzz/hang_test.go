@@ -19,9 +19,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// halting serves requests one after the other. It delays the response to a
+// hangingServer serves requests one after the other. It delays the response to a
 // prompt once two resources are subscribed to.
-func halting(takes time.Duration) stdio.Serve {
+func hangingServer(takes time.Duration) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, signals <-chan string) int {
 		subscribed := map[string]bool{}
 		lines := bufio.NewScanner(in)
@@ -70,15 +70,15 @@ func halting(takes time.Duration) stdio.Serve {
 	}
 }
 
-// unansweredBy returns the findings about missing responses, and the report,
+// unansweredFindings returns the findings about missing responses, and the report,
 // for a server with this delay and a search with this timeout.
-func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding, r *Report) {
+func unansweredFindings(t *testing.T, takes, timeout time.Duration) (found []*Finding, r *Report) {
 	t.Helper()
 	answered := slices.DeleteFunc(ruleset.All(), func(r rules.Rule) bool { return !slices.Contains(r.Requirements, "base.request-answered") })
 	r, err := Run(t.Context(), Options{
-		Dialer: stdio.InProcess("halting", halting(takes)), Laws: []Law{Passive(answered)}, Revisions: []spec.Revision{spec.V20250618},
+		Dialer: stdio.InProcess("hanging", hangingServer(takes)), Laws: []Law{Passive(answered)}, Revisions: []spec.Revision{spec.V20250618},
 		Policy: inventory.Config{Policy: inventory.CallNone}, Time: 8 * time.Second, Jobs: 4, Timeout: timeout, Start: 20 * time.Second,
-		Shrink: Budget{Time: 10 * time.Second, Tries: 200},
+		Shrink: Budget{Time: 10 * time.Second, Attempts: 200},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,12 +93,12 @@ func unansweredBy(t *testing.T, takes, timeout time.Duration) (found []*Finding,
 	return found, r
 }
 
-// TestHaltIsOneFinding expects one finding for a server that stops responding:
+// TestHangIsOneFinding expects one finding for a server that stops responding:
 // the request at which it stops, shrunk, and nothing about later requests.
-func TestHaltIsOneFinding(t *testing.T) {
+func TestHangIsOneFinding(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		found, r := unansweredBy(t, time.Hour, time.Second)
+		found, r := unansweredFindings(t, time.Hour, time.Second)
 		if len(found) != 1 || r.Incomplete != "" {
 			t.Fatalf("%d findings, incomplete %q", len(found), r.Incomplete)
 		}
@@ -109,12 +109,12 @@ func TestHaltIsOneFinding(t *testing.T) {
 	})
 }
 
-// TestSlowIsNoHalt checks that a server that answers within the timeout is not
+// TestSlowIsNoHang checks that a server that answers within the timeout is not
 // reported as hung, even if it takes much longer than a search waits.
-func TestSlowIsNoHalt(t *testing.T) {
+func TestSlowIsNoHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		found, _ := unansweredBy(t, 3500*time.Millisecond, 8*time.Second)
+		found, _ := unansweredFindings(t, 3500*time.Millisecond, 8*time.Second)
 		for _, f := range found {
 			if f.Recurred() {
 				t.Errorf("%s: %s", f.Outcome, f.Seen)

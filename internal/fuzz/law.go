@@ -16,20 +16,20 @@ type Law struct {
 	ID, Title string
 	// Requirements are the catalogue ids that the law rests on.
 	Requirements []string
-	// Opinion reports that the specification does not state the law: a breach is
+	// Unspecified is set if the specification does not state the law: a breach is
 	// a note, and the law applies only if it is selected by name.
-	Opinion bool
-	// Weighs reports that the law judges repeated requests, which are sent only
-	// for such laws.
-	Weighs bool
-	// Judge returns the breaches in an outcome.
-	Judge func(o *Outcome) []Breach
-	// Observed reports whether an outcome without a breach shows that the
-	// requirement is kept. If it is nil, each complete outcome does.
-	Observed func(o *Outcome, requirement string) bool
+	Unspecified bool
+	// RepeatsRequests is set if the law judges repeated requests, which are sent
+	// only for such laws.
+	RepeatsRequests bool
+	// Judge returns the breaches in an execution.
+	Judge func(x *Execution) []Breach
+	// Observed reports whether an execution without a breach shows that the
+	// requirement is kept. If it is nil, each complete execution does.
+	Observed func(x *Execution, requirement string) bool
 }
 
-// A Breach is a violation of a law in an outcome.
+// A Breach is a violation of a law in an execution.
 type Breach struct {
 	verdict.Deviation
 	// Conversation is the index of the conversation that At refers to.
@@ -47,10 +47,10 @@ func Passive(all []rules.Rule) Law {
 	}
 	slices.Sort(l.Requirements)
 	l.Requirements = slices.Compact(l.Requirements)
-	l.Judge = func(o *Outcome) []Breach {
+	l.Judge = func(x *Execution) []Breach {
 		var out []Breach
-		for i, t := range o.Conversations {
-			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
+		for i, t := range x.Conversations {
+			for _, result := range rules.Judge(all, t.Events, x.Script.Revision, x.Transport) {
 				for _, d := range result.Deviations {
 					out = append(out, Breach{d, i})
 				}
@@ -58,9 +58,9 @@ func Passive(all []rules.Rule) Law {
 		}
 		return out
 	}
-	l.Observed = func(o *Outcome, requirement string) bool {
-		for _, t := range o.Conversations {
-			for _, result := range rules.Judge(all, t.Events, o.Script.Revision, o.Transport) {
+	l.Observed = func(x *Execution, requirement string) bool {
+		for _, t := range x.Conversations {
+			for _, result := range rules.Judge(all, t.Events, x.Script.Revision, x.Transport) {
 				if result.Requirement == requirement && result.Observed > 0 {
 					return true
 				}
@@ -71,7 +71,8 @@ func Passive(all []rules.Rule) Law {
 	return l
 }
 
-// A Candidate is a breach of a law in an outcome, not yet retried.
+// A Candidate is a breach that may become a finding: it is not yet shrunk and
+// retried.
 type Candidate struct {
 	Law string
 	Breach
@@ -88,71 +89,72 @@ type Key struct {
 }
 
 // Key returns the key of the finding that the candidate becomes.
-func (s *Candidate) Key() Key { return Key{s.Mistake(), s.Method} }
+func (c *Candidate) Key() Key { return Key{c.Mistake(), c.Method} }
 
 func (k Key) compare(other Key) int {
 	return cmp.Or(k.Mistake.Compare(other.Mistake), strings.Compare(k.Method, other.Method))
 }
 
-// Judge applies the laws to an outcome. Equal candidates are returned once.
-func Judge(laws []Law, o *Outcome) []Candidate {
+// Judge applies the laws to an execution. Equal candidates are returned once.
+func Judge(laws []Law, x *Execution) []Candidate {
 	var out []Candidate
 	seen := map[Key]bool{}
 	for i := range laws {
-		for _, b := range laws[i].Judge(o) {
-			s := Candidate{Law: laws[i].ID, Breach: b, Method: o.method(b)}
-			q := spec.Requirements().Lookup(b.Requirement)
-			if !q.AppliesTo(o.Script.Revision, o.Transport) {
+		for _, b := range laws[i].Judge(x) {
+			c := Candidate{Law: laws[i].ID, Breach: b, Method: x.method(b)}
+			requirement := spec.Requirements().Lookup(b.Requirement)
+			if !requirement.AppliesTo(x.Script.Revision, x.Transport) {
 				continue
 			}
-			s.Outcome = b.Deviation.Outcome(q, o.Script.Revision)
-			if laws[i].Opinion {
-				s.Outcome = verdict.Note
+			c.Outcome = b.Deviation.Outcome(requirement, x.Script.Revision)
+			if laws[i].Unspecified {
+				c.Outcome = verdict.Note
 			}
-			if key := s.Key(); !seen[key] {
+			if key := c.Key(); !seen[key] {
 				seen[key] = true
-				out = append(out, s)
+				out = append(out, c)
 			}
 		}
 	}
 	return out
 }
 
-// oneEnd merges the candidates about requests that one exit of a process left
+// mergeByExit merges the candidates about requests that one exit of a process left
 // without a response. For each requirement it keeps the candidate whose evidence
 // begins first, because the server could not answer later requests.
-func oneEnd(o *Outcome, all []Candidate) []Candidate {
-	type end struct {
+func mergeByExit(x *Execution, all []Candidate) []Candidate {
+	type exit struct {
 		verdict.Mistake
 		conversation, at int
 	}
-	first := map[end]int{} // indexes in out
+	first := map[exit]int{} // indexes in out
 	var out []Candidate
-	for _, s := range all {
-		at, ok := o.endOf(s.Breach)
-		e := end{s.Mistake(), s.Conversation, at}
-		have, known := first[e]
+	for _, c := range all {
+		at, ok := x.exitIn(c.Breach)
+		key := exit{c.Mistake(), c.Conversation, at}
+		i, known := first[key]
 		switch {
 		case ok && known:
-			if s.At[0] < out[have].At[0] {
-				out[have] = s
+			if c.At[0] < out[i].At[0] {
+				out[i] = c
 			}
 			continue
 		case ok:
-			first[e] = len(out)
+			first[key] = len(out)
 		}
-		out = append(out, s)
+		out = append(out, c)
 	}
 	return out
 }
 
-// endOf returns the position of the exit with which the evidence ends.
-func (o *Outcome) endOf(b Breach) (at int, ok bool) {
-	if len(b.At) == 0 || b.Conversation >= len(o.Conversations) {
+// exitIn returns the position of the exit of the server with which the evidence
+// of a breach ends.
+func (x *Execution) exitIn(b Breach) (at int, ok bool) {
+	if len(b.At) == 0 || b.Conversation >= len(x.Conversations) {
 		return 0, false
 	}
 	at = b.At[len(b.At)-1]
-	events := o.Conversations[b.Conversation].Events
+	events := x.Conversations[b.Conversation].Events
 	if at < 0 || at >= len(events) {
 		return 0, false
 	}
@@ -161,11 +163,11 @@ func (o *Outcome) endOf(b Breach) (at int, ok bool) {
 
 // method returns the method of the first request or notification that the
 // evidence shows, or to which a response in the evidence belongs.
-func (o *Outcome) method(b Breach) string {
-	if b.Conversation >= len(o.Conversations) {
+func (x *Execution) method(b Breach) string {
+	if b.Conversation >= len(x.Conversations) {
 		return ""
 	}
-	t := o.Conversations[b.Conversation]
+	t := x.Conversations[b.Conversation]
 	for _, at := range b.At {
 		if at >= len(t.Events) {
 			continue
@@ -173,28 +175,28 @@ func (o *Outcome) method(b Breach) string {
 		for i := range t.Events[at].Messages() {
 			m := &t.Events[at].Frame.Messages[i]
 			if m.Method != "" {
-				return family(m.Method)
+				return methodGroup(m.Method)
 			}
-			if op := o.Operation(t, m.ID); op != nil && m.Kind == wire.Response && op.Method != "" {
-				return family(op.Method)
+			if op := x.Operation(t, m.ID); op != nil && m.Kind == wire.Response && op.Method != "" {
+				return methodGroup(op.Method)
 			}
 		}
 	}
 	return ""
 }
 
-// family returns the method, or a common name for all unknown methods.
-func family(method string) string {
+// methodGroup returns the method, or a common name for all unknown methods.
+func methodGroup(method string) string {
 	if strings.HasPrefix(method, "mcp-conform/") || strings.HasPrefix(method, "notifications/mcp-conform/") {
 		return "an unknown method"
 	}
 	return method
 }
 
-// evidence returns the operations that the evidence of a breach shows.
-func (o *Outcome) evidence(b Breach) []int {
-	if b.Conversation >= len(o.Conversations) {
+// evidenceOperations returns the operations that the evidence of a breach shows.
+func (x *Execution) evidenceOperations(b Breach) []int {
+	if b.Conversation >= len(x.Conversations) {
 		return nil
 	}
-	return o.Conversations[b.Conversation].Operations(b.At)
+	return x.Conversations[b.Conversation].Operations(b.At)
 }

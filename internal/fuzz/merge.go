@@ -16,26 +16,26 @@ type Merged struct {
 	Findings, ReadFindings   int // replay files
 }
 
-// Merge makes one folder of several that searches wrote: one corpus without sequences that are the
-// beginning of others with the same last operation, and of equal findings the replay file with the shortest script. The folders
-// stay as they are.
+// Merge merges the folders of several searches into one: one corpus without sequences that are the
+// beginning of others with the same last operation, and for each finding the replay file with the
+// shortest script. The folders stay unchanged.
 func Merge(out string, dirs []string) (Merged, error) {
 	var m Merged
 	all := newNovelty()
-	findings := map[script.Expected]finding{}
+	findings := map[script.Expected]replayFile{}
 	for _, dir := range dirs {
 		if err := all.load(dir); err != nil {
 			return m, fmt.Errorf("%s: %w", dir, err)
 		}
-		n, err := readFindings(dir, findings)
+		n, err := readReplayFiles(dir, findings)
 		if err != nil {
 			return m, err
 		}
 		m.ReadFindings += n
 	}
-	m.ReadSequences, m.Findings = len(all.known), len(findings)
-	all.loaded = nil // they stay
-	for _, s := range all.corpus {
+	m.ReadSequences, m.Findings = len(all.lines), len(findings)
+	all.files = nil // save must not remove them
+	for _, s := range all.seedsBy {
 		m.Sequences += s.minimize()
 	}
 	if m.Sequences > 0 {
@@ -47,7 +47,7 @@ func Merge(out string, dirs []string) (Merged, error) {
 		return m, err
 	}
 	names := map[string]bool{}
-	for _, f := range sorted(findings) {
+	for _, f := range sortedFiles(findings) {
 		name := f.name
 		for i := 2; names[name]; i++ {
 			name = fmt.Sprintf("%s-%d.json", strings.TrimSuffix(f.name, ".json"), i)
@@ -60,27 +60,27 @@ func Merge(out string, dirs []string) (Merged, error) {
 	return m, nil
 }
 
-// finding is a replay file.
-type finding struct {
-	name string
-	data []byte
-	size int // of the script
+// replayFile is a replay file that was read.
+type replayFile struct {
+	name       string
+	data       []byte
+	operations int // number of operations in the script
 }
 
-// sorted returns the findings by name, and those with equal names by their text.
-func sorted(all map[script.Expected]finding) []finding {
-	var out []finding
+// sortedFiles returns the files by name, and those with equal names by their text.
+func sortedFiles(all map[script.Expected]replayFile) []replayFile {
+	var out []replayFile
 	for _, f := range all {
 		out = append(out, f)
 	}
-	slices.SortFunc(out, func(a, b finding) int {
+	slices.SortFunc(out, func(a, b replayFile) int {
 		return strings.Compare(a.name+"\x00"+string(a.data), b.name+"\x00"+string(b.data))
 	})
 	return out
 }
 
-// readFindings adds the replay files of a folder, and returns how many there are.
-func readFindings(dir string, all map[script.Expected]finding) (n int, err error) {
+// readReplayFiles adds the replay files of a folder, and returns how many there are.
+func readReplayFiles(dir string, all map[script.Expected]replayFile) (n int, err error) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
 		return 0, err
@@ -100,16 +100,17 @@ func readFindings(dir string, all map[script.Expected]finding) (n int, err error
 		n++
 		key := file.Expect
 		key.Permitted, key.Seen = "", "" // they quote one conversation
-		one := finding{f.Name(), data, len(file.Script.Operations)}
-		if known, ok := all[key]; !ok || one.size < known.size || one.size == known.size && string(data) < string(known.data) {
-			all[key] = one
+		found := replayFile{f.Name(), data, len(file.Script.Operations)}
+		if known, ok := all[key]; !ok || found.operations < known.operations || found.operations == known.operations && string(data) < string(known.data) {
+			all[key] = found
 		}
 	}
 	return n, nil
 }
 
-// minimize drops the sequences that are the beginning of others of their group, and returns how many are left.
-func (s *shelf) minimize() int {
+// minimize drops the seeds that are the beginning of others of their group, and returns how many are
+// left.
+func (s *seedPool) minimize() int {
 	n := 0
 	for i, group := range s.groups {
 		texts := make([][]string, len(group))

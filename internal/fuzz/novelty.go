@@ -14,37 +14,39 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// novelty records the kinds of responses that were seen, and the operations
-// that produced each kind.
+// novelty records the kinds of responses that were seen, and keeps the operations
+// that produced each kind as seeds.
 type novelty struct {
-	mu     sync.Mutex
-	seed   maphash.Seed
-	seen   map[uint64]bool
-	corpus map[generate.Mood]*shelf
-	known  map[string]bool // the lines of the corpus that were read
-	loaded []string        // the files that were read
+	mu      sync.Mutex
+	hash    maphash.Seed
+	seen    map[uint64]bool // hashes of the kinds of responses
+	seedsBy map[generate.Validity]*seedPool
+	lines   map[string]bool // the lines of the corpus that were read
+	files   []string        // the files that were read
 }
 
-// shelf holds the corpus of one mood, grouped by the last operation, so that
-// methods with many kinds of responses do not crowd out others.
-type shelf struct {
-	at     map[string]int
+// A seedPool holds the seeds of one validity, grouped by the last operation, so
+// that methods with many kinds of responses do not crowd out others.
+type seedPool struct {
+	index  map[string]int // in groups, by the last operation
 	groups [][][]script.Operation
 }
 
-func (s *shelf) put(ops []script.Operation, instead uint64) {
+// add adds a sequence. In a full group it takes the place of another one, which
+// replace selects.
+func (s *seedPool) add(ops []script.Operation, replace uint64) {
 	last := &ops[len(ops)-1]
-	name := string(last.Do) + " " + family(last.Method)
-	i, ok := s.at[name]
+	name := string(last.Do) + " " + methodGroup(last.Method)
+	i, ok := s.index[name]
 	if !ok {
 		i = len(s.groups)
-		s.at[name] = i
+		s.index[name] = i
 		s.groups = append(s.groups, nil)
 	}
 	// Scripts are built from the group, so it must not change.
 	group := slices.Clone(s.groups[i])
-	if len(group) >= mostKept {
-		group[instead%mostKept] = ops
+	if len(group) >= maxSeeds {
+		group[replace%maxSeeds] = ops
 	} else {
 		group = append(group, ops)
 	}
@@ -54,94 +56,93 @@ func (s *shelf) put(ops []script.Operation, instead uint64) {
 }
 
 const (
-	// mostSeen limits the kinds of responses, and mostKept the entries of each
+	// maxKinds limits the kinds of responses, and maxSeeds the seeds of each
 	// group.
-	mostSeen = 200_000
-	mostKept = 200
-	// kept is the number of earlier operations that are kept with the new one.
-	kept = 4
+	maxKinds = 200_000
+	maxSeeds = 200
+	// seedLength is the number of operations of a seed.
+	seedLength = 4
 )
 
 func newNovelty() *novelty {
-	return &novelty{seed: maphash.MakeSeed(), seen: map[uint64]bool{}, corpus: map[generate.Mood]*shelf{}, known: map[string]bool{}}
+	return &novelty{hash: maphash.MakeSeed(), seen: map[uint64]bool{}, seedsBy: map[generate.Validity]*seedPool{}, lines: map[string]bool{}}
 }
 
-// note examines an outcome, and returns how many new kinds of responses it has.
-func (n *novelty) note(o *Outcome, mood generate.Mood) int {
+// record records the kinds of responses in an execution, and returns how many are
+// new.
+func (n *novelty) record(x *Execution, validity generate.Validity) int {
 	count := 0
-	for _, t := range o.Conversations {
+	for _, t := range x.Conversations {
 		d := transcript.DialogueOf(t.Events)
 		for e, m := range transcript.Messages(t.Events, transcript.Received) {
-			if !n.add(n.sort(o, t, m, e, d.Of(m))) {
+			if !n.addKind(n.kindOf(x, t, m, e, d.Of(m))) {
 				continue
 			}
 			count++
 			if at, ok := t.Requested(m.ID); ok && m.Kind == wire.Response {
-				n.keep(o, at, t.On, mood)
+				n.addSeed(x, at, t.On, validity)
 			}
 		}
 	}
 	return count
 }
 
-// add records a kind of response, and reports whether it is new.
-func (n *novelty) add(sort uint64) bool {
+// addKind records a kind of response, and reports whether it is new.
+func (n *novelty) addKind(kind uint64) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.seen[sort] || len(n.seen) >= mostSeen {
+	if n.seen[kind] || len(n.seen) >= maxKinds {
 		return false
 	}
-	n.seen[sort] = true
+	n.seen[kind] = true
 	return true
 }
 
-// keep adds an operation to the corpus, with the operations before it in the
-// same conversation.
-func (n *novelty) keep(o *Outcome, at, on int, mood generate.Mood) {
+// addSeed adds a seed: an operation with those before it in the same
+// conversation.
+func (n *novelty) addSeed(x *Execution, last, on int, validity generate.Validity) {
 	var ops []script.Operation
-	for i := at; i >= 0 && len(ops) < kept; i-- {
-		if op := o.Script.Operations[i]; op.On == on && op.Do != script.Close {
+	for i := last; i >= 0 && len(ops) < seedLength; i-- {
+		if op := x.Script.Operations[i]; op.On == on && op.Do != script.Close {
 			ops = append(ops, op)
 		}
 	}
 	slices.Reverse(ops)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.shelf(mood).put(ops, uint64(len(n.seen)))
+	n.poolOf(validity).add(ops, uint64(len(n.seen)))
 }
 
-// shelf returns the shelf of a mood. The caller holds the lock.
-func (n *novelty) shelf(mood generate.Mood) *shelf {
-	if n.corpus[mood] == nil {
-		n.corpus[mood] = &shelf{at: map[string]int{}}
+// poolOf returns the pool of seeds of a validity. The caller holds the lock.
+func (n *novelty) poolOf(validity generate.Validity) *seedPool {
+	if n.seedsBy[validity] == nil {
+		n.seedsBy[validity] = &seedPool{index: map[string]int{}}
 	}
-	return n.corpus[mood]
+	return n.seedsBy[validity]
 }
 
-// seeds returns sequences from which scripts of a mood can be built. Callers
-// must not modify them.
-func (n *novelty) seeds(mood generate.Mood) [][][]script.Operation {
+// seeds returns the seeds for scripts of a validity. Callers must not modify them.
+func (n *novelty) seeds(validity generate.Validity) [][][]script.Operation {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.shelf(mood).groups
+	return n.poolOf(validity).groups
 }
 
-// sort returns the kind of a message from the server: its method, outcome,
-// code, shape and class of latency. Request is the request that the message
-// responds to.
-func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
+// kindOf returns a hash of the kind of a message from the server: its method,
+// outcome, code, shape and class of latency. The message responds to r.
+func (n *novelty) kindOf(x *Execution, t *script.Conversation, m *wire.Message, e *transcript.Event, r *transcript.Request) uint64 {
 	var h maphash.Hash
-	h.SetSeed(n.seed)
+	h.SetSeed(n.hash)
 	_, _ = h.WriteString(m.Method)
-	if op := o.Operation(t, m.ID); op != nil && m.Kind == wire.Response {
-		_, _ = h.WriteString(family(op.Method))
+	if op := x.Operation(t, m.ID); op != nil && m.Kind == wire.Response {
+		_, _ = h.WriteString(methodGroup(op.Method))
 	}
 	if code, ok := m.ErrorCode(); ok {
 		_ = h.WriteByte(byte(code))
 		_ = h.WriteByte(byte(code >> 8))
 	} else {
-		shape(&h, m.Result(), 4)
-		shape(&h, m.Params(), 4)
+		hashShape(&h, m.Result(), 4)
+		hashShape(&h, m.Params(), 4)
 	}
 	if r != nil && m.Kind == wire.Response {
 		_ = h.WriteByte(byte(bits.Len64(uint64((e.At - r.Event.At).Milliseconds())) / 3))
@@ -149,8 +150,8 @@ func (n *novelty) sort(o *Outcome, t *script.Conversation, m *wire.Message, e *t
 	return h.Sum64()
 }
 
-// shape describes the structure of a value, without the values themselves.
-func shape(h *maphash.Hash, v jsontext.Value, depth int) {
+// hashShape hashes the structure of a value, without the strings and numbers in it.
+func hashShape(h *maphash.Hash, v jsontext.Value, depth int) {
 	if v == nil {
 		return
 	}
@@ -162,13 +163,13 @@ func shape(h *maphash.Hash, v jsontext.Value, depth int) {
 		names, members := wire.Members(v)
 		for _, name := range names {
 			_, _ = h.WriteString(name)
-			shape(h, members[name], depth-1)
+			hashShape(h, members[name], depth-1)
 		}
 	case k == '[':
 		elements := wire.Elements(v)
 		_ = h.WriteByte(byte(bits.Len(uint(len(elements)))))
 		for _, e := range elements[:min(len(elements), 2)] {
-			shape(h, e, depth-1)
+			hashShape(h, e, depth-1)
 		}
 	case k == '"':
 		_ = h.WriteByte(byte(bits.Len(uint(len(v)))) / 3)

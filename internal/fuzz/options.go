@@ -23,7 +23,7 @@ type Options struct {
 	Time  time.Duration
 	Cases int
 	Seed  uint64
-	Part  Part // what this process searches
+	Shard Shard // the part that this process searches
 	// Jobs is the number of scripts that are played concurrently. The default is
 	// four for each core, because scripts mostly wait.
 	Jobs int
@@ -42,16 +42,16 @@ type Options struct {
 	FirstStart time.Duration
 	// Shrink limits the time to shrink one finding.
 	Shrink Budget
-	// Enough, if set, ends the search after the first finding for which it
+	// StopAt, if set, ends the search after the first finding for which it
 	// returns true.
-	Enough func(f *Finding) bool
+	StopAt func(f *Finding) bool
 	// Operations limits the length of scripts. If it is zero, the limit depends
 	// on the server.
 	Operations int
 
-	// Stock is called for each revision that the server speaks, before the
+	// Probed is called for each revision that the server speaks, before the
 	// search begins.
-	Stock func(rev spec.Revision, s *Surroundings)
+	Probed func(rev spec.Revision, s *ServerInfo)
 	// Found is called for each finding, one at a time.
 	Found func(f *Finding)
 	// Progress is called periodically.
@@ -81,8 +81,8 @@ type Report struct {
 	Incomplete string
 }
 
-// ErrUnspoken is returned if the server speaks none of the revisions.
-var ErrUnspoken = errors.New("the server completed the handshake in none of the revisions")
+// ErrNotSpoken is returned if the server speaks none of the revisions.
+var ErrNotSpoken = errors.New("the server completed the handshake in none of the revisions")
 
 func (o Options) withDefaults() Options {
 	if o.Jobs <= 0 {
@@ -98,7 +98,7 @@ func (o Options) withDefaults() Options {
 		o.Start = client.DefaultStartTimeout
 	}
 	if o.Shrink == (Budget{}) {
-		o.Shrink = Budget{Time: 20 * time.Second, Tries: 400}
+		o.Shrink = Budget{Time: 20 * time.Second, Attempts: 400}
 	}
 	if o.Time <= 0 && o.Cases <= 0 {
 		o.Time = time.Minute

@@ -19,9 +19,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// working is a server with a tool that takes longer than a search waits for it.
+// slowServer is a server with a tool that takes longer than a search waits for it.
 // The tool returns the given answer, and stops when it is cancelled.
-func working(takes time.Duration, answer string) stdio.Serve {
+func slowServer(takes time.Duration, answer string) stdio.Serve {
 	return func(ctx context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 		var mu sync.Mutex
 		say := func(id wire.ID, result string) {
@@ -66,7 +66,7 @@ func working(takes time.Duration, answer string) stdio.Serve {
 
 // soundness is a law that is broken by a tool result with the text "unsound".
 func soundness() Law {
-	said := func(o *Outcome, text string) bool {
+	said := func(o *Execution, text string) bool {
 		for _, t := range o.Conversations {
 			for _, e := range t.Events {
 				if e.Kind == transcript.Received && strings.Contains(string(e.Raw), text) {
@@ -78,7 +78,7 @@ func soundness() Law {
 	}
 	return Law{
 		ID: "soundness",
-		Judge: func(o *Outcome) []Breach {
+		Judge: func(o *Execution) []Breach {
 			if !said(o, "unsound") {
 				return nil
 			}
@@ -86,14 +86,14 @@ func soundness() Law {
 		},
 		// Any result counts, even if it does not belong to the call, as with
 		// rules that look at each message.
-		Observed: func(o *Outcome, _ string) bool { return said(o, "result") },
+		Observed: func(o *Execution, _ string) bool { return said(o, "result") },
 	}
 }
 
-// TestSlowIsNotMended checks that a replay waits for the responses to the
+// TestSlowIsNotFixed checks that a replay waits for the responses to the
 // script's requests up to the timeout, and that a missing response is not taken
 // for a fix.
-func TestSlowIsNotMended(t *testing.T) {
+func TestSlowIsNotFixed(t *testing.T) {
 	t.Parallel()
 	const slow = 200 * time.Millisecond
 	call := script.Operation{
@@ -130,13 +130,13 @@ func TestSlowIsNotMended(t *testing.T) {
 					Script: script.Script{Revision: spec.V20250618, Tools: []string{"work"}, Operations: c.script},
 				}
 				got, err := Replay(t.Context(), Options{
-					Dialer: stdio.InProcess("working", working(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
+					Dialer: stdio.InProcess("working", slowServer(c.takes, c.answer)), Laws: []Law{soundness()}, Timeout: time.Second, Start: 10 * time.Second,
 				}, r)
 				if err != nil {
 					t.Fatal(err)
 				}
 				if got.Verdict != c.want {
-					t.Errorf("%s, not %s: %s", got.Verdict, c.want, got.Why)
+					t.Errorf("%s, not %s: %s", got.Verdict, c.want, got.Reason)
 				}
 			})
 		})

@@ -14,8 +14,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Surroundings is what is known about a server in one revision.
-type Surroundings struct {
+// A ServerInfo is what is known about the server in one revision.
+type ServerInfo struct {
 	Offer *generate.Offer
 	// Callable and Forbidden are the names of the tools that may be called, and
 	// of those that may not.
@@ -26,14 +26,15 @@ type Surroundings struct {
 	messages int // frames that were exchanged to find this out
 }
 
-// Offered describes in one line what the server offers, including tools that
+// Summary describes in one line what the server offers, including tools that
 // may not be called.
-func (s *Surroundings) Offered() string {
-	return fmt.Sprintf("%s, %s, %s and %s", several(len(s.Callable)+len(s.Forbidden), "tool"),
-		several(len(s.Offer.Resources), "resource"), several(len(s.Offer.Templates), "template"), several(len(s.Offer.Prompts), "prompt"))
+func (s *ServerInfo) Summary() string {
+	return fmt.Sprintf("%s, %s, %s and %s", plural(len(s.Callable)+len(s.Forbidden), "tool"),
+		plural(len(s.Offer.Resources), "resource"), plural(len(s.Offer.Templates), "template"), plural(len(s.Offer.Prompts), "prompt"))
 }
 
-func several(n int, what string) string {
+// plural returns a number of things, such as "2 tools".
+func plural(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}
@@ -45,10 +46,10 @@ var capabilities = []string{
 	"tools", "resources", "resources.subscribe", "prompts", "completions", "logging", "tasks", "tasks.list", "tasks.cancel",
 }
 
-// Probe takes the inventory in one revision. It returns nil Surroundings if the
+// Probe takes the inventory in one revision. It returns nil if the
 // server does not speak the revision, and an error if the server cannot be
 // reached. The events are those of the attempt.
-func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*Surroundings, []*transcript.Event, error) {
+func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy inventory.Config, o client.Options) (*ServerInfo, []*transcript.Event, error) {
 	o.Revision = rev
 	c, err := client.Open(ctx, d, o)
 	if err != nil {
@@ -64,25 +65,25 @@ func Probe(ctx context.Context, d transport.Dialer, rev spec.Revision, policy in
 	if rev.Era() == spec.Stateless && !c.Server().Lists(rev) {
 		return nil, c.Record.From(0), nil // a server of an older revision may answer any method
 	}
-	v := inventory.Take(ctx, c, policy)
-	s := &Surroundings{Name: v.Server.Name, Version: v.Server.Version, Offer: offer(v, rev, d.Transport())}
-	s.Offer.Paged = paged(c.Record.Dialogue())
-	s.messages = script.Frames(c.Record.From(0))
-	may := map[string]bool{}
-	for _, t := range v.Callable() {
-		may[t.Name] = true
-		s.Callable = append(s.Callable, t.Name)
+	inv := inventory.Take(ctx, c, policy)
+	server := &ServerInfo{Name: inv.Server.Name, Version: inv.Server.Version, Offer: offer(inv, rev, d.Transport())}
+	server.Offer.Paged = pagedLists(c.Record.Dialogue())
+	server.messages = script.Frames(c.Record.From(0))
+	callable := map[string]bool{}
+	for _, t := range inv.Callable() {
+		callable[t.Name] = true
+		server.Callable = append(server.Callable, t.Name)
 	}
-	for _, t := range v.Tools {
-		if !may[t.Name] {
-			s.Forbidden = append(s.Forbidden, t.Name)
+	for _, t := range inv.Tools {
+		if !callable[t.Name] {
+			server.Forbidden = append(server.Forbidden, t.Name)
 		}
 	}
-	return s, nil, nil
+	return server, nil, nil
 }
 
-// paged returns the list methods that returned several pages.
-func paged(d *transcript.Dialogue) map[string]bool {
+// pagedLists returns the list methods that returned several pages.
+func pagedLists(d *transcript.Dialogue) map[string]bool {
 	out := map[string]bool{}
 	for _, r := range d.Requests() {
 		if m := r.Response(); m != nil && generate.ListMember(r.Message.Method) != "" && m.ResultAt("/nextCursor") != nil {
@@ -92,31 +93,32 @@ func paged(d *transcript.Dialogue) map[string]bool {
 	return out
 }
 
-// mostNames limits how many items of each kind, such as tools, are used.
-const mostNames = 200
+// maxItems limits how many items of each kind, such as tools, are used.
+const maxItems = 200
 
-func offer(v *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
-	o := &generate.Offer{Revision: rev, Transport: over, Declared: map[string]bool{}}
+// offer returns what scripts can use of an inventory.
+func offer(inv *inventory.Inventory, rev spec.Revision, over spec.Transport) *generate.Offer {
+	out := &generate.Offer{Revision: rev, Transport: over, Declared: map[string]bool{}}
 	for _, capability := range capabilities {
-		o.Declared[capability] = v.Declares(capability)
+		out.Declared[capability] = inv.Declares(capability)
 	}
-	for _, t := range first(v.Callable()) {
+	for _, t := range firstItems(inv.Callable()) {
 		support, _ := wire.Text(wire.At(t.Raw, "/execution/taskSupport"))
-		o.Tools = append(o.Tools, generate.Tool{
+		out.Tools = append(out.Tools, generate.Tool{
 			Name: t.Name, Input: wire.At(t.Raw, "/inputSchema"),
-			Tasks: v.Declares("tasks.requests.tools.call") && (support == "optional" || support == "required"),
+			Tasks: inv.Declares("tasks.requests.tools.call") && (support == "optional" || support == "required"),
 		})
 	}
-	o.Resources, o.Templates = first(v.Resources), first(v.Templates)
-	for _, p := range first(v.PromptEntries) {
-		one := generate.Prompt{Name: p.Name, Required: p.Required()}
+	out.Resources, out.Templates = firstItems(inv.Resources), firstItems(inv.Templates)
+	for _, p := range firstItems(inv.PromptEntries) {
+		prompt := generate.Prompt{Name: p.Name, Required: p.Required()}
 		for _, a := range p.Arguments {
-			one.Arguments = append(one.Arguments, a.Name)
+			prompt.Arguments = append(prompt.Arguments, a.Name)
 		}
-		o.Prompts = append(o.Prompts, one)
+		out.Prompts = append(out.Prompts, prompt)
 	}
-	o.Prepare()
-	return o
+	out.Prepare()
+	return out
 }
 
-func first[T any](all []T) []T { return all[:min(len(all), mostNames)] }
+func firstItems[T any](all []T) []T { return all[:min(len(all), maxItems)] }

@@ -7,16 +7,17 @@ import (
 // progressEvery is how often the progress is reported.
 const progressEvery = 500 * time.Millisecond
 
+// status returns the progress so far.
 func (s *search) status() Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := Status{
 		Cases: s.cases.Load(), Requests: s.requests.Load(), Novel: s.novel.Load(), Findings: len(s.findings), Took: time.Since(s.started),
-		Servers: s.servers.Load(), Messages: s.messages.Load(),
+		Servers: s.serverStarts.Load(), Messages: s.messages.Load(),
 	}
-	for what, n := range s.busy {
-		if n > 0 && (st.Busy == "" || what < st.Busy) {
-			st.Busy = what
+	for activity, n := range s.busy {
+		if n > 0 && (st.Busy == "" || activity < st.Busy) {
+			st.Busy = activity
 		}
 	}
 	return st
@@ -39,15 +40,15 @@ func (s *search) tick(over, done chan struct{}) {
 	}
 }
 
-// doing records what the search does besides playing scripts, until the
-// returned function is called.
-func (s *search) doing(what string) func() {
+// setBusy records what a worker does besides searching, until the returned
+// function is called.
+func (s *search) setBusy(activity string) func() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.busy[what]++
+	s.busy[activity]++
 	return func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.busy[what]--
+		s.busy[activity]--
 	}
 }

@@ -30,14 +30,14 @@ func TestShrink(t *testing.T) {
 			return o.Method == "b" && bytes.Contains(o.Message, []byte("needle"))
 		})
 	}
-	got, tries, _ := Shrink(t.Context(), s, []int{120}, Budget{Time: 1 << 40, Tries: 2000}, shows)
+	got, tries, _ := Shrink(t.Context(), s, []int{120}, Budget{Time: 1 << 40, Attempts: 2000}, shows)
 	if tries > 2000 || len(got.Operations) != 2 || got.Conversations() != 1 {
 		t.Fatalf("after %d tries: %+v", tries, got)
 	}
 	if size := len(got.Operations[1].Message); size > 70 || got.Operations[0].Await {
 		t.Errorf("the message has %d bytes: %s", size, got.Operations[1].Message)
 	}
-	if _, tries, _ := Shrink(t.Context(), s, nil, Budget{Time: 1 << 40, Tries: 5}, shows); tries != 5 {
+	if _, tries, _ := Shrink(t.Context(), s, nil, Budget{Time: 1 << 40, Attempts: 5}, shows); tries != 5 {
 		t.Errorf("%d tries with a budget of 5", tries)
 	}
 }

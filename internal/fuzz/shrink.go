@@ -15,69 +15,69 @@ import (
 
 // Budget limits the time and the attempts of shrinking.
 type Budget struct {
-	Time  time.Duration
-	Tries int
+	Time     time.Duration
+	Attempts int
 }
 
 // shrinker makes a script smaller as long as it still shows the finding.
 type shrinker struct {
-	ctx   context.Context
-	shows func(script.Script) bool // plays the script on a fresh server
-	left  int                      // remaining attempts
-	best  script.Script
-	tried map[[sha256.Size]byte]bool // scripts that did not show the finding
+	ctx       context.Context
+	reproduce func(script.Script) bool // plays the script on a fresh server
+	attempts  int                      // remaining attempts
+	smallest  script.Script
+	failed    map[[sha256.Size]byte]bool // scripts that did not show the finding
 }
 
-// Shrink returns the smallest script found for which shows returns true, the
+// Shrink returns the smallest script found for which reproduce returns true, the
 // number of attempts, and whether time ran out before all smaller scripts were
 // tried. It first tries the operations in hint alone.
-func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, shows func(script.Script) bool) (small script.Script, tries int, cut bool) {
+func Shrink(ctx context.Context, s script.Script, hint []int, b Budget, reproduce func(script.Script) bool) (smallest script.Script, attempts int, cut bool) {
 	ctx, cancel := context.WithTimeout(ctx, b.Time)
 	defer cancel()
-	k := &shrinker{ctx: ctx, shows: shows, left: b.Tries, best: s, tried: map[[sha256.Size]byte]bool{}}
-	k.guess(hint)
-	if len(k.best.Operations) > 12 {
-		k.windows()
+	k := &shrinker{ctx: ctx, reproduce: reproduce, attempts: b.Attempts, smallest: s, failed: map[[sha256.Size]byte]bool{}}
+	k.tryEvidence(hint)
+	if len(k.smallest.Operations) > 12 {
+		k.tryWindows()
 	}
-	for before := -1; before != k.weight() && k.may(); {
-		before = k.weight()
-		k.round()
+	for before := -1; before != k.size() && k.canTry(); {
+		before = k.size()
+		k.pass()
 	}
-	return k.best, b.Tries - k.left, ctx.Err() != nil && k.more()
+	return k.smallest, b.Attempts - k.attempts, ctx.Err() != nil && k.canShrink()
 }
 
-// round tries each way to make the best script smaller once.
-func (k *shrinker) round() {
-	k.operations()
-	k.conversations()
+// pass tries each way to make the smallest script smaller once.
+func (k *shrinker) pass() {
+	k.removeOperations()
+	k.mergeConversations()
 	k.removeSynchronisation()
-	k.values()
+	k.shrinkMessages()
 }
 
-// more reports whether an untried way to make the best script smaller remains.
+// canShrink reports whether an untried way to make the script smaller remains.
 // It plays no script. A script of one operation is minimal if all its variants
 // were tried in time.
-func (k *shrinker) more() bool {
+func (k *shrinker) canShrink() bool {
 	found := false
-	rest := &shrinker{ctx: context.Background(), left: math.MaxInt, best: k.best, tried: map[[sha256.Size]byte]bool{}}
-	rest.shows = func(s script.Script) bool {
-		if !k.tried[spelled(s)] {
-			found, rest.left = true, 0
+	rest := &shrinker{ctx: context.Background(), attempts: math.MaxInt, smallest: k.smallest, failed: map[[sha256.Size]byte]bool{}}
+	rest.reproduce = func(s script.Script) bool {
+		if !k.failed[hashOf(s)] {
+			found, rest.attempts = true, 0
 		}
 		return false
 	}
-	rest.round()
+	rest.pass()
 	return found
 }
 
-// spelled returns a hash that identifies a script by its text.
-func spelled(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
+// hashOf returns a hash that identifies a script by its text.
+func hashOf(s script.Script) [sha256.Size]byte { return sha256.Sum256(wire.JSON(s.Operations)) }
 
-// weight measures the best script. Each step of shrinking decreases it.
-func (k *shrinker) weight() int {
+// size measures the smallest script. Each step of shrinking decreases it.
+func (k *shrinker) size() int {
 	n := 0
-	for i := range k.best.Operations {
-		o := &k.best.Operations[i]
+	for i := range k.smallest.Operations {
+		o := &k.smallest.Operations[i]
 		n += 1000 + len(o.Message) + 10*o.On + len(o.Splits) + 5*len(o.Take)
 		if o.Await {
 			n++
@@ -92,34 +92,35 @@ func (k *shrinker) weight() int {
 	return n
 }
 
-func (k *shrinker) may() bool { return k.left > 0 && k.ctx.Err() == nil }
+// canTry reports whether one more attempt is possible.
+func (k *shrinker) canTry() bool { return k.attempts > 0 && k.ctx.Err() == nil }
 
-// try makes the operations the best script if they show the finding.
+// try makes the operations the smallest script if they show the finding.
 func (k *shrinker) try(operations []script.Operation) bool {
-	if !k.may() {
+	if !k.canTry() {
 		return false
 	}
-	k.left--
-	s := script.Script{Revision: k.best.Revision, Operations: operations}
-	if shown := k.shows(s); k.ctx.Err() != nil {
+	k.attempts--
+	s := script.Script{Revision: k.smallest.Revision, Operations: operations}
+	if shown := k.reproduce(s); k.ctx.Err() != nil {
 		return false // the result of an interrupted attempt is unknown
 	} else if !shown {
-		k.tried[spelled(s)] = true
+		k.failed[hashOf(s)] = true
 		return false
 	}
-	k.best = s
+	k.smallest = s
 	return true
 }
 
-// guess tries only the operations that the evidence shows, then adds those that
+// tryEvidence tries only the operations that the evidence shows, then adds those that
 // change the state of a conversation, then all earlier ones.
-func (k *shrinker) guess(hint []int) {
+func (k *shrinker) tryEvidence(hint []int) {
 	if len(hint) == 0 {
 		return
 	}
-	all := k.best.Operations
+	all := k.smallest.Operations
 	last := hint[len(hint)-1]
-	if crowd := together(all, last); len(crowd) < len(all) && len(crowd) > len(hint) && k.try(crowd) {
+	if write := sameWrite(all, last); len(write) < len(all) && len(write) > len(hint) && k.try(write) {
 		return
 	}
 	if len(hint) < len(all) {
@@ -127,13 +128,13 @@ func (k *shrinker) guess(hint []int) {
 		for _, i := range hint {
 			kept = append(kept, all[i])
 		}
-		if k.try(kept) || k.try(atOnce(kept)) || k.try(slices.Concat(walksBefore(kept), kept)) {
+		if k.try(kept) || k.try(inOneWrite(kept)) || k.try(slices.Concat(listWalks(kept), kept)) {
 			return
 		}
 	}
 	for _, keep := range []func(i int, o *script.Operation) bool{
 		func(i int, o *script.Operation) bool {
-			return slices.Contains(hint, i) || i < last && o.On == all[last].On && o.Violates == "" && lasts(o)
+			return slices.Contains(hint, i) || i < last && o.On == all[last].On && o.Violates == "" && changesState(o)
 		},
 		func(i int, _ *script.Operation) bool {
 			return slices.Contains(hint, i) || i >= hint[0]-1 && i <= last
@@ -147,16 +148,16 @@ func (k *shrinker) guess(hint []int) {
 				kept = append(kept, all[i])
 			}
 		}
-		if len(kept) < len(all) && (k.try(kept) || k.try(atOnce(kept))) {
+		if len(kept) < len(all) && (k.try(kept) || k.try(inOneWrite(kept))) {
 			return
 		}
 	}
 }
 
-// together returns the messages that are sent in the same write as the given
+// sameWrite returns the operations that are sent in the same write as the given
 // operation.
-func together(all []script.Operation, one int) []script.Operation {
-	from, to := one, one
+func sameWrite(all []script.Operation, i int) []script.Operation {
+	from, to := i, i
 	for from > 0 && all[from-1].Do == script.Send && all[from-1].Together && !all[from-1].Await {
 		from--
 	}
@@ -166,9 +167,9 @@ func together(all []script.Operation, one int) []script.Operation {
 	return all[from : to+1]
 }
 
-// walksBefore returns walks through the lists that the operations refer to,
+// listWalks returns walks through the lists that the operations refer to,
 // because a rule may need to know those lists.
-func walksBefore(operations []script.Operation) []script.Operation {
+func listWalks(operations []script.Operation) []script.Operation {
 	lists := map[string]string{
 		spec.MethodToolsCall: spec.MethodToolsList, spec.MethodPromptsGet: spec.MethodPromptsList, spec.MethodResourcesRead: spec.MethodResourcesList,
 		spec.MethodComplete: spec.MethodResourcesTemplates,
@@ -183,16 +184,16 @@ func walksBefore(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// lasts reports whether an operation changes the state of a conversation, or
+// changesState reports whether an operation changes the state of a conversation, or
 // what is known about it.
-func lasts(o *script.Operation) bool {
+func changesState(o *script.Operation) bool {
 	return o.Do == script.Walk || o.Do == script.Answer || generate.ListMember(o.Method) != "" || slices.Contains([]string{
 		spec.MethodSetLevel, spec.MethodResourcesSubscribe, spec.MethodResourcesUnsubscribe,
 	}, o.Method)
 }
 
-// atOnce sends all messages in one write, because that shows races best.
-func atOnce(operations []script.Operation) []script.Operation {
+// inOneWrite sends all messages in one write, because that shows races best.
+func inOneWrite(operations []script.Operation) []script.Operation {
 	out := slices.Clone(operations)
 	for i := range out {
 		if out[i].Do == script.Send {
@@ -202,24 +203,24 @@ func atOnce(operations []script.Operation) []script.Operation {
 	return out
 }
 
-// windows tries short runs of operations, backwards from the end, each in one
+// tryWindows tries short runs of operations, backwards from the end, each in one
 // write. A race may need only operations that are close together.
-func (k *shrinker) windows() {
-	all := k.best.Operations
+func (k *shrinker) tryWindows() {
+	all := k.smallest.Operations
 	for _, size := range []int{8, 20} {
 		for from := len(all) - size; from > 0 && from > len(all)-4*size; from -= size {
-			if k.try(atOnce(all[from : from+size])) {
+			if k.try(inOneWrite(all[from : from+size])) {
 				return
 			}
 		}
 	}
 }
 
-// operations removes runs of operations, long runs first.
-func (k *shrinker) operations() {
-	for size := max(1, len(k.best.Operations)/2); ; size /= 2 {
-		for from := len(k.best.Operations) - size; k.may() && from > -size; {
-			all := k.best.Operations
+// removeOperations removes runs of operations, long runs first.
+func (k *shrinker) removeOperations() {
+	for size := max(1, len(k.smallest.Operations)/2); ; size /= 2 {
+		for from := len(k.smallest.Operations) - size; k.canTry() && from > -size; {
+			all := k.smallest.Operations
 			lo, hi := max(0, from), min(len(all), from+size)
 			if hi > lo && hi-lo < len(all) {
 				k.try(slices.Concat(all[:lo], all[hi:]))
@@ -232,13 +233,13 @@ func (k *shrinker) operations() {
 	}
 }
 
-// conversations moves all operations to the first conversation. If that fails,
+// mergeConversations moves all operations to the first conversation. If that fails,
 // it renumbers the conversations without gaps.
-func (k *shrinker) conversations() {
-	if k.best.Conversations() == 1 {
+func (k *shrinker) mergeConversations() {
+	if k.smallest.Conversations() == 1 {
 		return
 	}
-	one := slices.Clone(k.best.Operations)
+	one := slices.Clone(k.smallest.Operations)
 	for i := range one {
 		one[i].On = 0
 	}
@@ -247,7 +248,7 @@ func (k *shrinker) conversations() {
 	}
 	renamed := map[int]int{} // old to new numbers
 	for i := range one {
-		on := k.best.Operations[i].On
+		on := k.smallest.Operations[i].On
 		if _, ok := renamed[on]; !ok {
 			renamed[on] = len(renamed)
 		}
@@ -258,52 +259,53 @@ func (k *shrinker) conversations() {
 
 // removeSynchronisation removes the synchronisation between operations.
 func (k *shrinker) removeSynchronisation() {
-	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
+	for i := 0; i < len(k.smallest.Operations) && k.canTry(); i++ {
 		for _, change := range []func(o *script.Operation) bool{
 			func(o *script.Operation) bool { was := o.Together; o.Together = false; return was },
 			func(o *script.Operation) bool { was := o.Await; o.Await = false; return was },
 			func(o *script.Operation) bool { was := len(o.Splits) > 0; o.Splits = nil; return was },
 			func(o *script.Operation) bool { was := len(o.Take) > 0; o.Take = nil; return was },
 		} {
-			k.vary(i, change)
+			k.tryChange(i, change)
 		}
 	}
 }
 
-// vary tries the script with one operation changed. The change function reports
+// tryChange tries the script with one operation changed. The change function reports
 // whether it changed the operation.
-func (k *shrinker) vary(i int, change func(o *script.Operation) bool) bool {
-	o := k.best.Operations[i]
+func (k *shrinker) tryChange(i int, change func(o *script.Operation) bool) bool {
+	o := k.smallest.Operations[i]
 	if !change(&o) {
 		return false
 	}
-	all := slices.Clone(k.best.Operations)
+	all := slices.Clone(k.smallest.Operations)
 	all[i] = o
 	return k.try(all)
 }
 
-// values makes the messages and bytes of the operations smaller.
-func (k *shrinker) values() {
-	for i := 0; i < len(k.best.Operations) && k.may(); i++ {
-		o := &k.best.Operations[i]
+// shrinkMessages makes the messages and bytes of the operations smaller.
+func (k *shrinker) shrinkMessages() {
+	for i := 0; i < len(k.smallest.Operations) && k.canTry(); i++ {
+		o := &k.smallest.Operations[i]
 		switch {
 		case o.Violates != "" && o.Method != "":
 			// The violation was proven for these params only.
 		case o.Do == script.Repeat:
 			// Each attempt would take long, and one request is small enough.
 		case o.Do == script.Send && len(wire.Parse(o.Message).Messages) == 1 && o.Message[0] == '{':
-			k.message(i)
+			k.shrinkMessage(i)
 		case o.Exchange != nil:
-			k.exchange(i)
+			k.removeHeaders(i)
 		case len(o.Message) > 0:
-			k.bytes(i)
+			k.removeBytes(i)
 		}
 	}
 }
 
-func (k *shrinker) exchange(i int) {
-	for n := len(k.best.Operations[i].Exchange.Headers) - 1; n >= 0 && k.may(); n-- {
-		k.vary(i, func(o *script.Operation) bool {
+// removeHeaders removes the headers of an HTTP exchange, one by one.
+func (k *shrinker) removeHeaders(i int) {
+	for n := len(k.smallest.Operations[i].Exchange.Headers) - 1; n >= 0 && k.canTry(); n-- {
+		k.tryChange(i, func(o *script.Operation) bool {
 			x := *o.Exchange
 			x.Headers = slices.Delete(slices.Clone(x.Headers), n, n+1)
 			o.Exchange = &x
@@ -312,11 +314,11 @@ func (k *shrinker) exchange(i int) {
 	}
 }
 
-// bytes removes runs of bytes, long runs first.
-func (k *shrinker) bytes(i int) {
-	for size := len(k.best.Operations[i].Message) / 2; size > 0 && k.may(); size /= 2 {
-		for from := 0; from < len(k.best.Operations[i].Message) && k.may(); {
-			shorter := k.vary(i, func(o *script.Operation) bool {
+// removeBytes removes runs of bytes, long runs first.
+func (k *shrinker) removeBytes(i int) {
+	for size := len(k.smallest.Operations[i].Message) / 2; size > 0 && k.canTry(); size /= 2 {
+		for from := 0; from < len(k.smallest.Operations[i].Message) && k.canTry(); {
+			shorter := k.tryChange(i, func(o *script.Operation) bool {
 				hi := min(len(o.Message), from+size)
 				o.Message = slices.Concat(o.Message[:from], o.Message[hi:])
 				o.Splits = nil

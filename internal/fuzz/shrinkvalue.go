@@ -12,50 +12,52 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// message makes the message of an operation smaller: its spelling, its id, then
+// shrinkMessage makes the message of an operation smaller: its spelling, its id, then
 // each value of its params.
-func (k *shrinker) message(i int) {
-	m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
+func (k *shrinker) shrinkMessage(i int) {
+	m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 	if m.Method == "" {
 		return
 	}
 	plain := script.Message{ID: m.ID, Method: m.Method, Params: m.Params()}
 	if shorter := plain.Bytes(); len(shorter) < len(m.Raw) {
-		k.put(i, shorter)
+		k.tryMessage(i, shorter)
 	}
-	if !k.sameAsPlain(i, plain) {
+	if !k.isPlain(i, plain) {
 		return // the exact bytes matter
 	}
-	k.shorterMethod(i)
+	k.shortenMethod(i)
 	if m.Params() != nil {
-		k.put(i, script.Message{ID: m.ID, Method: m.Method}.Bytes())
+		k.tryMessage(i, script.Message{ID: m.ID, Method: m.Method}.Bytes())
 	}
-	k.params(i)
+	k.shrinkParams(i)
 }
 
-func (k *shrinker) put(i int, message []byte) bool {
-	return k.vary(i, func(o *script.Operation) bool { o.Message = message; return true })
+// tryMessage tries another message for an operation.
+func (k *shrinker) tryMessage(i int, message []byte) bool {
+	return k.tryChange(i, func(o *script.Operation) bool { o.Message = message; return true })
 }
 
-func (k *shrinker) sameAsPlain(i int, m script.Message) bool {
-	return bytes.Equal(k.best.Operations[i].Message, m.Bytes())
+// isPlain reports whether the operation has exactly the bytes of the message.
+func (k *shrinker) isPlain(i int, m script.Message) bool {
+	return bytes.Equal(k.smallest.Operations[i].Message, m.Bytes())
 }
 
-// shorterMethod shortens an unknown method.
-func (k *shrinker) shorterMethod(i int) {
-	m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
+// shortenMethod shortens an unknown method.
+func (k *shrinker) shortenMethod(i int) {
+	m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 	if name, ok := strings.CutPrefix(m.Method, "mcp-conform/"); ok {
-		k.text(name, func(s string) bool {
-			return k.put(i, script.Message{ID: m.ID, Method: "mcp-conform/" + s, Params: m.Params()}.Bytes())
+		k.shrinkText(name, func(s string) bool {
+			return k.tryMessage(i, script.Message{ID: m.ID, Method: "mcp-conform/" + s, Params: m.Params()}.Bytes())
 		})
 	}
 }
 
-// params makes the values of the params smaller, one after the other, until no
+// shrinkParams makes the values of the params smaller, one after the other, until no
 // more can be made smaller.
-func (k *shrinker) params(i int) {
-	for k.may() {
-		m := &wire.Parse(k.best.Operations[i].Message).Messages[0]
+func (k *shrinker) shrinkParams(i int) {
+	for k.canTry() {
+		m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 		d := json.NewDecoder(bytes.NewReader(m.Params()))
 		d.UseNumber()
 		var root any
@@ -63,8 +65,8 @@ func (k *shrinker) params(i int) {
 			return
 		}
 		smaller := false
-		w := walker{k: k, put: func() bool {
-			if k.put(i, script.Message{ID: m.ID, Method: m.Method, Params: wire.JSON(root)}.Bytes()) {
+		w := valueShrinker{shrinker: k, try: func() bool {
+			if k.tryMessage(i, script.Message{ID: m.ID, Method: m.Method, Params: wire.JSON(root)}.Bytes()) {
 				smaller = true
 			}
 			return smaller
@@ -76,18 +78,18 @@ func (k *shrinker) params(i int) {
 	}
 }
 
-// walker tries smaller values at each position of a tree, and stops at the
+// A valueShrinker tries smaller values at each position of a tree, and stops at the
 // first that still shows the finding.
-type walker struct {
-	k   *shrinker
-	put func() bool
+type valueShrinker struct {
+	shrinker *shrinker
+	try      func() bool
 }
 
 // visit reports whether a smaller value was accepted. The set function replaces
 // the value.
-func (w *walker) visit(v any, set func(any)) bool {
-	instead := func(other any) bool {
-		if set(other); w.k.may() && w.put() {
+func (w *valueShrinker) visit(v any, set func(any)) bool {
+	replace := func(other any) bool {
+		if set(other); w.shrinker.canTry() && w.try() {
 			return true
 		}
 		set(v)
@@ -95,16 +97,16 @@ func (w *walker) visit(v any, set func(any)) bool {
 	}
 	switch v := v.(type) {
 	case string:
-		return w.k.text(v, func(s string) bool { return instead(s) })
+		return w.shrinker.shrinkText(v, func(s string) bool { return replace(s) })
 	case json.Number:
 		for _, n := range []json.Number{"0", "1"} {
-			if len(n) < len(v) && instead(n) {
+			if len(n) < len(v) && replace(n) {
 				return true
 			}
 		}
 	case []any:
 		for i := range v {
-			if instead(slices.Delete(slices.Clone(v), i, i+1)) {
+			if replace(slices.Delete(slices.Clone(v), i, i+1)) {
 				return true
 			}
 		}
@@ -118,7 +120,7 @@ func (w *walker) visit(v any, set func(any)) bool {
 		for _, name := range names {
 			without := maps.Clone(v)
 			delete(without, name)
-			if instead(without) {
+			if replace(without) {
 				return true
 			}
 		}
@@ -131,8 +133,8 @@ func (w *walker) visit(v any, set func(any)) bool {
 	return false
 }
 
-// text tries shorter strings, and reports whether one was accepted.
-func (k *shrinker) text(s string, taken func(string) bool) bool {
+// shrinkText tries shorter strings, and reports whether one was accepted.
+func (k *shrinker) shrinkText(s string, try func(string) bool) bool {
 	n := utf8.RuneCountInString(s)
 	if n == 0 {
 		return false
@@ -142,15 +144,15 @@ func (k *shrinker) text(s string, taken func(string) bool) bool {
 	for _, shorter := range []string{
 		"", "a", string(runes[:1]), string(runes[n-1:]), string(runes[:n/2]), string(runes[n/2:]), string(runes[:n-n/4]), string(runes[:n-1]), string(runes[1:]),
 	} {
-		if !tried[shorter] && k.may() {
+		if !tried[shorter] && k.canTry() {
 			tried[shorter] = true
-			if taken(shorter) {
+			if try(shorter) {
 				return true
 			}
 		}
 	}
-	if plain := strings.Repeat("a", n); !tried[plain] && strings.Trim(s, "a") != "" && k.may() {
-		return taken(plain)
+	if plain := strings.Repeat("a", n); !tried[plain] && strings.Trim(s, "a") != "" && k.canTry() {
+		return try(plain)
 	}
 	return false
 }

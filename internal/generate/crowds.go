@@ -39,7 +39,7 @@ func (m *maker) crowdDrill(on, number int) {
 	}
 	m.fence(on)
 	for i, method := range methods {
-		m.ask(on, method, m.offer.typed(m.t, method))
+		m.sendRequest(on, method, m.offer.typed(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < len(methods)-1
 	}
@@ -68,13 +68,13 @@ func (m *maker) repeatDrill(on, number int) {
 	for range times {
 		switch at := what - len(m.requests); {
 		case at < 0 && alike:
-			m.ask(on, m.requests[what], append(members(nil), params...))
+			m.sendRequest(on, m.requests[what], append(members(nil), params...))
 		case at < 0:
-			m.ask(on, m.requests[what], m.offer.typed(m.t, m.requests[what]))
+			m.sendRequest(on, m.requests[what], m.offer.typed(m.t, m.requests[what]))
 		case at < len(m.lists):
 			m.add(script.Operation{Do: script.Walk, On: on, Method: m.lists[at]})
 		case at == len(m.lists):
-			m.ask(on, "mcp-conform/unknown", nil)
+			m.sendRequest(on, "mcp-conform/unknown", nil)
 		default:
 			m.notify(on)
 		}
@@ -112,12 +112,12 @@ func (o *Offer) switchDrills() int { n := len(o.changes()); return n * n }
 // switchTo requests a change, and waits for the response.
 func (m *maker) switchTo(on int, c change) {
 	if c.method == spec.MethodSetLevel {
-		m.ask(on, c.method, members{{"level", wire.JSON(c.level)}})
+		m.sendRequest(on, c.method, members{{"level", wire.JSON(c.level)}})
 	} else {
 		if c.method == spec.MethodResourcesSubscribe {
-			m.held[on].subscribed = append(m.held[on].subscribed, c.uri)
+			m.conversations[on].subscribed = append(m.conversations[on].subscribed, c.uri)
 		}
-		m.ask(on, c.method, members{{"uri", wire.Quote(c.uri)}})
+		m.sendRequest(on, c.method, members{{"uri", wire.Quote(c.uri)}})
 	}
 	m.awaited()
 }
@@ -156,6 +156,6 @@ func (m *maker) showing(on int) {
 		} else {
 			p.add("arguments", jsontext.Value("{}"))
 		}
-		m.ask(on, spec.MethodToolsCall, p)
+		m.sendRequest(on, spec.MethodToolsCall, p)
 	}
 }

@@ -2,18 +2,18 @@ package generate
 
 import "pgregory.net/rapid"
 
-// A sweep enumerates combinations that random choice might not produce for a
+// An enumeration has the combinations that random choice might not produce for a
 // long time: each value in each position, each order of methods, each number of
-// concurrent requests. A drill is one item of such an enumeration, and there
+// concurrent requests. A drill is one item of an enumeration, and there
 // are several kinds of drills.
 
 // drill is one kind of drill.
 type drill struct {
-	// share is the number of a sweep's scripts per round that have this kind.
+	// share is the number of an enumeration's scripts per round that have this kind.
 	share int
 	// each is the number of drills in a script.
-	each int
-	mood Mood
+	each     int
+	validity Validity
 	// count returns the number of drills of this kind. do adds the drill with a
 	// number.
 	count func(o *Offer) int
@@ -27,32 +27,32 @@ var drills = []drill{
 	{share: 1, each: 12, count: (*Offer).sizeDrills, do: (*maker).sizeDrill},
 	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleDrill},
 	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairDrill},
-	{share: 1, each: 1, mood: Odd, count: (*Offer).wrongPairs, do: (*maker).wrongPairDrill},
+	{share: 1, each: 1, validity: InvalidParams, count: (*Offer).wrongPairs, do: (*maker).wrongPairDrill},
 	{share: 1, each: 4, count: (*Offer).crowdDrills, do: (*maker).crowdDrill},
 	{share: 2, each: 1, count: (*Offer).repeatDrills, do: (*maker).repeatDrill},
 	{share: 2, each: 6, count: (*Offer).switchDrills, do: (*maker).switchDrill},
-	{share: 1, each: 6, mood: Odd, count: (*Offer).lapseDrills, do: (*maker).lapseDrill},
+	{share: 1, each: 6, validity: InvalidParams, count: (*Offer).lapseDrills, do: (*maker).lapseDrill},
 }
 
-// Turn identifies one script of a sweep.
-type Turn struct {
-	// Number counts the scripts of a sweep, from 0.
-	Number uint64
-	// Seed is the seed of the sweep, not of the script. It determines the order
+// An Enumeration selects one script of an enumeration.
+type Enumeration struct {
+	// Index counts the scripts of the enumeration, from 0.
+	Index uint64
+	// Seed is the seed of the enumeration, not of the script. It determines the order
 	// of the drills.
 	Seed uint64
-	// More multiplies the number of drills in the script; 0 means 1. If a
+	// Scale multiplies the number of drills in the script; 0 means 1. If a
 	// server starts slowly, long scripts are more efficient.
-	More int
+	Scale int
 }
 
-// of returns the kind of drill for the turn, and the number of its first drill.
-func (t *Turn) of() (d *drill, first uint64) {
+// drill returns the kind of drills in the script, and the number of the first one.
+func (e *Enumeration) drill() (d *drill, first uint64) {
 	shares := 0
 	for i := range drills {
 		shares += drills[i].share
 	}
-	round, slot := t.Number/uint64(shares), int(t.Number%uint64(shares)) //nolint:gosec // small
+	round, slot := e.Index/uint64(shares), int(e.Index%uint64(shares)) //nolint:gosec // small
 	for i := range drills {
 		// The kinds alternate: each has share slots in a round.
 		if d = &drills[i]; slot < d.share {
@@ -60,18 +60,18 @@ func (t *Turn) of() (d *drill, first uint64) {
 		}
 		slot -= d.share
 	}
-	return d, (round*uint64(d.share) + uint64(slot)) * uint64(d.each*max(1, t.More)) //nolint:gosec // small
+	return d, (round*uint64(d.share) + uint64(slot)) * uint64(d.each*max(1, e.Scale)) //nolint:gosec // small
 }
 
-// Mood returns the mood that the script of the turn needs.
-func (t *Turn) Mood() Mood {
-	d, _ := t.of()
-	return d.mood
+// Validity returns the validity that the script needs.
+func (e *Enumeration) Validity() Validity {
+	d, _ := e.drill()
+	return d.validity
 }
 
-// sweep adds the drills of a turn.
-func (m *maker) sweep(turn *Turn) {
-	d, first := turn.of()
+// enumerate adds the drills of a script.
+func (m *maker) enumerate(enumeration *Enumeration) {
+	d, first := enumeration.drill()
 	count := d.count(m.offer)
 	if count == 0 { // the server offers nothing for this kind
 		for range run {
@@ -79,19 +79,19 @@ func (m *maker) sweep(turn *Turn) {
 		}
 		return
 	}
-	m.turn = turn
-	for i := range uint64(d.each * max(1, turn.More)) { //nolint:gosec // small
-		d.do(m, m.on(), permuted(first+i, count, turn.Seed))
+	m.enumeration = enumeration
+	for i := range uint64(d.each * max(1, enumeration.Scale)) { //nolint:gosec // small
+		d.do(m, m.on(), permuted(first+i, count, enumeration.Seed))
 	}
 	m.fence(m.on())
 }
 
 // on draws one of the conversations.
 func (m *maker) on() int {
-	if len(m.held) == 1 {
+	if len(m.conversations) == 1 {
 		return 0
 	}
-	return rapid.IntRange(0, len(m.held)-1).Draw(m.t, "conversation")
+	return rapid.IntRange(0, len(m.conversations)-1).Draw(m.t, "conversation")
 }
 
 // permuted returns a number below count. In each pass every number occurs once,

@@ -41,56 +41,56 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 	})
 }
 
-// TestTurnsShareOut checks that each kind gets its share of the turns and
+// TestEachKindHasItsShare checks that each kind gets its share of the scripts and
 // leaves out none of its drills.
-func TestTurnsShareOut(t *testing.T) {
+func TestEachKindHasItsShare(t *testing.T) {
 	next := map[*drill]uint64{}
-	turns := map[*drill]int{}
+	counts := map[*drill]int{}
 	for n := range uint64(380) {
-		d, first := (&Turn{Number: n}).of()
+		d, first := (&Enumeration{Index: n}).drill()
 		if first != next[d] {
-			t.Fatalf("turn %d begins with drill %d, want %d", n, first, next[d])
+			t.Fatalf("script %d begins with drill %d, want %d", n, first, next[d])
 		}
 		next[d] += uint64(d.each) //nolint:gosec // small
-		turns[d]++
+		counts[d]++
 	}
-	if len(turns) != len(drills) {
-		t.Errorf("want a turn for %d kinds of drills, got %d", len(drills), len(turns))
+	if len(counts) != len(drills) {
+		t.Errorf("want a script for %d kinds of drills, got %d", len(drills), len(counts))
 	}
-	for d, n := range turns {
+	for d, n := range counts {
 		if n%d.share != 0 {
-			t.Errorf("a kind with a share of %d has %d turns", d.share, n)
+			t.Errorf("a kind with a share of %d has %d scripts", d.share, n)
 		}
 	}
 }
 
-// TestSweepsOfLittle checks that a sweep works on a server that offers almost
+// TestEnumerationOfLittle checks that an enumeration works on a server that offers almost
 // nothing.
-func TestSweepsOfLittle(t *testing.T) {
+func TestEnumerationOfLittle(t *testing.T) {
 	for _, rev := range spec.HandshakeRevisions() {
 		for _, declared := range []map[string]bool{nil, {"tools": true}, {"logging": true, "prompts": true}, {"resources": true, "resources.subscribe": true, "tasks": true}} {
 			o := &Offer{Revision: rev, Transport: spec.Stdio, Declared: declared}
 			o.Prepare()
 			for n := range uint64(40) {
-				turn := &Turn{Number: n, Seed: 1}
-				s := Scripts{Offer: o, Mood: turn.Mood(), Turn: turn}.Script().Example(1)
+				e := &Enumeration{Index: n, Seed: 1}
+				s := Scripts{Offer: o, Validity: e.Validity(), Enumeration: e}.Script().Example(1)
 				if len(s.Operations) == 0 {
-					t.Errorf("%s with %v: turn %d is empty", rev, declared, n)
+					t.Errorf("%s with %v: script %d is empty", rev, declared, n)
 				}
 			}
 		}
 	}
 }
 
-// TestLevelsStayBehindWhatIsRefused checks that a sweep sets each log level,
+// TestLevelsStayBehindWhatIsRefused checks that an enumeration sets each log level,
 // then sends an invalid request for another one, and then calls tools.
 func TestLevelsStayBehindWhatIsRefused(t *testing.T) {
 	o := &Offer{Revision: spec.V20251125, Transport: spec.Stdio, Declared: map[string]bool{"logging": true, "tools": true}, Tools: []Tool{{Name: "log"}}}
 	o.Prepare()
 	shown := map[string]bool{}
 	for n := range uint64(60) {
-		turn := &Turn{Number: n, Seed: 1}
-		all := Scripts{Offer: o, Mood: turn.Mood(), Turn: turn}.Script().Example(int(n)).Operations //nolint:gosec // small
+		e := &Enumeration{Index: n, Seed: 1}
+		all := Scripts{Offer: o, Validity: e.Validity(), Enumeration: e}.Script().Example(int(n)).Operations //nolint:gosec // small
 		for i := range max(0, len(all)-2) {
 			set, refused, call := &all[i], &all[i+1], &all[i+2]
 			if set.Method == spec.MethodSetLevel && set.Violates == "" && set.Await && refused.Method == spec.MethodSetLevel && refused.Violates != "" && call.Method == spec.MethodToolsCall {

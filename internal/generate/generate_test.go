@@ -65,15 +65,15 @@ func TestEnvelopes(t *testing.T) {
 				t.Fatalf("%s is not %+v", f.Raw, m)
 			}
 			w := generate.WrongEnvelope(ids.Next(t)).Draw(t, "wrong")
-			if !json.Valid(w.Bytes) || lawful(w.Bytes) {
+			if !json.Valid(w.Bytes) || isRequest(w.Bytes) {
 				t.Fatalf("%s is a request: %s", w.Bytes, w.Why)
 			}
 		}
 	})
 }
 
-// lawful reports whether the bytes are a JSON-RPC request.
-func lawful(b []byte) bool {
+// isRequest reports whether the bytes are a JSON-RPC request.
+func isRequest(b []byte) bool {
 	f := wire.Parse(b)
 	if len(f.Messages) != 1 || f.Batch {
 		return false
@@ -96,7 +96,7 @@ func TestDamage(t *testing.T) {
 				t.Fatalf("%s: %v do not split %d bytes", d.Name, d.Splits, len(d.Bytes))
 			}
 		}
-		if d.Whole && !lawful(bytes.TrimSuffix(d.Bytes, []byte("\n"))) {
+		if d.Whole && !isRequest(bytes.TrimSuffix(d.Bytes, []byte("\n"))) {
 			t.Fatalf("%s is marked as whole: %q", d.Name, d.Bytes)
 		}
 	})
@@ -242,14 +242,14 @@ func known(rev spec.Revision, over spec.Transport) *generate.Offer {
 	return o
 }
 
-func scripts(t *rapid.T, mood generate.Mood) script.Script {
+func scripts(t *rapid.T, validity generate.Validity) script.Script {
 	rev := rapid.SampledFrom(spec.HandshakeRevisions()).Draw(t, "revision")
 	over := rapid.SampledFrom(spec.Transports()).Draw(t, "transport")
-	s := generate.Scripts{Offer: known(rev, over), Mood: mood, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
-	if rapid.Bool().Draw(t, "sweep") {
-		turn := generate.Turn{Number: rapid.Uint64Range(0, 2000).Draw(t, "turn"), Seed: rapid.Uint64().Draw(t, "seed")}
-		if turn.Mood() == mood {
-			s.Turn = &turn
+	s := generate.Scripts{Offer: known(rev, over), Validity: validity, Operations: 12, Conversations: rapid.IntRange(1, 3).Draw(t, "conversations")}
+	if rapid.Bool().Draw(t, "enumeration") {
+		enumeration := generate.Enumeration{Index: rapid.Uint64Range(0, 2000).Draw(t, "index"), Seed: rapid.Uint64().Draw(t, "seed")}
+		if enumeration.Validity() == validity {
+			s.Enumeration = &enumeration
 			return s.Script().Draw(t, "script")
 		}
 	}
@@ -258,12 +258,12 @@ func scripts(t *rapid.T, mood generate.Mood) script.Script {
 	return s.Script().Draw(t, "script")
 }
 
-// TestLawfulScripts checks that a client may send each message, that ids are
+// TestValidScripts checks that a client may send each message, that ids are
 // unique in a conversation, and that a cancellation refers to an earlier
 // request.
-func TestLawfulScripts(t *testing.T) {
+func TestValidScripts(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := scripts(t, generate.Lawful)
+		s := scripts(t, generate.ValidOnly)
 		asked := map[int]map[string]bool{}
 		for i := range s.Operations {
 			o := &s.Operations[i]
@@ -271,7 +271,7 @@ func TestLawfulScripts(t *testing.T) {
 				asked[o.On] = map[string]bool{}
 			}
 			if o.Violates != "" || o.Do == script.Raw || o.Do == script.HTTP {
-				t.Fatalf("%+v is not lawful", o)
+				t.Fatalf("%+v is not valid", o)
 			}
 			if o.Do != script.Send {
 				continue
@@ -282,7 +282,7 @@ func TestLawfulScripts(t *testing.T) {
 			}
 			m := &f.Messages[0]
 			switch {
-			case m.Kind == wire.Request && (asked[o.On][m.ID.Key()] || !lawful(o.Message)):
+			case m.Kind == wire.Request && (asked[o.On][m.ID.Key()] || !isRequest(o.Message)):
 				t.Fatalf("%s is not a valid request, or its id was used before", o.Message)
 			case m.Kind == wire.Request:
 				asked[o.On][m.ID.Key()] = true
@@ -300,10 +300,10 @@ func TestLawfulScripts(t *testing.T) {
 	})
 }
 
-func TestOddAndWildScriptsNameWhatIsWrong(t *testing.T) {
+func TestInvalidScriptsNameWhatIsWrong(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		mood := rapid.SampledFrom([]generate.Mood{generate.Odd, generate.Wild}).Draw(t, "mood")
-		s := scripts(t, mood)
+		validity := rapid.SampledFrom([]generate.Validity{generate.InvalidParams, generate.Malformed}).Draw(t, "validity")
+		s := scripts(t, validity)
 		for i := range s.Operations {
 			o := &s.Operations[i]
 			if o.Do == script.Send && o.Violates == "" && len(wire.Parse(o.Message).Messages) != 1 {
@@ -317,7 +317,7 @@ func TestOddAndWildScriptsNameWhatIsWrong(t *testing.T) {
 // JSON.
 func TestScriptsCanBeWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := scripts(t, rapid.SampledFrom([]generate.Mood{generate.Lawful, generate.Odd, generate.Wild}).Draw(t, "mood"))
+		s := scripts(t, rapid.SampledFrom([]generate.Validity{generate.ValidOnly, generate.InvalidParams, generate.Malformed}).Draw(t, "validity"))
 		var out bytes.Buffer
 		e := json.NewEncoder(&out)
 		e.SetEscapeHTML(false)

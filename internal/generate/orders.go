@@ -87,7 +87,7 @@ func (m *maker) wrongPairDrill(on, number int) { m.inOrder(on, &m.offer.wrongPai
 func (m *maker) inOrder(on int, r *order, number int) {
 	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
 	for i := range names {
-		names[i] = permuted(uint64(i), len(r.letters), m.turn.Seed) //nolint:gosec // small
+		names[i] = permuted(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
 	}
 	m.ground(on)
 	for i := range run + r.length - 1 {
@@ -104,13 +104,13 @@ func (m *maker) inOrder(on int, r *order, number int) {
 // ground adds operations that later steps refer to: a task, and the first pages
 // of lists.
 func (m *maker) ground(on int) {
-	h := m.held[on]
+	h := m.conversations[on]
 	if m.offer.Has("tasks") && len(h.tasks) == 0 {
 		m.newTask(on)
 	}
 	for _, method := range m.lists {
 		if m.offer.Paged[method] && len(h.first[method]) == 0 {
-			m.ask(on, method, nil)
+			m.sendRequest(on, method, nil)
 			m.awaited()
 		}
 	}
@@ -123,14 +123,14 @@ func (m *maker) awaited() {
 }
 
 func (m *maker) step(on int, s step) {
-	h := m.held[on]
+	h := m.conversations[on]
 	switch {
 	case s.wrong:
 		m.invalidOf(on, s.method)
 	case s.refused:
-		m.ask(on, s.method, m.offer.strangers(m.t, s.method))
+		m.sendRequest(on, s.method, m.offer.strangers(m.t, s.method))
 	case s.method == "":
-		m.ask(on, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
+		m.sendRequest(on, "mcp-conform/"+someNames.Draw(m.t, "method"), nil)
 	case s.method == spec.MethodRootsChanged:
 		m.notify(on)
 	case s.method == spec.MethodCancelled:
@@ -138,11 +138,11 @@ func (m *maker) step(on int, s step) {
 	case len(h.tasks) > 0 && slices.Contains(ofTasks, s.method):
 		m.ofTask(on, s.method)
 	case s.method == spec.MethodResourcesUnsubscribe && len(h.subscribed) > 0 && chance(m.t, 70):
-		m.ask(on, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
+		m.sendRequest(on, s.method, members{{"uri", wire.Quote(rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))}})
 	case len(h.first[s.method]) > 0 && chance(m.t, 50):
 		m.nextPage(on, s.method, h.first[s.method])
 	default:
-		m.ask(on, s.method, m.offer.typed(m.t, s.method))
+		m.sendRequest(on, s.method, m.offer.typed(m.t, s.method))
 	}
 }
 

@@ -98,7 +98,7 @@ var depths = []int{16, 20, 32, 33, 64, 65, 100, 101, 127, 128, 129, 200, 255, 25
 func (o *Offer) placed() []spot {
 	out := []spot{
 		{placedIDs(), (*maker).askByID},
-		{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.ask(on, "mcp-conform/"+unquoted(v), nil) }},
+		{placedTexts(), func(m *maker, on int, v jsontext.Value) { m.sendRequest(on, "mcp-conform/"+unquoted(v), nil) }},
 		{placedValues(), func(m *maker, on int, v jsontext.Value) {
 			m.askPlain(on, func(p *members) { p.add("_meta", jsontext.Value(`{"example.com/value":`+string(v)+`}`)) })
 		}},
@@ -108,7 +108,7 @@ func (o *Offer) placed() []spot {
 			})
 		}},
 		{placedValues(), func(m *maker, on int, v jsontext.Value) {
-			m.ask(on, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
+			m.sendRequest(on, "mcp-conform/"+someNames.Draw(m.t, "method"), members{{"value", v}})
 		}},
 	}
 	for i := range o.Tools {
@@ -137,7 +137,7 @@ func (o *Offer) placed() []spot {
 
 func completionPlace(ref jsontext.Value, name string) spot {
 	return spot{placedTexts(), func(m *maker, on int, v jsontext.Value) {
-		m.ask(on, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
+		m.sendRequest(on, spec.MethodComplete, members{{"ref", ref}, {"argument", jsontext.Value(`{"name":` + string(wire.Quote(name)) + `,"value":` + string(v) + `}`)}})
 	}}
 }
 
@@ -194,7 +194,7 @@ func (m *maker) askTool(on int, tool *Tool, name string, v jsontext.Value) {
 	if isObject {
 		p.add("arguments", wire.JSON(whole))
 	}
-	m.ask(on, spec.MethodToolsCall, p)
+	m.sendRequest(on, spec.MethodToolsCall, p)
 }
 
 // within replaces a value of the same type inside another value.
@@ -231,7 +231,7 @@ func (m *maker) askPrompt(on int, p Prompt, argument string, v jsontext.Value) {
 			arguments.text(name, someNames.Draw(m.t, name))
 		}
 	}
-	m.ask(on, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
+	m.sendRequest(on, spec.MethodPromptsGet, members{{"name", wire.Quote(p.Name)}, {"arguments", arguments.bytes()}})
 }
 
 func (m *maker) askTemplate(on int, template, variable, value string) {
@@ -243,7 +243,7 @@ func (m *maker) askTemplate(on int, template, variable, value string) {
 		}
 	}
 	if out, ok := parsed.Expand(values); ok {
-		m.ask(on, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
+		m.sendRequest(on, spec.MethodResourcesRead, members{{"uri", wire.Quote(out)}})
 		return
 	}
 	m.request(on)
@@ -254,13 +254,13 @@ func (m *maker) askPlain(on int, more func(p *members)) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	p := m.offer.typed(m.t, method)
 	more(&p)
-	m.ask(on, method, p)
+	m.sendRequest(on, method, p)
 }
 
 // askByID adds a request with an id. If the id was already used, it is changed
 // until it is new.
 func (m *maker) askByID(on int, v jsontext.Value) {
-	h := m.held[on]
+	h := m.conversations[on]
 	id := wire.RawID(string(v))
 	for i := 0; !h.ids.take(id); i++ {
 		if s, ok := wire.Text(v); ok && i < 3 {
@@ -273,7 +273,7 @@ func (m *maker) askByID(on int, v jsontext.Value) {
 	}
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	m.fence(on) // a fence shows which request a response with a wrong id belongs to
-	m.askAs(on, id, method, m.offer.typed(m.t, method))
+	m.sendRequestAs(on, id, method, m.offer.typed(m.t, method))
 	m.awaited()
 }
 
@@ -318,6 +318,6 @@ func (m *maker) valueDrill(on, number int) {
 
 // askPlainly adds a request with an empty _meta.
 func (m *maker) askPlainly(on int, method string) {
-	h := m.held[on]
-	m.askAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
+	h := m.conversations[on]
+	m.sendRequestAs(on, h.ids.Next(m.t), method, append(m.offer.typed(m.t, method), member{"_meta", jsontext.Value("{}")}))
 }

@@ -34,9 +34,9 @@ const (
 	provenReal  = 1 << 53
 )
 
-// Prove returns what can be proven about the arguments of a tool. Missing
+// CheckArguments returns what can be proven about the arguments of a tool. Missing
 // arguments count as an empty object.
-func (o *Offer) Prove(tool string, arguments jsontext.Value) Proof {
+func (o *Offer) CheckArguments(tool string, arguments jsontext.Value) Proof {
 	s := o.schemas["tool "+tool]
 	if arguments == nil {
 		arguments = jsontext.Value("{}")

@@ -71,11 +71,11 @@ func TestProofs(t *testing.T) {
 		if c.arguments != "" {
 			arguments = jsontext.Value(c.arguments)
 		}
-		if got := proving(c.schema).Prove("t", arguments); got != c.want {
+		if got := proving(c.schema).CheckArguments("t", arguments); got != c.want {
 			t.Errorf("%s for %s: %v, want %v", c.arguments, c.schema, got, c.want)
 		}
 	}
-	if got := proving(plain).Prove("another", jsontext.Value(`{}`)); got != Unproven {
+	if got := proving(plain).CheckArguments("another", jsontext.Value(`{}`)); got != Unproven {
 		t.Errorf("proof for an unlisted tool: %v", got)
 	}
 }
@@ -95,10 +95,10 @@ func TestProofsAgree(t *testing.T) {
 		`"l":{"type":"array","items":{"type":"boolean"},"minItems":1}},"required":["s","n"],"additionalProperties":false}`)
 	s := o.schemas["tool t"]
 	rapid.Check(t, func(t *rapid.T) {
-		if i := s.Valid().Draw(t, "valid"); i.OK && o.Prove("t", i.Value) == Breaks {
+		if i := s.Valid().Draw(t, "valid"); i.OK && o.CheckArguments("t", i.Value) == Breaks {
 			t.Fatalf("%s conforms to the schema, but Prove returns Breaks", i.Value)
 		}
-		if i := s.Invalid().Draw(t, "invalid"); i.OK && o.Prove("t", i.Value) == Fits {
+		if i := s.Invalid().Draw(t, "invalid"); i.OK && o.CheckArguments("t", i.Value) == Fits {
 			t.Fatalf("%s violates %s, but Prove returns Fits", i.Value, i.Violates)
 		}
 	})

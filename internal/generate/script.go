@@ -12,40 +12,40 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// Mood is how far a script deviates from what a client may send.
-type Mood int
+// Validity is how far a script deviates from what a client may send.
+type Validity int
 
-// These are the moods.
+// The validities.
 const (
-	// Lawful scripts contain only what a client may send.
-	Lawful Mood = iota
-	// Odd scripts also contain params that are provably invalid for the method.
-	Odd
-	// Wild scripts also contain damaged bytes, and messages that are not
+	// ValidOnly scripts contain only what a client may send.
+	ValidOnly Validity = iota
+	// InvalidParams scripts also contain params that are provably invalid for the method.
+	InvalidParams
+	// Malformed scripts also contain damaged bytes, and messages that are not
 	// JSON-RPC.
-	Wild
+	Malformed
 )
 
 // Scripts configures how scripts are generated.
 type Scripts struct {
-	Offer *Offer
-	Mood  Mood
+	Offer    *Offer
+	Validity Validity
 	// Operations and Conversations are the numbers of operations and of
 	// conversations in a script.
 	Operations, Conversations int
 	// Seeds are sequences that are occasionally varied. Each group has the same
 	// probability.
 	Seeds [][][]script.Operation
-	// Turn makes the script a part of a sweep, if it is set.
-	Turn *Turn
+	// Enumeration makes the script a part of an enumeration, if it is set.
+	Enumeration *Enumeration
 }
 
 // Script draws a sequence of operations.
 func (s Scripts) Script() *rapid.Generator[script.Script] {
 	return rapid.Custom(func(t *rapid.T) script.Script {
 		m := s.maker(t)
-		if s.Turn != nil {
-			m.sweep(s.Turn)
+		if s.Enumeration != nil {
+			m.enumerate(s.Enumeration)
 			return script.Script{Revision: s.Offer.Revision, Operations: m.out}
 		}
 		for len(m.out) < s.Operations {
@@ -56,29 +56,29 @@ func (s Scripts) Script() *rapid.Generator[script.Script] {
 }
 
 func (s Scripts) maker(t *rapid.T) *maker {
-	m := &maker{t: t, offer: s.Offer, mood: s.Mood, requests: s.Offer.Requests(), lists: slices.Sorted(maps.Keys(s.Offer.Lists())), seeds: s.Seeds}
+	m := &maker{t: t, offer: s.Offer, validity: s.Validity, requests: s.Offer.Requests(), lists: slices.Sorted(maps.Keys(s.Offer.Lists())), seeds: s.Seeds}
 	for range max(1, s.Conversations) {
-		m.held = append(m.held, newHeld())
+		m.conversations = append(m.conversations, newConversation())
 	}
 	return m
 }
 
 // maker generates one script.
 type maker struct {
-	t        *rapid.T
-	offer    *Offer
-	mood     Mood
-	requests []string
-	lists    []string
-	seeds    [][][]script.Operation
-	turn     *Turn // nil outside a sweep
-	held     []*held
-	out      []script.Operation
-	tokens   int64
+	t             *rapid.T
+	offer         *Offer
+	validity      Validity
+	requests      []string
+	lists         []string
+	seeds         [][][]script.Operation
+	enumeration   *Enumeration // nil outside an enumeration
+	conversations []*conversation
+	out           []script.Operation
+	tokens        int64
 }
 
-// held is the state of one conversation of a script: what it has sent.
-type held struct {
+// conversation is the state of one conversation of a script: what it has sent.
+type conversation struct {
 	ids        IDs
 	sent       []wire.ID            // requests that may be cancelled
 	lists      map[string][]wire.ID // requests for a list, by method
@@ -87,12 +87,12 @@ type held struct {
 	subscribed []string
 }
 
-func newHeld() *held {
-	return &held{lists: map[string][]wire.ID{}, first: map[string][]wire.ID{}}
+func newConversation() *conversation {
+	return &conversation{lists: map[string][]wire.ID{}, first: map[string][]wire.ID{}}
 }
 
-// deeds are the kinds of operations, with their probabilities in percent.
-var deeds = []struct {
+// operationKinds are the kinds of operations, with their probabilities in percent.
+var operationKinds = []struct {
 	often int
 	do    func(m *maker, on int)
 }{
@@ -117,15 +117,15 @@ func (m *maker) next() {
 	case len(m.seeds) > 0 && chance(m.t, 35):
 		m.varied(on)
 		return
-	case m.mood == Odd && chance(m.t, 40):
+	case m.validity == InvalidParams && chance(m.t, 40):
 		m.invalid(on)
 		return
-	case m.mood == Wild && chance(m.t, 40):
+	case m.validity == Malformed && chance(m.t, 40):
 		m.damaged(on)
 		return
 	}
-	n := percent.Draw(m.t, "deed")
-	for _, d := range deeds {
+	n := percent.Draw(m.t, "operation")
+	for _, d := range operationKinds {
 		if n -= d.often; n < 0 {
 			d.do(m, on)
 			return
@@ -135,16 +135,16 @@ func (m *maker) next() {
 
 func (m *maker) add(o script.Operation) { m.out = append(m.out, o) }
 
-// ask adds a request and returns its id.
-func (m *maker) ask(on int, method string, params members) wire.ID {
-	id := m.held[on].ids.Next(m.t)
-	m.askAs(on, id, method, params)
+// sendRequest adds a request and returns its id.
+func (m *maker) sendRequest(on int, method string, params members) wire.ID {
+	id := m.conversations[on].ids.Next(m.t)
+	m.sendRequestAs(on, id, method, params)
 	return id
 }
 
-// askAs adds a request with an id.
-func (m *maker) askAs(on int, id wire.ID, method string, params members) {
-	h := m.held[on]
+// sendRequestAs adds a request with an id.
+func (m *maker) sendRequestAs(on int, id wire.ID, method string, params members) {
+	h := m.conversations[on]
 	if !params.has("_meta") && chance(m.t, 20) {
 		m.tokens++
 		params.add("_meta", meta(m.t, m.tokens))
@@ -170,13 +170,13 @@ func (m *maker) askAs(on int, id wire.ID, method string, params members) {
 
 func (m *maker) request(on int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
-	m.ask(on, method, m.offer.typed(m.t, method))
+	m.sendRequest(on, method, m.offer.typed(m.t, method))
 }
 
 // task calls a tool as a task, and then sends requests for the task in some
 // order.
 func (m *maker) task(on int) {
-	h := m.held[on]
+	h := m.conversations[on]
 	if !m.offer.Has("tasks") || !slices.ContainsFunc(m.offer.Tools, func(tool Tool) bool { return tool.Tasks }) {
 		m.request(on)
 		return
@@ -194,7 +194,7 @@ func (m *maker) task(on int) {
 
 // newTask calls a tool as a task, if a tool supports that.
 func (m *maker) newTask(on int) {
-	h := m.held[on]
+	h := m.conversations[on]
 	able := slices.DeleteFunc(slices.Clone(m.offer.Tools), func(tool Tool) bool { return !tool.Tasks })
 	if len(able) == 0 {
 		return
@@ -206,7 +206,7 @@ func (m *maker) newTask(on int) {
 		p.add("arguments", i.Value)
 	}
 	p.add("task", rapid.SampledFrom(tasks).Draw(m.t, "task"))
-	id := m.ask(on, spec.MethodToolsCall, p)
+	id := m.sendRequest(on, spec.MethodToolsCall, p)
 	m.awaited()
 	h.sent = h.sent[:len(h.sent)-1] // tools/call as a task is cancelled with tasks/cancel
 	h.tasks = append(h.tasks, id)
@@ -214,8 +214,8 @@ func (m *maker) newTask(on int) {
 
 // ofTask adds a request for one of the tasks.
 func (m *maker) ofTask(on int, method string) {
-	from := rapid.SampledFrom(m.held[on].tasks).Draw(m.t, "task")
-	m.ask(on, method, members{{"taskId", jsontext.Value(`""`)}})
+	from := rapid.SampledFrom(m.conversations[on].tasks).Draw(m.t, "task")
+	m.sendRequest(on, method, members{{"taskId", jsontext.Value(`""`)}})
 	m.take(from, "/result/task/taskId", "taskId")
 }
 
@@ -231,21 +231,21 @@ func (m *maker) subscription(on int) {
 		m.request(on)
 		return
 	}
-	h := m.held[on]
+	h := m.conversations[on]
 	var p members
 	if len(h.subscribed) > 0 && chance(m.t, 40) {
 		p.text("uri", rapid.SampledFrom(h.subscribed).Draw(m.t, "URI"))
-		m.ask(on, spec.MethodResourcesUnsubscribe, p)
+		m.sendRequest(on, spec.MethodResourcesUnsubscribe, p)
 		return
 	}
 	resource := rapid.SampledFrom(m.offer.Resources).Draw(m.t, "URI")
 	h.subscribed = append(h.subscribed, resource)
 	p.text("uri", resource)
-	m.ask(on, spec.MethodResourcesSubscribe, p)
+	m.sendRequest(on, spec.MethodResourcesSubscribe, p)
 }
 
 func (m *maker) cancel(on int) {
-	h := m.held[on]
+	h := m.conversations[on]
 	if len(h.sent) == 0 || !m.offer.notifies() {
 		m.request(on)
 		return
@@ -258,10 +258,11 @@ func (m *maker) cancel(on int) {
 	if chance(m.t, 50) {
 		p.text("reason", text.Draw(m.t, "reason"))
 	}
-	m.tell(on, spec.MethodCancelled, p)
+	m.sendNotification(on, spec.MethodCancelled, p)
 }
 
-func (m *maker) tell(on int, method string, p members) {
+// sendNotification adds a notification.
+func (m *maker) sendNotification(on int, method string, p members) {
 	m.add(script.Operation{
 		Do: script.Send, On: on, Method: method, Message: Spelled(script.Message{Method: method, Params: p.bytes()}).Draw(m.t, "message"),
 		Together: chance(m.t, 20),
@@ -272,14 +273,14 @@ func (m *maker) tell(on int, method string, p members) {
 func (m *maker) unknown(on int) {
 	name := "mcp-conform/" + text.Draw(m.t, "method")
 	if m.offer.notifies() && chance(m.t, 30) {
-		m.tell(on, "notifications/"+name, nil)
+		m.sendNotification(on, "notifications/"+name, nil)
 		return
 	}
 	var p members
 	if chance(m.t, 50) {
 		p.add("value", Values{Depth: 4}.Value().Draw(m.t, "value"))
 	}
-	m.ask(on, name, p)
+	m.sendRequest(on, name, p)
 }
 
 func (m *maker) notify(on int) {
@@ -287,7 +288,7 @@ func (m *maker) notify(on int) {
 		m.request(on)
 		return
 	}
-	m.tell(on, spec.MethodRootsChanged, nil)
+	m.sendNotification(on, spec.MethodRootsChanged, nil)
 }
 
 func (m *maker) walk(on int) {
@@ -306,9 +307,9 @@ func (m *maker) page(on int) {
 		return
 	}
 	method := rapid.SampledFrom(m.lists).Draw(m.t, "list")
-	before := m.held[on].lists[method]
+	before := m.conversations[on].lists[method]
 	if len(before) == 0 || chance(m.t, 40) {
-		m.ask(on, method, nil)
+		m.sendRequest(on, method, nil)
 		m.awaited()
 		return
 	}
@@ -318,7 +319,7 @@ func (m *maker) page(on int) {
 // nextPage requests the page after one that was requested before.
 func (m *maker) nextPage(on int, method string, before []wire.ID) {
 	from := rapid.SampledFrom(before).Draw(m.t, "page")
-	m.ask(on, method, members{{"cursor", jsontext.Value(`""`)}})
+	m.sendRequest(on, method, members{{"cursor", jsontext.Value(`""`)}})
 	m.take(from, "/result/nextCursor", "cursor")
 }
 
@@ -329,7 +330,7 @@ func (m *maker) burst(on int) {
 	method := rapid.SampledFrom(m.requests).Draw(m.t, "method")
 	n := rapid.IntRange(2, 6).Draw(m.t, "requests")
 	for i := range n {
-		m.ask(on, method, m.offer.typed(m.t, method))
+		m.sendRequest(on, method, m.offer.typed(m.t, method))
 		last := &m.out[len(m.out)-1]
 		last.Await, last.Together = false, i < n-1
 	}
@@ -371,9 +372,9 @@ func uriPath(t *rapid.T) string { return someNames.Draw(t, "path") }
 
 func (m *maker) close(on int) {
 	m.add(script.Operation{Do: script.Close, On: on})
-	h := newHeld()
-	h.ids = m.held[on].ids
-	m.held[on] = h
+	h := newConversation()
+	h.ids = m.conversations[on].ids
+	m.conversations[on] = h
 }
 
 // invalid adds a request whose params are provably invalid for the method.
@@ -387,7 +388,7 @@ func (m *maker) invalidOf(on int, method string) {
 		m.request(on)
 		return
 	}
-	id := m.held[on].ids.Next(m.t)
+	id := m.conversations[on].ids.Next(m.t)
 	m.add(script.Operation{
 		Do: script.Send, On: on, Method: method, Message: script.Message{ID: id, Method: method, Params: i.Value}.Bytes(), Violates: i.Violates, At: i.At, Await: true,
 	})
@@ -395,7 +396,7 @@ func (m *maker) invalidOf(on int, method string) {
 
 // damaged adds bytes that are not a valid message, or not on one line.
 func (m *maker) damaged(on int) {
-	id := m.held[on].ids.Next(m.t)
+	id := m.conversations[on].ids.Next(m.t)
 	if m.offer.Transport != spec.Stdio && chance(m.t, 40) {
 		m.add(script.Operation{Do: script.HTTP, On: on, Exchange: exchanges(m.offer.harmless(id)).Draw(m.t, "exchange")})
 		return

@@ -110,13 +110,13 @@ func (m *maker) places(v any, set func(any), depth int) []func() {
 
 // adopt adds operations from another script, with new ids.
 func (m *maker) adopt(on int, seed []script.Operation) {
-	h := m.held[on]
+	h := m.conversations[on]
 	renamed := map[string]wire.ID{}
 	for _, o := range seed {
 		o.On = on
 		switch {
 		case o.Do == script.Raw || o.Do == script.HTTP || o.Do == script.Send && o.Violates != "" && o.Method == "":
-			if m.mood == Wild {
+			if m.validity == Malformed {
 				m.damaged(on) // the ids in damaged bytes can't be replaced reliably
 			}
 			continue
@@ -133,7 +133,7 @@ func (m *maker) adopt(on int, seed []script.Operation) {
 
 // rename gives a request a new id, and updates references to other requests. It
 // returns false if the operation refers to a request that was not renamed.
-func (m *maker) rename(h *held, o *script.Operation, renamed map[string]wire.ID) bool {
+func (m *maker) rename(h *conversation, o *script.Operation, renamed map[string]wire.ID) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 {
 		return false
@@ -174,7 +174,7 @@ func (m *maker) rename(h *held, o *script.Operation, renamed map[string]wire.ID)
 }
 
 // renameWrong gives a request with invalid params a new id.
-func (m *maker) renameWrong(h *held, o *script.Operation) bool {
+func (m *maker) renameWrong(h *conversation, o *script.Operation) bool {
 	read := wire.Parse(o.Message)
 	if len(read.Messages) != 1 || read.Messages[0].Kind != wire.Request {
 		return false

@@ -20,8 +20,8 @@ type Growth struct {
 	First, Last int
 	// Why is the reason why nothing can be concluded, or "".
 	Why string
-	// Blind reports that the system does not report the server's memory.
-	Blind bool
+	// Unreadable reports that the system does not report the server's memory.
+	Unreadable bool
 }
 
 // Window is the state after a number of equal requests.
@@ -134,7 +134,7 @@ func (r *runner) repeat(l *liveConversation, i int, o *Operation) {
 func (p *repeater) all() {
 	g := p.grown
 	if _, ok := p.l.c.ResidentMemory(); !ok {
-		g.Blind, g.Why = true, "the memory of the server can't be measured"
+		g.Unreadable, g.Why = true, "the memory of the server can't be measured"
 		return
 	}
 	if p.sample(); g.Why != "" {

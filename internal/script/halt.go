@@ -69,7 +69,7 @@ func (r *runner) mute(l *liveConversation) bool {
 // after a request that is known to hang the server.
 func (r *runner) waitMidScript(l *liveConversation) time.Duration {
 	if r.knownToHang(l) {
-		return min(r.Timeout, r.Brief)
+		return min(r.Timeout, r.HangTimeout)
 	}
 	return min(r.Timeout, MidScript)
 }
@@ -143,7 +143,7 @@ func (r *runner) unheard(l *liveConversation) bool {
 	r.count()
 	var reply *client.Reply
 	if r.knownToHang(l) {
-		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil, client.Within(min(r.Timeout, r.Brief)))
+		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil, client.Within(min(r.Timeout, r.HangTimeout)))
 	} else {
 		reply = l.c.Do(r.ctx, l.c.HarmlessMethod(), nil)
 	}

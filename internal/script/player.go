@@ -28,13 +28,13 @@ type Player struct {
 	// CancelsOpen reports that a patient player still cancels pending requests
 	// at the end.
 	CancelsOpen bool
-	// Linger is how long the server has at the end to send notifications of changes.
-	Linger time.Duration
+	// FinalWait is how long the server has at the end to send notifications of changes.
+	FinalWait time.Duration
 	// Hangs, if set, reports whether requests of a method are known to hang the
 	// server. After such a request, the player waits for responses no longer
-	// than Brief.
-	Hangs func(method string) bool
-	Brief time.Duration
+	// than HangTimeout.
+	Hangs       func(method string) bool
+	HangTimeout time.Duration
 	// Forbidden are tools of the server that must not be called. Operations that
 	// call one are skipped.
 	Forbidden []string
@@ -197,8 +197,8 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 		return false
 	}
 	r.leave(l, nil)
-	if r.Linger > 0 {
-		l.until(r.ctx, r.Linger, func() bool { return false })
+	if r.FinalWait > 0 {
+		l.until(r.ctx, r.FinalWait, func() bool { return false })
 	}
 	r.count()
 	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {

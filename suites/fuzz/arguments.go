@@ -34,7 +34,7 @@ func (c *toolCall) failed() bool {
 
 // validArguments looks for tools that refuse arguments that their schemas permit. A tool may fail
 // for other reasons, so a failed result counts only if it says that the arguments are invalid.
-func validArguments(o *fuzz.Outcome) []fuzz.Breach {
+func validArguments(o *fuzz.Execution) []fuzz.Breach {
 	if slices.ContainsFunc(o.Conversations, func(t *script.Conversation) bool { return hasListChanged(t, 0, len(t.Events)) }) {
 		return nil // the tool may have been removed
 	}
@@ -79,7 +79,7 @@ func mayHaveOtherCause(m *wire.Message) bool {
 
 // invalidArguments looks for tools that accept arguments that their schemas forbid and that no
 // conversion makes valid.
-func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
+func invalidArguments(o *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
 		for _, c := range answeredCalls(o, t) {
@@ -101,7 +101,7 @@ func invalidArguments(o *fuzz.Outcome) []fuzz.Breach {
 
 // answeredCalls returns the answered calls of a conversation that are odd at most in their
 // arguments.
-func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
+func answeredCalls(o *fuzz.Execution, t *script.Conversation) []toolCall {
 	if o.Offer == nil {
 		return nil
 	}
@@ -126,7 +126,7 @@ func answeredCalls(o *fuzz.Outcome, t *script.Conversation) []toolCall {
 
 // readCall parses a call; nil if the message is not a call, or has more members than a call
 // needs.
-func readCall(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
+func readCall(o *fuzz.Execution, t *script.Conversation, e *transcript.Event, m *wire.Message) *toolCall {
 	op := o.Operation(t, m.ID)
 	if m.Method != spec.MethodToolsCall || op == nil || op.Do != script.Send || op.Violates != "" || len(e.Frame.Problems) > 0 {
 		return nil
@@ -145,5 +145,5 @@ func readCall(o *fuzz.Outcome, t *script.Conversation, e *transcript.Event, m *w
 	if !ok {
 		return nil
 	}
-	return &toolCall{tool: tool, proof: o.Offer.Prove(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
+	return &toolCall{tool: tool, proof: o.Offer.CheckArguments(tool, params["arguments"]), arguments: params["arguments"], asked: e.Seq}
 }

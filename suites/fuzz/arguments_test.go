@@ -133,12 +133,12 @@ func TestArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := inprocess.Misbehaving(withoutRoots(c.seams))
-			place, _, err := fuzz.Probe(t.Context(), d, spec.V20251125, inventory.Config{Policy: inventory.CallAll}, client.Options{})
-			if err != nil || place == nil {
+			server, _, err := fuzz.Probe(t.Context(), d, spec.V20251125, inventory.Config{Policy: inventory.CallAll}, client.Options{})
+			if err != nil || server == nil {
 				t.Fatal("the server can't be asked", err)
 			}
 			p := script.Player{Dialer: d, Timeout: 5 * time.Second, Start: 20 * time.Second}
-			o := &fuzz.Outcome{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script}), Offer: place.Offer}
+			o := &fuzz.Execution{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script}), Offer: server.Offer}
 			var got []string
 			for _, s := range fuzz.Judge(lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), o) {
 				if got = append(got, s.Summary); s.Outcome != verdict.Note {
@@ -183,11 +183,11 @@ func TestArgumentsFaultless(t *testing.T) {
 			defer stop()
 			options := fuzz.Options{
 				Dialer: d, Laws: lawsCalled("valid-arguments-accepted", "invalid-arguments-refused"), Policy: inventory.Config{Policy: inventory.CallAll},
-				Time: time.Second, Seed: 1, Shrink: fuzz.Budget{Time: time.Second, Tries: 20},
+				Time: time.Second, Seed: 1, Shrink: fuzz.Budget{Time: time.Second, Attempts: 20},
 			}
 			if c.want != "" {
 				options.Time = time.Minute
-				options.Enough = func(f *fuzz.Finding) bool { return f.Summary == c.want }
+				options.StopAt = func(f *fuzz.Finding) bool { return f.Summary == c.want }
 			}
 			report, err := fuzz.Run(t.Context(), options)
 			if err != nil {
@@ -195,7 +195,7 @@ func TestArgumentsFaultless(t *testing.T) {
 			}
 			found := slices.ContainsFunc(report.Findings, func(f *fuzz.Finding) bool { return f.Summary == c.want && f.Outcome == verdict.Note })
 			if found != (c.want != "") || c.want == "" && len(report.Findings) > 0 {
-				t.Errorf("in %d requests was found %q", report.Requests, describeGrowth(report))
+				t.Errorf("in %d requests was found %q", report.Requests, describeFindings(report))
 			}
 		})
 	}

@@ -34,7 +34,7 @@ func search(ctx context.Context, t *testing.T, f faults.Fault, seed uint64, leng
 	report, err := fuzz.Run(ctx, fuzz.Options{
 		Dialer: inprocess.Misbehaving(f.Seams), Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Revisions: f.Revisions,
 		Time: length, Seed: seed, Shrink: shrink,
-		Enough: func(one *fuzz.Finding) bool {
+		StopAt: func(one *fuzz.Finding) bool {
 			if one.Requirement == f.Requirement && one.Outcome > verdict.Note && one.Recurred() && found == nil {
 				found = one
 			}
@@ -63,9 +63,9 @@ func TestBuriedFaultsAreFound(t *testing.T) {
 			if !ok {
 				t.Fatal("there is no such fault")
 			}
-			found, report := search(t.Context(), t, f, 1, *limit, fuzz.Budget{Time: time.Second, Tries: 50})
+			found, report := search(t.Context(), t, f, 1, *limit, fuzz.Budget{Time: time.Second, Attempts: 50})
 			if found == nil {
-				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeGrowth(report))
+				t.Fatalf("it was not found in %d requests; found was %v", report.Requests, describeFindings(report))
 			}
 			t.Logf("found after %v, %d requests; %d operations, %d bytes; %d tries to make it small, back %d of %d", found.After.Round(time.Millisecond), found.Requests, len(found.Script.Operations), found.Script.Size(), found.Shrinking, found.Retries.Reproduced, found.Retries.Attempts)
 		})
@@ -77,7 +77,7 @@ func chosen(id string) bool {
 	return slices.ContainsFunc(strings.Split(*onlyBuried, ","), func(part string) bool { return strings.Contains(id, part) })
 }
 
-func describeGrowth(r *fuzz.Report) []string {
+func describeFindings(r *fuzz.Report) []string {
 	var out []string
 	for _, f := range r.Findings {
 		out = append(out, fmt.Sprintf("%s: %s (%s, %d of %d, %d operations): %s", f.Requirement, f.Summary, f.Outcome, f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations), f.Seen))

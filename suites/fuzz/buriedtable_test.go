@@ -64,9 +64,9 @@ func TestBuriedTable(t *testing.T) {
 		tried++
 		one := row{id: f.ID, seeds: *measured, limit: *limit}
 		for seed := range uint64(*measured) { //nolint:gosec // positive
-			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit, fuzz.Budget{Time: 10 * time.Second, Tries: 300})
+			found, report := search(t.Context(), t, f, *firstSeed+seed, *limit, fuzz.Budget{Time: 10 * time.Second, Attempts: 300})
 			if found == nil || found.After > *limit {
-				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, describeGrowth(report))
+				t.Logf("%s: not with seed %d, in %d cases and %d requests; instead %v", f.ID, *firstSeed+seed, report.Cases, report.Requests, describeFindings(report))
 				continue
 			}
 			one.times = append(one.times, found.After)

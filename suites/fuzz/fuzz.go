@@ -41,31 +41,31 @@ func Laws() []fuzz.Law {
 			ID:           "answers-steady",
 			Title:        "The same request gets the same response while nothing changes",
 			Requirements: []string{requestAnswered},
-			Opinion:      true,
+			Unspecified:  true,
 			Judge:        equalResponses,
 		},
 		{
 			ID:           "valid-arguments-accepted",
 			Title:        "A tool accepts arguments that fit its inputSchema",
 			Requirements: []string{validatesInputs},
-			Opinion:      true,
+			Unspecified:  true,
 			Judge:        validArguments,
 		},
 		{
 			ID:           "invalid-arguments-refused",
 			Title:        "A tool does not succeed with arguments that provably violate its inputSchema",
 			Requirements: []string{validatesInputs},
-			Opinion:      true,
+			Unspecified:  true,
 			Judge:        invalidArguments,
 		},
 		{
-			ID:           "memory-steady",
-			Title:        "Repeated or cancelled requests do not make the server grow without limit",
-			Requirements: []string{freeResources, requestAnswered},
-			Opinion:      true,
-			Weighs:       true,
-			Judge:        growingMemory,
-			Observed:     isMeasured,
+			ID:              "memory-steady",
+			Title:           "Repeated or cancelled requests do not make the server grow without limit",
+			Requirements:    []string{freeResources, requestAnswered},
+			Unspecified:     true,
+			RepeatsRequests: true,
+			Judge:           growingMemory,
+			Observed:        isMeasured,
 		},
 	}
 }
@@ -73,7 +73,7 @@ func Laws() []fuzz.Law {
 // invalidParams reports results for requests whose params are provably invalid. It leaves cursors
 // and levels to the rules. It skips lists, because they need no params and a server may ignore
 // them, and failed tool results. An invalid _meta is only noted.
-func invalidParams(o *fuzz.Outcome) []fuzz.Breach {
+func invalidParams(o *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
 		d := transcript.DialogueOf(t.Events)

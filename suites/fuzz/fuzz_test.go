@@ -24,7 +24,7 @@ import (
 func laws() []fuzz.Law {
 	out := []fuzz.Law{fuzz.Passive(ruleset.All())}
 	for _, l := range lawbook.Laws() {
-		if !l.Opinion {
+		if !l.Unspecified {
 			out = append(out, l)
 		}
 	}
@@ -127,7 +127,7 @@ func legal(t *testing.T, f faults.Fault, over spec.Transport, revisions []spec.R
 	defer end()
 	report, err := fuzz.Run(t.Context(), fuzz.Options{
 		Dialer: d, Laws: laws(), Policy: inventory.Config{Policy: inventory.CallAll}, Time: *legalTime, Seed: *legalSeed, Revisions: revisions,
-		Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 100},
+		Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 100},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,7 @@ import (
 )
 
 // growingMemory looks for servers whose memory keeps growing.
-func growingMemory(o *fuzz.Outcome) []fuzz.Breach {
+func growingMemory(o *fuzz.Execution) []fuzz.Breach {
 	var out []fuzz.Breach
 	for n, t := range o.Conversations {
 		for _, g := range t.Growths {
@@ -35,7 +35,7 @@ func growingMemory(o *fuzz.Outcome) []fuzz.Breach {
 func describeGrowth(bytes int64) string { return fmt.Sprintf("%d MiB more", bytes>>20) }
 
 // isMeasured reports whether the growth of the memory could be measured.
-func isMeasured(o *fuzz.Outcome, _ string) bool {
+func isMeasured(o *fuzz.Execution, _ string) bool {
 	for _, t := range o.Conversations {
 		for _, g := range t.Growths {
 			if g.Why == "" {

@@ -126,7 +126,7 @@ func TestMemory(t *testing.T) {
 		t.Run(c.keeps+" of "+c.method, func(t *testing.T) {
 			p := script.Player{Dialer: keepingDialer(t, c.keeps), Timeout: 5 * time.Second, Start: 20 * time.Second}
 			began := time.Now()
-			o := &fuzz.Outcome{Playback: p.Play(t.Context(), repeating(c.method, c.params))}
+			o := &fuzz.Execution{Playback: p.Play(t.Context(), repeating(c.method, c.params))}
 			if len(o.Conversations) == 0 || len(o.Conversations[0].Growths) == 0 {
 				t.Fatal("nothing was held", o.Refused)
 			}
@@ -151,7 +151,7 @@ func TestMemory(t *testing.T) {
 // TestMemoryOfSlowTools checks that slow requests are not repeated many times.
 func TestMemoryOfSlowTools(t *testing.T) {
 	p := script.Player{Dialer: keepingDialer(t, "nothing"), Timeout: 5 * time.Second, Start: 20 * time.Second}
-	o := &fuzz.Outcome{Playback: p.Play(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))}
+	o := &fuzz.Execution{Playback: p.Play(t.Context(), repeating(spec.MethodToolsCall, `{"name":"slow","arguments":{"durationMs":60}}`))}
 	if g := o.Conversations[0].Growths[0]; g.Why == "" || len(g.Plain) > 0 || len(fuzz.Judge(lawsCalled("memory-steady"), o)) > 0 {
 		t.Errorf("%+v", g)
 	}
@@ -165,7 +165,7 @@ func TestMemorySearched(t *testing.T) {
 	}
 	o := fuzz.Options{
 		Dialer: keepingDialer(t, "cancelled requests"), Laws: lawsCalled("memory-steady"), Revisions: []spec.Revision{spec.V20251125}, Jobs: 2,
-		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Tries: 20}, Enough: func(*fuzz.Finding) bool { return true },
+		Time: time.Minute, Seed: 1, Shrink: fuzz.Budget{Time: 5 * time.Second, Attempts: 20}, StopAt: func(*fuzz.Finding) bool { return true },
 	}
 	report, err := fuzz.Run(t.Context(), o)
 	if err != nil {
@@ -177,7 +177,7 @@ func TestMemorySearched(t *testing.T) {
 	t.Logf("found after %v, made sure of after %v", report.Findings[0].After, report.Took)
 	f := report.Findings[0]
 	if f.Requirement != "cancellation.free-resources" || f.Outcome != verdict.Note || len(f.Script.Operations) != 1 {
-		t.Errorf("found was %v", describeGrowth(report))
+		t.Errorf("found was %v", describeFindings(report))
 	}
 	r, err := script.ReadFile(f.File().Encode())
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // staysAlive looks for servers that ended by themselves or became unresponsive. If a request was
 // left unanswered, the rules judge that; this law covers the other causes. It works only over
 // stdio, because over HTTP the process is not visible.
-func staysAlive(o *fuzz.Outcome) []fuzz.Breach {
+func staysAlive(o *fuzz.Execution) []fuzz.Breach {
 	if o.Transport != spec.Stdio {
 		return nil
 	}
@@ -27,7 +27,7 @@ func staysAlive(o *fuzz.Outcome) []fuzz.Breach {
 	return out
 }
 
-func unexpectedEnd(o *fuzz.Outcome, t *script.Conversation) (verdict.Deviation, bool) {
+func unexpectedEnd(o *fuzz.Execution, t *script.Conversation) (verdict.Deviation, bool) {
 	end := endPosition(t)
 	if end < 0 && !t.Deaf {
 		return verdict.Deviation{}, false
@@ -75,7 +75,7 @@ type suspect struct {
 
 // findSuspects removes everything that the server survived: requests with a response, and other
 // lines once a later request was answered.
-func findSuspects(o *fuzz.Outcome, t *script.Conversation, events []*transcript.Event) suspects {
+func findSuspects(o *fuzz.Execution, t *script.Conversation, events []*transcript.Event) suspects {
 	var s suspects
 	answered := slices.ContainsFunc(o.Script.Operations, func(op script.Operation) bool { return op.Do == script.Answer && op.On == t.On })
 	for _, e := range events {

@@ -46,7 +46,7 @@ func TestEndOfServerIsAttributed(t *testing.T) {
 				t.Fatal("there is no such fault")
 			}
 			p := script.Player{Dialer: inprocess.Misbehaving(f.Seams), Timeout: time.Second, Start: 20 * time.Second}
-			o := &fuzz.Outcome{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
+			o := &fuzz.Execution{Playback: p.Play(t.Context(), script.Script{Revision: spec.V20251125, Operations: c.script})}
 			var got []string
 			for _, s := range fuzz.Judge(laws(), o) {
 				if s.Law == "server-stays" {

@@ -18,7 +18,7 @@ var pure = []string{
 
 // equalResponses compares the responses to equal requests in a conversation. The specification
 // does not require them to be equal.
-func equalResponses(o *fuzz.Outcome) []fuzz.Breach {
+func equalResponses(o *fuzz.Execution) []fuzz.Breach {
 	if slices.ContainsFunc(o.Conversations, callsTool) {
 		return nil
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// agreeable is a server that answers every request with a minimal result.
-func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
+// minimalServer is a server that answers every request with a minimal result.
+func minimalServer(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan string) int {
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		for _, m := range wire.Parse(lines.Bytes()).Messages {
 			switch {
@@ -34,7 +34,7 @@ func agreeable(_ context.Context, in io.Reader, out, _ io.Writer, _ <-chan strin
 }
 
 // pings returns a breach for each script that sends a ping.
-func pings(o *Outcome) []Breach {
+func pings(o *Execution) []Breach {
 	for i := range o.Script.Operations {
 		if o.Script.Operations[i].Method == spec.MethodPing && len(o.Conversations) > 0 {
 			return []Breach{{Deviation: verdict.Deviation{Requirement: "base.request-answered", Summary: "It was pinged."}}}
@@ -43,9 +43,9 @@ func pings(o *Outcome) []Breach {
 	return nil
 }
 
-// TestClosing checks that, when the time is over, findings are shrunk and
-// retried as long as the closing allows, and are reported in any case.
-func TestClosing(t *testing.T) {
+// TestDeadlines checks that, when the time is over, findings are shrunk and
+// retried until the deadlines, and are reported in any case.
+func TestDeadlines(t *testing.T) {
 	past, later := time.Now().Add(-time.Second), time.Now().Add(time.Hour)
 	var pinging script.Script
 	pinging.Revision = spec.V20250618
@@ -56,46 +56,46 @@ func TestClosing(t *testing.T) {
 	}
 	law := Law{ID: "pings", Judge: pings}
 	for _, c := range []struct {
-		name    string
-		closing closing
-		cause   error
-		want    string
+		name      string
+		deadlines deadlines
+		cause     error
+		want      string
 	}{
-		{"no end", closing{}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
-		{"in time", closing{later, later, later}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
-		{"soon over", closing{past, later, later}, nil, "1 of 1, 1 operations, cut false, unconfirmed false"},
-		{"too late to shrink", closing{past, past, later}, nil, "1 of 1, 6 operations, cut true, unconfirmed false"},
-		{"too late to be tried again", closing{past, past, past}, nil, "0 of 0, 6 operations, cut true, unconfirmed true"},
-		{"interrupted", closing{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, unconfirmed true"},
-		{"nothing more is asked for", closing{later, later, later}, errEnough, "nothing"},
+		{"no end", deadlines{}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
+		{"in time", deadlines{later, later, later}, nil, "3 of 3, 1 operations, cut false, unconfirmed false"},
+		{"the search time is over", deadlines{past, later, later}, nil, "1 of 1, 1 operations, cut false, unconfirmed false"},
+		{"too late to shrink", deadlines{past, past, later}, nil, "1 of 1, 6 operations, cut true, unconfirmed false"},
+		{"too late to retry", deadlines{past, past, past}, nil, "0 of 0, 6 operations, cut true, unconfirmed true"},
+		{"interrupted", deadlines{later, later, later}, context.Canceled, "0 of 0, 6 operations, cut true, unconfirmed true"},
+		{"the search is finished", deadlines{later, later, later}, errFinished, "nothing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Options{Dialer: stdio.InProcess("agreeable", agreeable), Laws: []Law{law}}.withDefaults()
+			o := Options{Dialer: stdio.InProcess("minimal", minimalServer), Laws: []Law{law}}.withDefaults()
 			s := newSearch(o)
-			s.closing = c.closing
-			place, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
-			if err != nil || place == nil {
+			s.deadlines = c.deadlines
+			server, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
+			if err != nil || server == nil {
 				t.Fatal("the server can't be probed", err)
 			}
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
-			first := s.playFresh(ctx, place, pinging, exploring)
+			first := s.playFresh(ctx, server, pinging, searchTimeout)
 			if c.cause != nil {
 				cancel(c.cause)
 			}
-			sights := Judge(o.Laws, first)
-			if len(sights) != 1 {
-				t.Fatalf("%d candidates", len(sights))
+			candidates := Judge(o.Laws, first)
+			if len(candidates) != 1 {
+				t.Fatalf("%d candidates", len(candidates))
 			}
 			got := "nothing"
-			if f := s.follow(ctx, drawn{script: pinging, place: place}, first, sights[0]); f != nil {
-				if f.untried != (f.Retries.Attempts == 0) {
+			if f := s.investigate(ctx, input{script: pinging, server: server}, first, candidates[0]); f != nil {
+				if f.unretried != (f.Retries.Attempts == 0) {
 					t.Error("what was not retried makes a search incomplete, and nothing else does")
 				}
 				got = fmt.Sprintf("%d of %d, %d operations, cut %v, unconfirmed %v", f.Retries.Reproduced, f.Retries.Attempts, len(f.Script.Operations), f.Cut, f.Outcome == verdict.Unconfirmed)
 			}
 			if got != c.want {
-				t.Errorf("%s, not %s", got, c.want)
+				t.Errorf("got %s, want %s", got, c.want)
 			}
 		})
 	}

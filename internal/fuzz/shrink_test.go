@@ -9,9 +9,9 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 )
 
-// TestCut checks that Shrink reports a lack of time only if it had steps left
+// TestShrinkReportsLackOfTime checks that Shrink reports a lack of time only if it had steps left
 // to try.
-func TestCut(t *testing.T) {
+func TestShrinkReportsLackOfTime(t *testing.T) {
 	t.Parallel()
 	ping := script.Operation{Do: script.Send, Method: spec.MethodPing, Message: script.Bytes(`{"jsonrpc":"2.0","id":1,"method":"ping"}`)}
 	awaited := ping
@@ -23,7 +23,7 @@ func TestCut(t *testing.T) {
 		defer cancel()
 		n := 0
 		s := script.Script{Revision: spec.V20251125, Operations: []script.Operation{awaited, ping}}
-		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Tries: 1000}, func(s script.Script) bool {
+		_, tries, cut = Shrink(ctx, s, nil, Budget{Time: time.Hour, Attempts: 1000}, func(s script.Script) bool {
 			if n++; n == end {
 				cancel()
 			}
@@ -49,7 +49,7 @@ func TestCut(t *testing.T) {
 		"one that need not be waited": {[]script.Operation{awaited}, true},
 		"two requests":                {[]script.Operation{ping, ping}, true},
 	} {
-		if got := (&shrinker{best: script.Script{Operations: c.operations}}).more(); got != c.want {
+		if got := (&shrinker{smallest: script.Script{Operations: c.operations}}).canShrink(); got != c.want {
 			t.Errorf("%s: %v where nothing was tried", name, got)
 		}
 	}

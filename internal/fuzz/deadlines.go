@@ -1,0 +1,62 @@
+package fuzz
+
+import (
+	"context"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// minOvertime is the minimum time that a search gets after its own time is
+// over, to finish scripts and shrink findings. A long search gets a tenth of
+// its time.
+const minOvertime = 10 * time.Second
+
+// deadlines are the times at which the parts of a search must end. A zero time
+// limits nothing.
+type deadlines struct {
+	search time.Time // no script begins after it
+	shrink time.Time // running scripts are interrupted, and shrinking stops
+	retry  time.Time // no finding is retried after it
+}
+
+// deadlinesAfter returns the deadlines of a search that begins now and has the
+// given time. The timeout is the one for a response.
+func deadlinesAfter(length, timeout time.Duration) deadlines {
+	if length <= 0 {
+		return deadlines{}
+	}
+	search := time.Now().Add(length)
+	shrink := search.Add(max(length/10, minOvertime))
+	return deadlines{search: search, shrink: shrink, retry: search.Add(Overtime(length, timeout))}
+}
+
+// Overtime returns how long a search may continue after its time is over, to
+// finish scripts and to shrink and confirm findings. Confirming that a server
+// hangs takes up to three timeouts: for the request itself, for a ping, and for
+// the last wait.
+func Overtime(length, timeout time.Duration) time.Duration {
+	return max(length/10, minOvertime) + 3*timeout + minOvertime/2
+}
+
+// attempts returns how often a finding is retried: only once when the search's
+// time is over, because other findings wait.
+func (d deadlines) attempts() int {
+	if !d.search.IsZero() && time.Now().After(d.search) {
+		return 1
+	}
+	return verdict.MaxAttempts
+}
+
+// unlimited is longer than any search.
+const unlimited = 1000 * time.Hour
+
+// within returns a context that ends after the given duration, or at the given
+// time if that is not zero and comes first.
+func within(ctx context.Context, limit time.Duration, deadline time.Time) (context.Context, context.CancelFunc) {
+	end := time.Now().Add(limit)
+	if !deadline.IsZero() && deadline.Before(end) {
+		end = deadline
+	}
+	return context.WithDeadline(ctx, end)
+}

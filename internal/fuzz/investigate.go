@@ -1,0 +1,233 @@
+package fuzz
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/mcp-conform/mcp-conform/internal/discount"
+	"github.com/mcp-conform/mcp-conform/internal/script"
+	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/verdict"
+)
+
+// A Finding is a candidate that was shrunk and retried.
+type Finding struct {
+	Candidate
+	Revision  spec.Revision
+	Transport spec.Transport
+	// Script is the smallest script that shows the finding, or the first one if
+	// the finding did not recur.
+	Script script.Script
+	// Evidence is the last execution that showed the finding.
+	Evidence *Execution
+	// Retries are the final retries, which run alone on a fresh server with the
+	// whole timeout.
+	Retries verdict.Retries
+	// Shrinking is the number of attempts to shrink the finding. Cut is set if
+	// time ran out before all smaller scripts were tried.
+	Shrinking int
+	Cut       bool
+	// Case is the seed of the script that first showed the finding, and After is
+	// the time until then.
+	Case  uint64
+	After time.Duration
+	// Cases and Requests are the numbers of scripts and requests before the
+	// finding.
+	Cases, Requests int64
+
+	unretried bool // it may break a requirement, but there was no time for its retries
+}
+
+// Recurred reports whether a retry reproduced the finding.
+func (f *Finding) Recurred() bool { return f.Retries.Reproduced > 0 }
+
+// retryTime limits the time of all final retries of a finding.
+const retryTime = time.Minute
+
+// investigate shrinks and retries a candidate while there is time. A finding that
+// was never retried is unconfirmed. It returns nil if the search ended as planned
+// before the first retry.
+func (s *search) investigate(ctx context.Context, in input, x *Execution, c Candidate) *Finding {
+	f := &Finding{
+		Retries:   verdict.Retries{CountAll: true},
+		Candidate: c, Revision: in.script.Revision, Transport: x.Transport, Script: in.script, Evidence: x,
+		Case: in.seed, After: time.Since(s.started), Cases: s.cases.Load(), Requests: s.requests.Load(),
+	}
+	s.throttle.setShrinking(true)
+	defer s.throttle.setShrinking(false)
+	laws := s.lawsByID(c.Law)
+	key := c.Key()
+	reproduce := func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) *Execution {
+		lock.Lock()
+		defer lock.Unlock()
+		if ctx.Err() != nil {
+			return nil
+		}
+		again := s.playFresh(ctx, in.server, sc, timeout)
+		if ctx.Err() != nil {
+			return nil // an interrupted script shows nothing
+		}
+		for _, other := range s.judge(laws, again) {
+			if other.Key() == key && other.Outcome == c.Outcome {
+				f.Breach, f.Evidence = other.Breach, again // the breach points into this execution
+				return again
+			}
+		}
+		return nil
+	}
+	last, hangs := x.hungOperation(&c)
+	evidence, timeout := x.evidenceOperations(c.Breach), s.shrinkTimeout()
+	shrunk := hangs && s.shrinkHang(ctx, f, last, reproduce)
+	if shrunk {
+		evidence, timeout = nil, s.hangTimeout()
+	}
+	unshrunk := f.Script
+	repeats := s.shrink(ctx, f, evidence, timeout, shrunk, reproduce)
+	defer s.setBusy("confirming " + c.Requirement)()
+	s.retry(ctx, f, []script.Script{f.Script, unshrunk, in.script}, repeats, hangs, reproduce)
+	if f.Retries.Attempts == 0 && errors.Is(context.Cause(ctx), errFinished) {
+		return nil
+	}
+	effect, _ := s.discount(f.Evidence, &f.Candidate)
+	f.Retries.EachTime = effect == discount.EachTime
+	f.Outcome = f.Retries.Conclude(f.Outcome)
+	f.unretried = f.Outcome == verdict.Unconfirmed && c.Outcome == verdict.Broken
+	f.Script = f.Script.WithTools(in.server.Callable)
+	return f
+}
+
+// judge applies the laws to an execution, and leaves out what a discount voids.
+func (s *search) judge(laws []Law, x *Execution) []Candidate {
+	return slices.DeleteFunc(Judge(laws, x), func(c Candidate) bool {
+		effect, _ := s.discount(x, &c)
+		return effect == discount.Void
+	})
+}
+
+// discount returns the effect that a discount has on a candidate, and the reason.
+func (s *search) discount(x *Execution, c *Candidate) (discount.Effect, string) {
+	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw}
+	for i, conv := range x.Conversations {
+		claim.Conversations = append(claim.Conversations, conv.Events)
+		if i == c.Conversation {
+			claim.Events = conv.Events
+		}
+	}
+	return s.discounts.Discount(claim)
+}
+
+// A reproducer plays a script on a fresh server while it holds the lock. It
+// returns the execution if that shows the finding, else nil.
+type reproducer func(ctx context.Context, sc script.Script, timeout time.Duration, lock sync.Locker) *Execution
+
+// shrink shrinks a finding, and returns how often a script must be played to show
+// it. The timeout is that of each attempt for a response; reproduced is set if
+// the script has already shown the finding again.
+func (s *search) shrink(ctx context.Context, f *Finding, evidence []int, timeout time.Duration, reproduced bool, reproduce reproducer) (repeats int) {
+	defer s.setBusy("shrinking " + f.Requirement)()
+	ctx, cancel := within(ctx, s.Shrink.Time, s.deadlines.shrink)
+	defer cancel()
+	repeats = 1
+	shared := s.exclusive.RLocker()
+	if only, ok := evidenceOnly(f.Script, evidence); ok && !reproduced && reproduce(ctx, only, searchTimeout, shared) != nil {
+		f.Script, reproduced, evidence = only, true, nil
+	}
+	reproduced = reproduced || reproduce(ctx, f.Script, searchTimeout, shared) != nil
+	for attempt := 0; attempt < 3 && !reproduced && ctx.Err() == nil; attempt++ {
+		repeats = 4
+		reproduced = reproduce(ctx, f.Script, searchTimeout, shared) != nil
+	}
+	switch {
+	case reproduced:
+		f.Script, f.Shrinking, f.Cut = Shrink(ctx, f.Script, evidence, s.Shrink, func(smaller script.Script) bool {
+			for range repeats {
+				if reproduce(ctx, smaller, timeout, shared) != nil {
+					return true
+				}
+			}
+			return false
+		})
+	case ctx.Err() != nil:
+		f.Cut = (&shrinker{smallest: f.Script}).canShrink()
+	}
+	return repeats
+}
+
+// evidenceOnly returns the script with only the operations that the evidence
+// shows. It is tried first, because it makes a finding small even if there is
+// no time to shrink it.
+func evidenceOnly(s script.Script, evidence []int) (only script.Script, ok bool) {
+	if len(evidence) == 0 || len(evidence) >= len(s.Operations) {
+		return s, false
+	}
+	only = script.Script{Revision: s.Revision}
+	for _, i := range evidence {
+		only.Operations = append(only.Operations, s.Operations[i])
+	}
+	return only, true
+}
+
+// shrinkTimeout returns the wait for a response during shrinking: waiting the
+// whole timeout in each attempt would cost too much. A server that is silent for
+// several times as long as a first walk through all lists took will most likely
+// stay silent. The final retries confirm it.
+func (s *search) shrinkTimeout() time.Duration {
+	return min(max(3*s.overhead, 500*time.Millisecond), searchTimeout)
+}
+
+// retry retries the scripts until one of them shows the finding, the shrunk
+// one first and the original last. Each retry runs alone on a fresh server,
+// with the whole timeout. While it waits for a hung server, other scripts may
+// run.
+func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script, repeats int, hangs bool, reproduce reproducer) {
+	ctx, cancel := within(ctx, retryTime, s.deadlines.retry)
+	defer cancel()
+	for i, sc := range scripts {
+		if i == 1 && len(sc.Operations) == len(scripts[2].Operations) {
+			continue // the same script: nothing was left out
+		}
+		f.Retries.Limit = f.Retries.Attempts + s.deadlines.attempts()*min(repeats, 2)
+		for !f.Retries.Done() {
+			if ctx.Err() != nil {
+				return
+			}
+			lock := sync.Locker(s.exclusive)
+			if hangs && f.Recurred() {
+				lock = s.exclusive.RLocker()
+			}
+			x := reproduce(ctx, sc, s.Timeout, lock)
+			if x == nil && ctx.Err() != nil {
+				return // the script was interrupted
+			}
+			if f.Retries.Record(x != nil); x != nil {
+				f.Script = sc
+			}
+		}
+		if f.Recurred() {
+			return
+		}
+	}
+}
+
+// lawsByID returns the selected laws with the id.
+func (s *search) lawsByID(id string) []Law {
+	var out []Law
+	for _, l := range s.Laws {
+		if l.ID == id {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// ByItself returns what the client did on its own, without an operation of the
+// script, when the finding was last shown.
+func (f *Finding) ByItself() []script.ByItself {
+	if f.Evidence == nil || len(f.Evidence.Script.Operations) != len(f.Script.Operations) {
+		return nil
+	}
+	return f.Evidence.ByItself()
+}
