@@ -71,8 +71,8 @@ func (a *app) fuzzCommand() *cobra.Command {
 		Use:   "fuzz [flags] COMMAND | fuzz [flags] -- COMMAND ARGUMENT...",
 		Short: "Search for bugs that no check names",
 		Long: `Search for bugs: send random sequences, judge every response, vary the sequences
-that reached something new, and shrink each finding. Each finding was reproduced
-on a fresh server.
+that reached something new, and shrink each finding. Each finding is retried on a
+fresh server.
 
   mcp-conform fuzz ./my-server
   mcp-conform fuzz --time 10m --corpus .mcp-corpus http://localhost:3000/mcp

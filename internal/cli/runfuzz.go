@@ -65,7 +65,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	defer func() { report.Stats.Took = time.Since(report.Stats.Started) }()
 	found, err := fuzz.Run(ctx, search)
 	if err != nil {
-		report.Incomplete = "the search of --fuzz failed: " + err.Error()
+		report.Incomplete = "--fuzz failed: " + err.Error()
 		return nil
 	}
 	report.Stats.Servers += int(found.Servers)
@@ -74,7 +74,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 	report.Notices = append(report.Notices, fmt.Sprintf("--fuzz %s: %s with %s sent; mcp-conform fuzz searches longer.",
 		f.fuzz, amount(int(found.Cases), "sequence", "sequences"), amount(int(found.Requests), "request was", "requests were")))
 	if found.Incomplete != "" {
-		report.Incomplete = "the search of --fuzz: " + found.Incomplete
+		report.Incomplete = "--fuzz: " + found.Incomplete
 	}
 	var failed error
 	written := 0

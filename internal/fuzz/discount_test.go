@@ -37,33 +37,42 @@ func failingServer(code spec.Code) stdio.Serve {
 // TestAnErrorOfABusyServerMustRecur checks that a finding whose evidence may mean that the server
 // was busy counts only if every retry shows it, and any other if one does.
 func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
-	for name, c := range map[string]struct {
-		code   spec.Code
-		misses bool // the last retry does not show it
-		want   verdict.Outcome
+	const shows, misses, isNotPlayed = "shows it", "does not show it", "is not played, because the search is interrupted"
+	for _, c := range []struct {
+		code spec.Code
+		last string // what the last retry does
+		want verdict.Outcome
 	}{
-		"busy, each time":              {spec.CodeInternal, false, verdict.Broken},
-		"busy, once not":               {spec.CodeInternal, true, verdict.Flaky},
-		"about the request, each time": {spec.CodeMethodNotFound, false, verdict.Broken},
-		"about the request, once not":  {spec.CodeMethodNotFound, true, verdict.Broken},
+		{spec.CodeInternal, shows, verdict.Broken},
+		{spec.CodeInternal, misses, verdict.Flaky},
+		{spec.CodeInternal, isNotPlayed, verdict.Unconfirmed},
+		{spec.CodeMethodNotFound, shows, verdict.Broken},
+		{spec.CodeMethodNotFound, misses, verdict.Broken},
+		{spec.CodeMethodNotFound, isNotPlayed, verdict.Broken},
 	} {
-		t.Run(name, func(t *testing.T) {
-			plays := 0
-			last := investigated(t, c.code, func() bool { plays++; return true }).Outcome
-			if c.misses {
-				all := plays
-				plays = 0
-				last = investigated(t, c.code, func() bool { plays++; return plays < all }).Outcome
+		t.Run(fmt.Sprintf("%d, the last retry %s", c.code, c.last), func(t *testing.T) {
+			all := 0
+			f := investigated(t.Context(), t, c.code, func() bool { all++; return true })
+			if c.last != shows {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				plays := 0
+				f = investigated(ctx, t, c.code, func() bool {
+					if plays++; plays == all-1 && c.last == isNotPlayed {
+						cancel()
+					}
+					return plays < all
+				})
 			}
-			if last != c.want {
-				t.Errorf("the finding is %s, want %s", last, c.want)
+			if f.Outcome != c.want || f.unretried != (c.want == verdict.Unconfirmed) {
+				t.Errorf("the finding is %s, unretried %t; want %s", f.Outcome, f.unretried, c.want)
 			}
 		})
 	}
 }
 
 // investigated investigates an error to a ping, which scripts show if isShown returns true.
-func investigated(t *testing.T, code spec.Code, isShown func() bool) *Finding {
+func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown func() bool) *Finding {
 	t.Helper()
 	law := Law{ID: "pings", Judge: func(o *Execution) []Breach {
 		for _, c := range o.Conversations {
@@ -89,7 +98,7 @@ func investigated(t *testing.T, code spec.Code, isShown func() bool) *Finding {
 	if len(candidates) != 1 {
 		t.Fatalf("%d candidates", len(candidates))
 	}
-	return s.investigate(t.Context(), input{script: pinging, server: server}, first, candidates[0])
+	return s.investigate(ctx, input{script: pinging, server: server}, first, candidates[0])
 }
 
 // TestWhatAGatewayAnswersIsNoCandidate checks that a law does not count where something in front of

@@ -61,7 +61,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		return nil, fmt.Errorf("the replay file needs the law %q, which this program does not have", r.Expect.Law)
 	}
 	before := verdict.Retries{Reproduced: r.Reproduced[0], Attempts: r.Reproduced[1]}
-	out := &ReplayResult{Verdict: CannotTell, Retries: verdict.Retries{Limit: before.ToRefute()}}
+	out := &ReplayResult{Verdict: CannotTell, Retries: verdict.Retries{Limit: before.FixedAfter()}}
 	if over := o.Dialer.Transport(); over != r.Transport {
 		out.Reason = fmt.Sprintf("the finding is about %s, and this server is reached over %s", r.Transport, over)
 		return out, nil

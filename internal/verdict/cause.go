@@ -12,7 +12,7 @@ type Spot struct {
 	Ends         bool // the server ended there without being stopped
 }
 
-// An Occurrence is one place where the deviation of a finding was observed.
+// An Occurrence is one observation of the deviation of a finding.
 type Occurrence struct {
 	// Spot is nil if unknown: the finding may then have any cause.
 	Spot *Spot

@@ -18,7 +18,7 @@ type Retries struct {
 	Reproduced int // attempts that reproduced it
 	Void       int // retries in which no fresh server started: they are no attempts
 
-	elsewhere int // attempts in other places, which did not reproduce it
+	elsewhere int // attempts in other cases, which did not reproduce it
 }
 
 // Record records an attempt.
@@ -38,7 +38,7 @@ func (r *Retries) Done() bool {
 		return false
 	case r.EachTime:
 		return r.Reproduced < attempts
-	case r.elsewhere > 0: // one attempt in another place is enough
+	case r.elsewhere > 0: // one attempt in another case is enough
 		return true
 	default:
 		return r.Reproduced > 0
@@ -63,17 +63,17 @@ func (r *Retries) Conclude(confirmed Outcome) Outcome {
 	}
 }
 
-// Elsewhere returns the retries of the same deviation in another place where it was seen.
+// Elsewhere returns the retries of the same deviation in another case in which it was seen.
 func (r *Retries) Elsewhere() Retries { return Retries{Attempts: r.Attempts, elsewhere: r.Attempts} }
 
-// AddElsewhere adds the retries in another place, which Elsewhere returned.
+// AddElsewhere adds the retries in another case, which Elsewhere returned.
 func (r *Retries) AddElsewhere(other Retries) {
 	r.Attempts, r.Reproduced, r.Void = other.Attempts, r.Reproduced+other.Reproduced, r.Void+other.Void
 }
 
-// ToRefute returns how many attempts without a recurrence show that the deviation no longer occurs:
+// FixedAfter returns after how many attempts without a recurrence the deviation counts as fixed:
 // more for one that was flaky before.
-func (r *Retries) ToRefute() int {
+func (r *Retries) FixedAfter() int {
 	switch {
 	case r.Attempts > 0 && r.Reproduced >= r.Attempts:
 		return MaxAttempts

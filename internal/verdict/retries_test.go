@@ -9,7 +9,7 @@ import (
 
 // TestRetries checks how often a deviation is retried, and what its outcome then is.
 func TestRetries(t *testing.T) {
-	// The first place in which it is retried did not reproduce it.
+	// The first case in which it is retried did not reproduce it.
 	missed := verdict.Retries{}
 	for !missed.Done() {
 		missed.Record(false)
@@ -37,9 +37,9 @@ func TestRetries(t *testing.T) {
 		{"there is time for one attempt", verdict.Retries{Limit: 1, CountAll: true}, "++", "1/1 broken"},
 		{"there is time for one that must show it", verdict.Retries{Limit: 1, CountAll: true, EachTime: true}, "++", "1/1 broken"},
 		{"more attempts than usual", verdict.Retries{Limit: 5}, "----+", "1/5 broken"},
-		{"it recurs in another place", missed.Elsewhere(), "+-", "1/4 broken"},
-		{"it does not recur in another place", missed.Elsewhere(), "-+", "0/4 flaky"},
-		{"it must recur each time in another place", each, "+++-", "3/6 broken"},
+		{"it recurs in another case", missed.Elsewhere(), "+-", "1/4 broken"},
+		{"it does not recur in another case", missed.Elsewhere(), "-+", "0/4 flaky"},
+		{"it must recur each time in another case", each, "+++-", "3/6 broken"},
 	} {
 		r := c.given
 		for _, attempt := range c.shows {
@@ -58,7 +58,7 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-func TestRetriesInAnotherPlaceAreAdded(t *testing.T) {
+func TestRetriesInAnotherCaseAreAdded(t *testing.T) {
 	r := verdict.Retries{Attempts: 2, Reproduced: 1, Void: 1, EachTime: true}
 	other := r.Elsewhere()
 	other.Record(false)
@@ -69,10 +69,10 @@ func TestRetriesInAnotherPlaceAreAdded(t *testing.T) {
 	}
 }
 
-func TestToRefute(t *testing.T) {
+func TestFixedAfter(t *testing.T) {
 	for _, c := range []struct{ reproduced, attempts, want int }{{3, 3, 3}, {1, 3, 10}, {0, 3, 20}, {0, 0, 20}} {
 		r := verdict.Retries{Attempts: c.attempts, Reproduced: c.reproduced}
-		if got := r.ToRefute(); got != c.want {
+		if got := r.FixedAfter(); got != c.want {
 			t.Errorf("%d of %d: %d attempts, want %d", c.reproduced, c.attempts, got, c.want)
 		}
 	}
