@@ -168,7 +168,7 @@ func (r *confirmation) retry(ctx context.Context, a *attempt, alone bool) {
 		if len(open) == 0 {
 			break
 		}
-		u := a.unit(open[0].retries.Attempts == verdict.MaxAttempts-1)
+		u := a.unit(isLastChance(open))
 		u.exclusive, u.retriedCase = alone, a.during
 		r.retryUnit(ctx, u, open)
 	}
@@ -216,9 +216,15 @@ func (r *confirmation) retryUnit(ctx context.Context, u *unit, candidates []*can
 	}
 }
 
+// isLastChance reports whether the next retry is the last, and a candidate has not recurred yet.
+func isLastChance(candidates []*candidate) bool {
+	return candidates[0].retries.Attempts == verdict.MaxAttempts-1 &&
+		slices.ContainsFunc(candidates, func(c *candidate) bool { return c.retries.Reproduced == 0 })
+}
+
 // unit returns what a retry runs: the case alone, after taking the inventory if it shared
-// a conversation, because rules compare later messages with the lists; or, in the last
-// retry of a case that shared a conversation or servers, all cases that shared them.
+// a conversation, because rules compare later messages with the lists; or, at the last chance
+// of a case that shared a conversation or servers, all cases that shared them.
 func (a *attempt) unit(last bool) *unit {
 	origin := a.candidates[0].unit
 	switch {

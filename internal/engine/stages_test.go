@@ -156,6 +156,44 @@ func TestConfirmation(t *testing.T) {
 	}
 }
 
+// TestRetriesInASharedConversation checks how many cases each retry of a case runs that shared a
+// conversation with another: only the last one runs both, and only if nothing recurred before.
+func TestRetriesInASharedConversation(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		eachTime bool
+		again    string // + if the deviation recurs in that retry, else -
+		want     []int
+	}{
+		{"it recurs", false, "+", []int{1}},
+		{"it does not recur", false, "---", []int{1, 1, 2}},
+		{"it must recur each time, and does", true, "+++", []int{1, 1, 1}},
+		{"it must recur each time, and does not", true, "-", []int{1}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			test, other := &suite.Case{ID: "toy.pongs", Requirements: []string{pongs}, SharesConversation: true}, &suite.Case{ID: "toy.other", SharesConversation: true}
+			seen := observing(test, deviation("a pong is wrong", verdict.Full))
+			seen.cases, seen.sharesConversation = append(seen.cases, other), true
+			planned := &plan{units: []*unit{seen}}
+			o := Options{Dialer: over{transport: spec.StreamableHTTP}}.withDefaults()
+			r := newConfirmation(newExecution(newSession(o), &offer{over: spec.StreamableHTTP}, planned, nil))
+			var got []int
+			r.run = func(_ context.Context, u *unit) {
+				if c.again[len(got)] == '+' {
+					u.results.observations = seen.results.observations
+				}
+				got = append(got, len(u.cases))
+			}
+			found := attempts(planned.collect(spec.StreamableHTTP))[0]
+			found.candidates[0].retries.EachTime, found.candidates[0].isDiscounted = c.eachTime, true
+			r.retry(t.Context(), found, true)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("cases of each retry (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // TestReporting checks the report of results that are made by hand. No server runs.
 func TestReporting(t *testing.T) {
 	kept := suite.Observation{Requirement: pongs, Outcome: verdict.Kept}
