@@ -7,6 +7,7 @@ import (
 
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
+	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
 // TestShrinkReportsLackOfTime checks that Shrink reports a lack of time only if it had steps left
@@ -52,5 +53,20 @@ func TestShrinkReportsLackOfTime(t *testing.T) {
 		if got := (&shrinker{smallest: script.Script{Operations: c.operations}}).canShrink(); got != c.want {
 			t.Errorf("%s: %v where nothing was tried", name, got)
 		}
+	}
+}
+
+// TestShrunkMethod checks that an operation names the method that its message has after shrinking.
+func TestShrunkMethod(t *testing.T) {
+	const long = "mcp-conform/an unknown method"
+	s := script.Script{Revision: spec.V20251125, Operations: []script.Operation{{
+		Do: script.Send, Method: long, Message: script.Message{ID: wire.IntID(1), Method: long}.Bytes(),
+	}}}
+	smaller, _, _ := Shrink(t.Context(), s, nil, Budget{Time: time.Hour, Attempts: 1000}, func(s script.Script) bool {
+		return len(s.Operations) == 1
+	})
+	got := smaller.Operations[0]
+	if method := wire.Parse(got.Message).Messages[0].Method; got.Method != method || len(method) >= len(long) {
+		t.Errorf("the operation names %q, and its message %q", got.Method, method)
 	}
 }

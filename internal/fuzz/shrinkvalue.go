@@ -48,7 +48,11 @@ func (k *shrinker) shortenMethod(i int) {
 	m := &wire.Parse(k.smallest.Operations[i].Message).Messages[0]
 	if name, ok := strings.CutPrefix(m.Method, "mcp-conform/"); ok {
 		k.shrinkText(name, func(s string) bool {
-			return k.tryMessage(i, script.Message{ID: m.ID, Method: "mcp-conform/" + s, Params: m.Params()}.Bytes())
+			return k.tryChange(i, func(o *script.Operation) bool {
+				o.Method = "mcp-conform/" + s
+				o.Message = script.Message{ID: m.ID, Method: o.Method, Params: m.Params()}.Bytes()
+				return true
+			})
 		})
 	}
 }
