@@ -92,7 +92,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 		}
 		x := s.playFresh(ctx, server, r.Script, s.Timeout)
 		found := wanted.find(laws, x)
-		if found == nil && x.Hurried() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
+		if found == nil && x.WaitedBriefly() && ctx.Err() == nil { // otherwise a slow server would look like a fixed one
 			x = s.playPatiently(ctx, server, r)
 			found = wanted.find(laws, x)
 		}
@@ -156,7 +156,7 @@ func (x *Execution) inconclusive(law Law, requirement string) string {
 		return "the server could not be reached: " + x.Refused.Error()
 	case len(x.Skipped) > 0:
 		return fmt.Sprintf("operation %d could not be performed", x.Skipped[0]+1)
-	case slices.ContainsFunc(x.Conversations, func(t *script.Conversation) bool { return t.Deaf }):
+	case slices.ContainsFunc(x.Conversations, func(t *script.Conversation) bool { return t.Unresponsive }):
 		return "the server stopped responding"
 	case law.Observed != nil && !law.Observed(x, requirement):
 		return "the requirement was not observed"

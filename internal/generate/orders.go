@@ -11,8 +11,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// run is the number of steps in one drill.
-const run = 48
+// orderSteps is the number of steps in one combination.
+const orderSteps = 48
 
 // step is one letter of the alphabet from which orders are formed.
 type step struct {
@@ -71,18 +71,18 @@ func newOrder(letters []step, length int) order {
 	return order{letters, length, deBruijn(len(letters), length)}
 }
 
-// runs returns the number of drills that the whole sequence needs.
-func (r *order) runs() int { return (len(r.cycle) + run - 1) / run }
+// runs returns the number of combinations that the whole sequence needs.
+func (r *order) runs() int { return (len(r.cycle) + orderSteps - 1) / orderSteps }
 
 func (o *Offer) triples() int    { return o.triple.runs() }
 func (o *Offer) pairs() int      { return o.pair.runs() }
 func (o *Offer) wrongPairs() int { return o.wrongPair.runs() }
 
-func (m *maker) tripleDrill(on, number int)    { m.inOrder(on, &m.offer.triple, number) }
-func (m *maker) pairDrill(on, number int)      { m.inOrder(on, &m.offer.pair, number) }
-func (m *maker) wrongPairDrill(on, number int) { m.inOrder(on, &m.offer.wrongPair, number) }
+func (m *maker) tripleCombination(on, number int)    { m.inOrder(on, &m.offer.triple, number) }
+func (m *maker) pairCombination(on, number int)      { m.inOrder(on, &m.offer.pair, number) }
+func (m *maker) wrongPairCombination(on, number int) { m.inOrder(on, &m.offer.wrongPair, number) }
 
-// inOrder adds one drill with a part of an order. Each step waits for its
+// inOrder adds one combination with a part of an order. Each step waits for its
 // response, so that the server processes the steps in this order.
 func (m *maker) inOrder(on int, r *order, number int) {
 	names := make([]int, len(r.letters)) // the seed determines which number stands for which letter
@@ -90,8 +90,8 @@ func (m *maker) inOrder(on int, r *order, number int) {
 		names[i] = permuted(uint64(i), len(r.letters), m.enumeration.Seed) //nolint:gosec // small
 	}
 	m.ground(on)
-	for i := range run + r.length - 1 {
-		s := r.letters[names[r.cycle[(number*run+i)%len(r.cycle)]]]
+	for i := range orderSteps + r.length - 1 {
+		s := r.letters[names[r.cycle[(number*orderSteps+i)%len(r.cycle)]]]
 		before := len(m.out)
 		m.step(on, s)
 		if before < len(m.out) {

@@ -25,11 +25,11 @@ type spot struct {
 // These strings, numbers, ids and JSON values are tried in each position that
 // accepts them.
 var (
-	placedSoups   = sync.OnceValue(soups)
-	placedTexts   = sync.OnceValue(func() []jsontext.Value { return quotedAll(oddTexts()) })
-	placedNumbers = sync.OnceValue(func() []jsontext.Value { return spelled(numbers) })
-	placedIDs     = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), spelled(idNumbers)) })
-	placedValues  = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), placedNumbers(), deepAndWide()) })
+	placedMixtures = sync.OnceValue(mixtures)
+	placedTexts    = sync.OnceValue(func() []jsontext.Value { return quotedAll(oddTexts()) })
+	placedNumbers  = sync.OnceValue(func() []jsontext.Value { return spelled(numbers) })
+	placedIDs      = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), spelled(idNumbers)) })
+	placedValues   = sync.OnceValue(func() []jsontext.Value { return slices.Concat(placedTexts(), placedNumbers(), deepAndWide()) })
 )
 
 // idNumbers are integers at the limits of common integer types.
@@ -52,9 +52,9 @@ func oddTexts() []string {
 	return append(out, strings.Repeat("a", 4096), strings.Repeat("a", 65536))
 }
 
-// soups returns strings that combine several odd ones. Most defects depend on one part of a string,
+// mixtures returns strings that combine several odd ones. Most defects depend on one part of a string,
 // regardless of the rest.
-func soups() []jsontext.Value {
+func mixtures() []jsontext.Value {
 	const together = 8
 	var out []jsontext.Value
 	for some := range slices.Chunk(words, together) {
@@ -288,15 +288,15 @@ func (o *Offer) texts() []*spot {
 	return out
 }
 
-func (o *Offer) soupDrills() int { return len(o.texts()) * len(placedSoups()) }
+func (o *Offer) mixtureCombinations() int { return len(o.texts()) * len(placedMixtures()) }
 
-// soupDrill sends a combined string in one position.
-func (m *maker) soupDrill(on, number int) {
+// mixtureCombination sends a combined string in one position.
+func (m *maker) mixtureCombination(on, number int) {
 	texts := m.offer.texts()
-	texts[number%len(texts)].ask(m, on, placedSoups()[number/len(texts)])
+	texts[number%len(texts)].ask(m, on, placedMixtures()[number/len(texts)])
 }
 
-func (o *Offer) valueDrills() int {
+func (o *Offer) valueCombinations() int {
 	n := 0
 	for i := range o.places {
 		n += len(o.places[i].values)
@@ -304,8 +304,8 @@ func (o *Offer) valueDrills() int {
 	return n
 }
 
-// valueDrill sends one value in one position.
-func (m *maker) valueDrill(on, number int) {
+// valueCombination sends one value in one position.
+func (m *maker) valueCombination(on, number int) {
 	for i := range m.offer.places {
 		p := &m.offer.places[i]
 		if number < len(p.values) {

@@ -23,10 +23,10 @@ const (
 	fillings // the number of ways
 )
 
-func (o *Offer) sizeDrills() int { return len(frames) * fillings * len(o.Requests()) }
+func (o *Offer) sizeCombinations() int { return len(frames) * fillings * len(o.Requests()) }
 
-// sizeDrill adds a request with a given line length.
-func (m *maker) sizeDrill(on, number int) {
+// sizeCombination adds a request with a given line length.
+func (m *maker) sizeCombination(on, number int) {
 	size, filling, method := frames[number%len(frames)], number/len(frames)%fillings, m.requests[number/len(frames)/fillings]
 	m.askPlainly(on, method)
 	last := &m.out[len(m.out)-1]

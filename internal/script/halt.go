@@ -48,9 +48,9 @@ func (l *liveConversation) stuck() *request {
 	return first
 }
 
-// mute reports whether the server has been silent for so long that further
+// seemsStuck reports whether the server has been silent for so long that further
 // requests would get no response either.
-func (r *runner) mute(l *liveConversation) bool {
+func (r *runner) seemsStuck(l *liveConversation) bool {
 	if r.Patient || !l.missed {
 		return false
 	}
@@ -121,7 +121,7 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 	}
 	heard := l.heard
 	moves := func() bool { return l.heard != heard || l.response(a.id) != nil }
-	if !l.Deaf && !r.mute(l) && !r.unheard(l) {
+	if !l.Unresponsive && !r.seemsStuck(l) && !r.pingUnanswered(l) {
 		return false
 	}
 	left := r.Timeout - (l.c.Record.Elapsed() - l.c.Record.From(seq)[0].At)
@@ -132,14 +132,14 @@ func (r *runner) halted(l *liveConversation, a *request) bool {
 		return false
 	}
 	if !r.knownToHang(l) {
-		l.Deaf = true
+		l.Unresponsive = true
 		r.giveUp(l, a)
 	}
 	return true
 }
 
-// unheard reports whether a ping gets no response.
-func (r *runner) unheard(l *liveConversation) bool {
+// pingUnanswered reports whether a ping gets no response.
+func (r *runner) pingUnanswered(l *liveConversation) bool {
 	r.count()
 	var reply *client.Reply
 	if r.knownToHang(l) {

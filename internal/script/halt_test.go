@@ -63,7 +63,7 @@ func TestAttribute(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			held := &Conversation{Events: rec.Events, Deaf: true}
+			held := &Conversation{Events: rec.Events, Unresponsive: true}
 			held.attribute()
 			held.excuse()
 			var got []int

@@ -15,15 +15,15 @@ import (
 // excuse discounts missing responses that a tool call may have delayed.
 func (c *Conversation) excuse() {
 	gaveUp := func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp }
-	if !c.Deaf && !slices.ContainsFunc(c.Events, gaveUp) {
+	if !c.Unresponsive && !slices.ContainsFunc(c.Events, gaveUp) {
 		return
 	}
 	call := occupying(c.Events)
 	held := func(e *transcript.Event) bool { return gaveUp(e) && e.Of > call.Seq }
-	if call == nil || !c.Deaf && !slices.ContainsFunc(c.Events, held) {
+	if call == nil || !c.Unresponsive && !slices.ContainsFunc(c.Events, held) {
 		return
 	}
-	c.Deaf = false
+	c.Unresponsive = false
 	if c.Unanswered == "" {
 		c.Unanswered = "a call that may hold up the others"
 	}

@@ -44,11 +44,11 @@ func TestExcuse(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			talk := &Conversation{Events: rec.Events, Deaf: true}
+			talk := &Conversation{Events: rec.Events, Unresponsive: true}
 			talk.excuse()
 			gaveUp := slices.ContainsFunc(talk.Events, func(e *transcript.Event) bool { return e.Kind == transcript.GaveUp })
-			if talk.Deaf != !test.excused || gaveUp == test.excused || (talk.Unanswered != "") != !talk.Deaf {
-				t.Errorf("deaf %t, counted %t, unanswered %q", talk.Deaf, gaveUp, talk.Unanswered)
+			if talk.Unresponsive != !test.excused || gaveUp == test.excused || (talk.Unanswered != "") != !talk.Unresponsive {
+				t.Errorf("deaf %t, counted %t, unanswered %q", talk.Unresponsive, gaveUp, talk.Unanswered)
 			}
 		})
 	}

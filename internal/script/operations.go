@@ -175,7 +175,7 @@ func (r *runner) fence(l *liveConversation) {
 	r.count()
 	if err := l.c.Fence(r.ctx); err != nil {
 		l.over = true
-		l.Deaf = l.Deaf || errors.Is(err, client.ErrUnanswered)
+		l.Unresponsive = l.Unresponsive || errors.Is(err, client.ErrUnanswered)
 	}
 }
 

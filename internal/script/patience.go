@@ -15,7 +15,7 @@ func (r *runner) await(l *liveConversation, a request) {
 	if l.until(r.ctx, limit, func() bool { return l.response(a.id) != nil || r.Patient && l.settled(a) }) {
 		return
 	}
-	l.hurried = l.hurried || limit < r.Timeout
+	l.waitedBriefly = l.waitedBriefly || limit < r.Timeout
 	l.missed = l.missed || (r.Patient || isProtocolDefined(a.method) && !a.params) && !a.cancelled
 }
 

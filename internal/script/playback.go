@@ -30,8 +30,8 @@ type Conversation struct {
 	Events []*transcript.Event
 	// Growths are the measurements of repeated requests.
 	Growths []*Growth
-	// Deaf reports that a fence got no response in time.
-	Deaf bool
+	// Unresponsive reports that a fence got no response in time.
+	Unresponsive bool
 	// Unanswered describes the first request without a response, or is "".
 	// Requests that the script cancels do not count.
 	Unanswered string
@@ -40,9 +40,9 @@ type Conversation struct {
 	Hung   *transcript.Event
 	Before *wire.Message
 
-	hurried  bool           // some response was not awaited for the whole timeout
-	requests map[string]int // the operation that sent a request, by the key of the request's id
-	spans    []span
+	waitedBriefly bool           // some response was not awaited for the whole timeout
+	requests      map[string]int // the operation that sent a request, by the key of the request's id
+	spans         []span
 }
 
 // span is the range of the record in which an operation was sent.
@@ -121,9 +121,9 @@ func (p *Playback) Unanswered() string {
 	return ""
 }
 
-// Hurried reports whether a response might have come with a longer wait.
-func (p *Playback) Hurried() bool {
-	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.hurried })
+// WaitedBriefly reports whether a response might have come with a longer wait.
+func (p *Playback) WaitedBriefly() bool {
+	return p.Unanswered() != "" || slices.ContainsFunc(p.Conversations, func(c *Conversation) bool { return c.waitedBriefly })
 }
 
 // Ended describes what a server was doing when it exited on its own, or returns

@@ -88,7 +88,7 @@ type runner struct {
 
 func (r *runner) do(i int, o *Operation) {
 	l := r.conversation(o.On)
-	if l == nil || o.Do != Close && (l.over || r.mute(l)) || r.forbids(o) {
+	if l == nil || o.Do != Close && (l.over || r.seemsStuck(l)) || r.forbids(o) {
 		r.out.Skipped = append(r.out.Skipped, i)
 		return
 	}
@@ -164,7 +164,7 @@ func (r *runner) end(on int) {
 	delete(r.live, on)
 	r.flush(l)
 	halted := false
-	if (!l.over || l.Deaf) && l.c.Alive() && r.ctx.Err() == nil {
+	if (!l.over || l.Unresponsive) && l.c.Alive() && r.ctx.Err() == nil {
 		halted = r.settle(l)
 	}
 	l.read(l.c.Record.From(l.at))
@@ -202,7 +202,7 @@ func (r *runner) settle(l *liveConversation) (halted bool) {
 	}
 	r.count()
 	if reply := l.c.Do(r.ctx, l.c.HarmlessMethod(), nil); errors.Is(reply.Err, client.ErrUnanswered) {
-		l.Deaf = true
+		l.Unresponsive = true
 	}
 	var open []request
 	if l.until(r.ctx, r.Timeout, func() bool { open = l.open(); return len(open) == 0 }) || !l.c.Alive() || r.ctx.Err() != nil {

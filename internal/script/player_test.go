@@ -41,7 +41,7 @@ func TestPlay(t *testing.T) {
 	s := Script{Revision: spec.V20250618, Operations: []Operation{ping, {Do: Fence}, next}}
 	p := Player{Dialer: stdio.InProcess("agreeable", agreeable), Timeout: time.Second, Start: 10 * time.Second}
 	o := p.Play(t.Context(), s)
-	if len(o.Conversations) != 1 || len(o.Skipped) != 1 || o.Skipped[0] != 2 || o.Unanswered() != "" || o.Hurried() {
+	if len(o.Conversations) != 1 || len(o.Skipped) != 1 || o.Skipped[0] != 2 || o.Unanswered() != "" || o.WaitedBriefly() {
 		t.Fatalf("%d conversations, skipped %v, without an answer: %q", len(o.Conversations), o.Skipped, o.Unanswered())
 	}
 	if at, ok := o.Conversations[0].Requested(wire.IntID(100)); !ok || at != 0 || o.Operation(o.Conversations[0], wire.IntID(101)) != nil {

@@ -29,7 +29,7 @@ func staysAlive(o *fuzz.Execution) []fuzz.Breach {
 
 func unexpectedEnd(o *fuzz.Execution, t *script.Conversation) (verdict.Deviation, bool) {
 	end := endPosition(t)
-	if end < 0 && !t.Deaf {
+	if end < 0 && !t.Unresponsive {
 		return verdict.Deviation{}, false
 	}
 	what := "The server exits at "

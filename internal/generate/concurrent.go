@@ -9,30 +9,30 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// crowded are the numbers of concurrent requests when they are all of one
+// concurrencies are the numbers of concurrent requests when they are all of one
 // method. beside are the numbers per method when requests of two methods
 // alternate.
 var (
-	crowded = []int{3, 6, 16, 31}
-	beside  = []int{1, 2}
+	concurrencies = []int{3, 6, 16, 31}
+	beside        = []int{1, 2}
 )
 
-func (o *Offer) crowdDrills() int {
+func (o *Offer) concurrentCombinations() int {
 	n := len(o.Requests())
-	return n*len(crowded) + n*n*len(beside)
+	return n*len(concurrencies) + n*n*len(beside)
 }
 
-// crowdDrill sends several requests of one method, or alternating requests of
+// concurrentCombination sends several requests of one method, or alternating requests of
 // two methods, in one write.
-func (m *maker) crowdDrill(on, number int) {
+func (m *maker) concurrentCombination(on, number int) {
 	n := len(m.requests)
 	var methods []string
-	if number < n*len(crowded) {
-		for range crowded[number/n] {
+	if number < n*len(concurrencies) {
+		for range concurrencies[number/n] {
 			methods = append(methods, m.requests[number%n])
 		}
 	} else {
-		number -= n * len(crowded)
+		number -= n * len(concurrencies)
 		for range beside[number/(n*n)] {
 			methods = append(methods, m.requests[number%n], m.requests[number/n%n])
 		}
@@ -46,7 +46,7 @@ func (m *maker) crowdDrill(on, number int) {
 	m.fence(on)
 }
 
-// repeats are the numbers of repetitions. Small numbers need no separate drill,
+// repeats are the numbers of repetitions. Small numbers need no separate combination,
 // because each sequence contains them.
 var repeats = []int{33, 33, 129}
 
@@ -54,10 +54,10 @@ var repeats = []int{33, 33, 129}
 // walks, an unknown method, and a notification.
 func (o *Offer) repeatables() int { return len(o.Requests()) + len(o.Lists()) + 2 }
 
-func (o *Offer) repeatDrills() int { return o.repeatables() * len(repeats) }
+func (o *Offer) repeatCombinations() int { return o.repeatables() * len(repeats) }
 
-// repeatDrill repeats one operation.
-func (m *maker) repeatDrill(on, number int) {
+// repeatCombination repeats one operation.
+func (m *maker) repeatCombination(on, number int) {
 	kinds := m.offer.repeatables()
 	what, times := number%kinds, repeats[number/kinds]
 	alike := chance(m.t, 50)
@@ -107,7 +107,7 @@ func (o *Offer) changes() []change {
 	return out
 }
 
-func (o *Offer) switchDrills() int { n := len(o.changes()); return n * n }
+func (o *Offer) changeCombinations() int { n := len(o.changes()); return n * n }
 
 // switchTo requests a change, and waits for the response.
 func (m *maker) switchTo(on int, c change) {
@@ -122,19 +122,19 @@ func (m *maker) switchTo(on int, c change) {
 	m.awaited()
 }
 
-// switchDrill makes one change after another.
-func (m *maker) switchDrill(on, number int) {
+// changeCombination makes one change after another.
+func (m *maker) changeCombination(on, number int) {
 	all := m.offer.changes()
 	m.switchTo(on, all[number%len(all)])
 	m.switchTo(on, all[number/len(all)])
 	m.showing(on)
 }
 
-func (o *Offer) lapseDrills() int { return len(o.changes()) }
+func (o *Offer) invalidAfterChangeCombinations() int { return len(o.changes()) }
 
-// lapseDrill makes a change, then sends an invalid request of the same method.
+// invalidAfterChangeCombination makes a change, then sends an invalid request of the same method.
 // The state must remain as it was.
-func (m *maker) lapseDrill(on, number int) {
+func (m *maker) invalidAfterChangeCombination(on, number int) {
 	c := m.offer.changes()[number]
 	m.switchTo(on, c)
 	m.invalidOf(on, c.method)

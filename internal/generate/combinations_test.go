@@ -42,20 +42,20 @@ func TestEachNumberComesOnceInAPass(t *testing.T) {
 }
 
 // TestEachKindHasItsShare checks that each kind gets its share of the scripts and
-// leaves out none of its drills.
+// leaves out none of its combinations.
 func TestEachKindHasItsShare(t *testing.T) {
-	next := map[*drill]uint64{}
-	counts := map[*drill]int{}
+	next := map[*combinationKind]uint64{}
+	counts := map[*combinationKind]int{}
 	for n := range uint64(380) {
-		d, first := (&Enumeration{Index: n}).drill()
+		d, first := (&Enumeration{Index: n}).kind()
 		if first != next[d] {
-			t.Fatalf("script %d begins with drill %d, want %d", n, first, next[d])
+			t.Fatalf("script %d begins with combinationKind %d, want %d", n, first, next[d])
 		}
 		next[d] += uint64(d.each) //nolint:gosec // small
 		counts[d]++
 	}
-	if len(counts) != len(drills) {
-		t.Errorf("want a script for %d kinds of drills, got %d", len(drills), len(counts))
+	if len(counts) != len(combinationKinds) {
+		t.Errorf("want a script for %d kinds of combinationKinds, got %d", len(combinationKinds), len(counts))
 	}
 	for d, n := range counts {
 		if n%d.share != 0 {

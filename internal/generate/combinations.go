@@ -4,34 +4,34 @@ import "pgregory.net/rapid"
 
 // An enumeration has the combinations that random choice might not produce for a
 // long time: each value in each position, each order of methods, each number of
-// concurrent requests. A drill is one item of an enumeration, and there
-// are several kinds of drills.
+// concurrent requests. A combination is one item of an enumeration, and there
+// are several kinds of combinations.
 
-// drill is one kind of drill.
-type drill struct {
+// combinationKind is one kind of combinations.
+type combinationKind struct {
 	// share is the number of an enumeration's scripts per round that have this kind.
 	share int
-	// each is the number of drills in a script.
+	// each is the number of combinations in a script.
 	each     int
 	validity Validity
-	// count returns the number of drills of this kind. do adds the drill with a
+	// count returns the number of combinations of this kind. do adds the combination with a
 	// number.
 	count func(o *Offer) int
 	do    func(m *maker, on, number int)
 }
 
-// drills are all kinds of drills.
-var drills = []drill{
-	{share: 4, each: 24, count: (*Offer).valueDrills, do: (*maker).valueDrill},
-	{share: 1, each: 24, count: (*Offer).soupDrills, do: (*maker).soupDrill},
-	{share: 1, each: 12, count: (*Offer).sizeDrills, do: (*maker).sizeDrill},
-	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleDrill},
-	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairDrill},
-	{share: 1, each: 1, validity: InvalidParams, count: (*Offer).wrongPairs, do: (*maker).wrongPairDrill},
-	{share: 1, each: 4, count: (*Offer).crowdDrills, do: (*maker).crowdDrill},
-	{share: 2, each: 1, count: (*Offer).repeatDrills, do: (*maker).repeatDrill},
-	{share: 2, each: 6, count: (*Offer).switchDrills, do: (*maker).switchDrill},
-	{share: 1, each: 6, validity: InvalidParams, count: (*Offer).lapseDrills, do: (*maker).lapseDrill},
+// combinationKinds are all kinds of combinations.
+var combinationKinds = []combinationKind{
+	{share: 4, each: 24, count: (*Offer).valueCombinations, do: (*maker).valueCombination},
+	{share: 1, each: 24, count: (*Offer).mixtureCombinations, do: (*maker).mixtureCombination},
+	{share: 1, each: 12, count: (*Offer).sizeCombinations, do: (*maker).sizeCombination},
+	{share: 5, each: 1, count: (*Offer).triples, do: (*maker).tripleCombination},
+	{share: 1, each: 1, count: (*Offer).pairs, do: (*maker).pairCombination},
+	{share: 1, each: 1, validity: InvalidParams, count: (*Offer).wrongPairs, do: (*maker).wrongPairCombination},
+	{share: 1, each: 4, count: (*Offer).concurrentCombinations, do: (*maker).concurrentCombination},
+	{share: 2, each: 1, count: (*Offer).repeatCombinations, do: (*maker).repeatCombination},
+	{share: 2, each: 6, count: (*Offer).changeCombinations, do: (*maker).changeCombination},
+	{share: 1, each: 6, validity: InvalidParams, count: (*Offer).invalidAfterChangeCombinations, do: (*maker).invalidAfterChangeCombination},
 }
 
 // An Enumeration selects one script of an enumeration.
@@ -39,23 +39,23 @@ type Enumeration struct {
 	// Index counts the scripts of the enumeration, from 0.
 	Index uint64
 	// Seed is the seed of the enumeration, not of the script. It determines the order
-	// of the drills.
+	// of the combinations.
 	Seed uint64
-	// Scale multiplies the number of drills in the script; 0 means 1. If a
+	// Scale multiplies the number of combinations in the script; 0 means 1. If a
 	// server starts slowly, long scripts are more efficient.
 	Scale int
 }
 
-// drill returns the kind of drills in the script, and the number of the first one.
-func (e *Enumeration) drill() (d *drill, first uint64) {
+// kind returns the kind of combinations in the script, and the number of the first one.
+func (e *Enumeration) kind() (d *combinationKind, first uint64) {
 	shares := 0
-	for i := range drills {
-		shares += drills[i].share
+	for i := range combinationKinds {
+		shares += combinationKinds[i].share
 	}
 	round, slot := e.Index/uint64(shares), int(e.Index%uint64(shares)) //nolint:gosec // small
-	for i := range drills {
+	for i := range combinationKinds {
 		// The kinds alternate: each has share slots in a round.
-		if d = &drills[i]; slot < d.share {
+		if d = &combinationKinds[i]; slot < d.share {
 			break
 		}
 		slot -= d.share
@@ -65,16 +65,16 @@ func (e *Enumeration) drill() (d *drill, first uint64) {
 
 // Validity returns the validity that the script needs.
 func (e *Enumeration) Validity() Validity {
-	d, _ := e.drill()
+	d, _ := e.kind()
 	return d.validity
 }
 
-// enumerate adds the drills of a script.
+// enumerate adds the combinations of a script.
 func (m *maker) enumerate(enumeration *Enumeration) {
-	d, first := enumeration.drill()
+	d, first := enumeration.kind()
 	count := d.count(m.offer)
 	if count == 0 { // the server offers nothing for this kind
-		for range run {
+		for range orderSteps {
 			m.next()
 		}
 		return
