@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/engine"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/ruleset"
@@ -228,6 +229,7 @@ func (a *app) judgeServer(f *runFlags, files []reportFile, console screen) (*ver
 	if err != nil {
 		return nil, f.through.explain(err)
 	}
+	o.Discounts = discount.NewRun() // for --fuzz, too
 	for _, n := range notices {
 		console.Notice(n)
 	}

@@ -58,7 +58,7 @@ func (a *app) fuzzed(ctx context.Context, f *runFlags, o *engine.Options, report
 		return err
 	}
 	search.Dialer, search.Laws, search.Revisions, search.Policy, search.Seed, search.Jobs = o.Dialer, laws, revisions, o.Policy, f.seed, f.jobs
-	search.Timeout, search.Start = f.timeout, f.start
+	search.Timeout, search.Start, search.Discounts = f.timeout, f.start, o.Discounts
 	doing("searching")
 	defer doing("")
 	search.Progress = func(s fuzz.Status) { doing(searching(s)) }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/rules"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -36,6 +37,8 @@ type Options struct {
 	// that the server speaks.
 	Revisions []spec.Revision
 	Selection Selection
+	// Discounts are shared with what else judges the server in the same run; nil for its own.
+	Discounts *discount.Run
 	// Quick judges only the newest revision that the server speaks, unless
 	// Revisions names some, and runs only cheap cases. Its verdicts are those of
 	// a whole run, or leave the requirement out.
@@ -225,6 +228,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Redactor == nil {
 		o.Redactor = transcript.NewRedactor(nil)
+	}
+	if o.Discounts == nil {
+		o.Discounts = discount.NewRun()
 	}
 	if o.Replay == nil {
 		o.Replay = func(spec.Revision, ...string) []string { return nil }

@@ -42,7 +42,7 @@ type session struct {
 func newSession(o Options) *session {
 	r := &session{
 		o: o, started: time.Now(), time: context.Background(), judging: context.Background(), budget: transcript.NewBudget(),
-		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: discount.NewRun(),
+		gate: newGate(o.Jobs, mostAlive(o.Jobs, o.Dialer.Transport(), false)), discounts: o.Discounts,
 		timing: newTiming(o.Dialer.Transport()), counts: &counts{},
 		fixtures: inventory.NewFixtureOutcomes(o.Policy.Fixtures), counted: map[*client.Conversation]bool{}, recorded: map[string]int{},
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/script"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
@@ -74,20 +75,7 @@ func TestAnErrorOfABusyServerMustRecur(t *testing.T) {
 // investigated investigates an error to a ping, which scripts show if isShown returns true.
 func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown func() bool) *Finding {
 	t.Helper()
-	law := Law{ID: "pings", Judge: func(o *Execution) []Breach {
-		for _, c := range o.Conversations {
-			for e, m := range transcript.Messages(c.Events, transcript.Received) {
-				if m.IsError() && isShown() {
-					return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed.", At: []int{e.Seq}}}}
-				}
-			}
-		}
-		return nil
-	}}
-	pinging := script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
-		Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil),
-	}}}
-	o := Options{Dialer: stdio.InProcess("failing", failingServer(code)), Laws: []Law{law}}.withDefaults()
+	o := Options{Dialer: stdio.InProcess("failing", failingServer(code)), Laws: []Law{pingsSucceed(isShown)}}.withDefaults()
 	s := newSearch(o)
 	server, _, err := Probe(t.Context(), o.Dialer, spec.V20250618, inventory.Config{Policy: inventory.CallNone}, client.Options{Timeout: s.Timeout, StartTimeout: s.Start})
 	if err != nil || server == nil {
@@ -99,6 +87,68 @@ func investigated(ctx context.Context, t *testing.T, code spec.Code, isShown fun
 		t.Fatalf("%d candidates", len(candidates))
 	}
 	return s.investigate(ctx, input{script: pinging, server: server}, first, candidates[0])
+}
+
+// pinging is a script with a ping.
+var pinging = script.Script{Revision: spec.V20250618, Operations: []script.Operation{{
+	Do: script.Send, Method: spec.MethodPing, Await: true, Message: wire.NewRequest(wire.IntID(100), spec.MethodPing, nil),
+}}}
+
+// pingsSucceed returns a law that an error to a ping breaks, if isShown returns true.
+func pingsSucceed(isShown func() bool) Law {
+	return Law{ID: "pings", Judge: func(o *Execution) []Breach {
+		for _, c := range o.Conversations {
+			for e, m := range transcript.Messages(c.Events, transcript.Received) {
+				if m.IsError() && isShown() {
+					return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed.", At: []int{e.Seq}}}}
+				}
+			}
+		}
+		return nil
+	}}
+}
+
+// TestReplayOfAnErrorOfABusyServer checks that a replay reports a finding as still broken that each
+// attempt has to show only if each shows it.
+func TestReplayOfAnErrorOfABusyServer(t *testing.T) {
+	for _, c := range []struct {
+		code  spec.Code
+		shows int // the number of attempts that show it
+		want  Verdict
+	}{
+		{spec.CodeInternal, verdict.MaxAttempts, StillBroken},
+		{spec.CodeInternal, 1, CannotTell},
+		{spec.CodeInternal, 0, Fixed},
+		{spec.CodeMethodNotFound, 1, StillBroken},
+	} {
+		plays := 0
+		o := Options{Dialer: stdio.InProcess("failing", failingServer(c.code)), Laws: []Law{pingsSucceed(func() bool { plays++; return plays <= c.shows })}}
+		file := &script.File{Script: pinging, Transport: spec.Stdio, Reproduced: [2]int{3, 3}}
+		file.Expect = script.Expected{Law: "pings", Requirement: "ping.responds", Summary: "It failed.", Method: spec.MethodPing}
+		got, err := Replay(t.Context(), o, file)
+		if err != nil || got.Verdict != c.want {
+			t.Errorf("%d, shown by %d attempts: %v, %v, want %v", c.code, c.shows, got, err, c.want)
+		}
+	}
+}
+
+// TestDiscountsOfARun checks that a search in a run leaves out what the run has learned to: a
+// response that may belong to another client.
+func TestDiscountsOfARun(t *testing.T) {
+	for conversations, want := range map[int]int{1: 1, 2: 0} {
+		o := Options{Discounts: discount.NewRun()}
+		o.Discounts.NoteMixing()
+		x := &Execution{Playback: &script.Playback{Script: script.Script{Revision: spec.V20241105}, Transport: spec.SSE}}
+		for range conversations {
+			x.Conversations = append(x.Conversations, &script.Conversation{})
+		}
+		got := newSearch(o.withDefaults()).judge([]Law{{ID: "pings", Judge: func(*Execution) []Breach {
+			return []Breach{{Deviation: verdict.Deviation{Requirement: "ping.responds", Summary: "It failed."}}}
+		}}}, x)
+		if len(got) != want {
+			t.Errorf("%d candidates in %d conversations, want %d", len(got), conversations, want)
+		}
+	}
 }
 
 // TestWhatAGatewayAnswersIsNoCandidate checks that a law does not count where something in front of

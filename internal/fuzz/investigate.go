@@ -38,6 +38,7 @@ type Finding struct {
 	// finding.
 	Cases, Requests int64
 
+	refused   bool // no server could be started for the last execution
 	unretried bool // it may break a requirement, but there was no time for its retries
 }
 
@@ -67,6 +68,7 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 			return nil
 		}
 		again := s.playFresh(ctx, in.server, sc, timeout)
+		f.refused = again.Refused != nil
 		if ctx.Err() != nil {
 			return nil // an interrupted script shows nothing
 		}
@@ -91,8 +93,7 @@ func (s *search) investigate(ctx context.Context, in input, x *Execution, c Cand
 	if f.Retries.Attempts == 0 && errors.Is(context.Cause(ctx), errFinished) {
 		return nil
 	}
-	effect, _ := s.discount(f.Evidence, &f.Candidate)
-	f.Retries.EachTime = effect == discount.EachTime
+	f.Retries.EachTime = s.mustRecurEachTime(x, &c) || s.mustRecurEachTime(f.Evidence, &f.Candidate)
 	f.Outcome = f.Retries.Conclude(f.Outcome)
 	f.unretried = f.Outcome == verdict.Unconfirmed && c.Outcome == verdict.Broken
 	f.Script = f.Script.WithTools(in.server.Callable)
@@ -107,9 +108,15 @@ func (s *search) judge(laws []Law, x *Execution) []Candidate {
 	})
 }
 
+// mustRecurEachTime reports whether the candidate counts only if each retry shows it.
+func (s *search) mustRecurEachTime(x *Execution, c *Candidate) bool {
+	effect, _ := s.discount(x, c)
+	return effect == discount.EachTime
+}
+
 // discount returns the effect that a discount has on a candidate, and the reason.
 func (s *search) discount(x *Execution, c *Candidate) (discount.Effect, string) {
-	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw}
+	claim := &discount.Claim{Requirement: c.Requirement, Outcome: c.Outcome, At: c.At, ByCase: c.Law != rulesLaw, Concurrent: len(x.Conversations) > 1}
 	for i, conv := range x.Conversations {
 		claim.Conversations = append(claim.Conversations, conv.Events)
 		if i == c.Conversation {
@@ -201,6 +208,12 @@ func (s *search) retry(ctx context.Context, f *Finding, scripts []script.Script,
 			x := reproduce(ctx, sc, s.Timeout, lock)
 			if x == nil && ctx.Err() != nil {
 				return // the script was interrupted
+			}
+			if x == nil && f.refused {
+				if f.Retries.Void++; f.Retries.Done() {
+					return // no fresh server starts any more
+				}
+				continue
 			}
 			if f.Retries.Record(x != nil); x != nil {
 				f.Script = sc

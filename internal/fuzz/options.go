@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/mcp-conform/mcp-conform/internal/client"
+	"github.com/mcp-conform/mcp-conform/internal/discount"
 	"github.com/mcp-conform/mcp-conform/internal/inventory"
 	"github.com/mcp-conform/mcp-conform/internal/spec"
 	"github.com/mcp-conform/mcp-conform/internal/transport"
@@ -18,6 +19,8 @@ type Options struct {
 	// Revisions are the revisions to search. Empty means all of the handshake
 	// era, or 2026-07-28 if the server speaks none of these.
 	Revisions []spec.Revision
+	// Discounts are those of the run that the search belongs to; nil for its own.
+	Discounts *discount.Run
 	Policy    inventory.Config
 	// Time and Cases limit the search. Zero means no limit.
 	Time  time.Duration

@@ -85,6 +85,7 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 	s := newSearch(o)
 	s.pace, s.finalWait = limiter(o.Rate), FinalWait(r.Expect.Requirement)
 	inconclusive := ""
+	var shown *Candidate // in the latest execution that shows the finding
 	for !out.Retries.Done() {
 		if ctx.Err() != nil {
 			out.Reason = context.Cause(ctx).Error()
@@ -106,8 +107,12 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 				inconclusive, out.Evidence = why, x
 				continue
 			}
-			out.Verdict, out.Candidate, out.Evidence = StillBroken, found, x
-			out.Reason = "the finding recurred"
+			shown, out.Evidence = found, x
+			if out.Retries.EachTime = effect == discount.EachTime; out.Retries.EachTime {
+				inconclusive = why
+				continue
+			}
+			out.Verdict, out.Candidate, out.Reason = StillBroken, shown, "the finding recurred"
 			return out, nil
 		}
 		out.Retries.Record(false)
@@ -118,6 +123,10 @@ func Replay(ctx context.Context, o Options, r *script.File) (*ReplayResult, erro
 			}
 		}
 		out.Evidence = x
+	}
+	if out.Retries.Reproduced == out.Retries.Attempts {
+		out.Verdict, out.Candidate, out.Reason = StillBroken, shown, fmt.Sprintf("the finding recurred in each of %d attempts", out.Retries.Attempts)
+		return out, nil
 	}
 	if inconclusive != "" {
 		out.Reason = inconclusive

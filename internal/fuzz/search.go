@@ -1,6 +1,7 @@
 package fuzz
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,7 +64,7 @@ type search struct {
 
 func newSearch(o Options) *search {
 	return &search{
-		Options: o, started: time.Now(), novelty: newNovelty(), throttle: newThrottle(o.Jobs), discounts: discount.NewRun(),
+		Options: o, started: time.Now(), novelty: newNovelty(), throttle: newThrottle(o.Jobs), discounts: cmp.Or(o.Discounts, discount.NewRun()),
 		exclusive: locks.NewRWMutex(), repeating: locks.NewRWMutex(),
 		states: map[Key]*candidateState{}, busy: map[string]int{}, hanging: map[string]bool{},
 	}
