@@ -17,17 +17,17 @@ func (t *T) CheckBound(ctx context.Context, requirement string) {
 	if !ok {
 		t.GiveUp("where the server listens is known only if the run starts it (--start)")
 	}
-	at := local.Listens()
-	if len(at) == 0 {
+	addresses := local.Listens()
+	if len(addresses) == 0 {
 		t.GiveUp("the listening address of the server can't be read on this system")
 	}
-	beyond := slices.IndexFunc(at, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() })
-	if beyond < 0 {
+	exposed := slices.IndexFunc(addresses, func(a netip.Addr) bool { return !a.Unmap().IsLoopback() })
+	if exposed < 0 {
 		t.Kept(requirement)
 		return
 	}
-	where := at[beyond].String()
-	if at[beyond].IsUnspecified() {
+	where := addresses[exposed].String()
+	if addresses[exposed].IsUnspecified() {
 		where = "all addresses of the machine (" + where + ")"
 	}
 	t.Deviates(c, verdict.Deviation{

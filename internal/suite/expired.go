@@ -7,8 +7,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/transcript"
 )
 
-// showsAnswer reports whether the last of the positions is that of something
-// the server sent, other than that there is no such session (status 404).
+// showsAnswer reports whether the last of the positions is that of a message or response from the
+// server. Status 404 does not count: it only means that there is no such session.
 func showsAnswer(c *client.Conversation, at []int) bool {
 	if len(at) == 0 {
 		return false

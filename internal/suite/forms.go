@@ -9,7 +9,7 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// longText is a length that every server reads: some stop at 100 kB.
+// longText is the length of a long string, in bytes. Some servers refuse bodies over 100 kB.
 const longText = 40_000
 
 // noSession is a session id that no server assigns.
@@ -18,9 +18,9 @@ const noSession = "mcp-conform-00000000-0000-4000-8000-000000000000"
 // CheckForms posts requests in the forms that HTTP has for a body: long, in
 // chunks, slow, with white space around it, with header names in upper or lower
 // case, on a connection on which another request was refused. It reports
-// nothing about an exchange for which elsewhere returns true: rules judge that
+// nothing about an exchange for which isJudgedElsewhere returns true: rules judge that
 // refusal.
-func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewhere func(x *transcript.Exchange) bool) {
+func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, isJudgedElsewhere func(x *transcript.Exchange) bool) {
 	params := map[string]any{"_meta": map[string]any{"com.example/long": strings.Repeat("x", longText)}}
 	request := func(params map[string]any) []byte { return w.C.Request(w.C.NewID(), w.C.HarmlessMethod(), params) }
 	long, chunked, slow, spaced := request(params), request(nil), request(nil), request(nil)
@@ -44,7 +44,7 @@ func (t *T) CheckForms(ctx context.Context, requirement string, w *Web, elsewher
 		}
 		x := t.sendIdle(ctx, w, form.r)
 		switch {
-		case x == nil || x.Response == nil || mayRefuse(x.Status(), form.refused == nil) || elsewhere(x):
+		case x == nil || x.Response == nil || mayRefuse(x.Status(), form.refused == nil) || isJudgedElsewhere(x):
 		case x.Succeeded() && !hasError(x):
 			t.Kept(requirement)
 		default:

@@ -60,32 +60,32 @@ func (c *Crowd) checkLeaks(ctx context.Context) {
 	}
 	for _, s := range suspects {
 		seen := s
-		for _, acts := range []bool{false, true, false} {
+		for _, withCalls := range []bool{false, true, false} {
 			act := c.call
-			if !acts {
+			if !withCalls {
 				act = func(ctx context.Context, _ provocation) { c.idle(ctx, control) }
 			}
-			again, ok := c.listen(ctx, act, s.of)
-			if !ok || acts != (len(again) > 0) {
+			again, ok := c.listen(ctx, act, s.provocation)
+			if !ok || withCalls != (len(again) > 0) {
 				seen.event = nil
 				break
 			}
-			if acts {
+			if withCalls {
 				seen = again[0]
 			}
 		}
 		if seen.event != nil {
-			c.reportLeak(seen.at, seen.event, s.of.summary)
+			c.reportLeak(seen.client, seen.event, s.provocation.summary)
 			return
 		}
 	}
 }
 
-// An overhearing is a message that a client received without having sent a request.
-type overhearing struct {
-	of    provocation
-	at    *client.Conversation
-	event *transcript.Event
+// An overheard message is one that a client received without having sent a request.
+type overheard struct {
+	provocation provocation
+	client      *client.Conversation
+	event       *transcript.Event
 }
 
 // call makes the call of a provocation as the first client.
@@ -102,9 +102,10 @@ func (c *Crowd) idle(ctx context.Context, d time.Duration) {
 	}
 }
 
-// listen returns what the listeners received, one message of each provocation,
-// while act was done for each. It returns false if silence cannot be proved.
-func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overhearing, ok bool) {
+// listen calls act for each provocation, and returns the messages that the listeners received
+// meanwhile, at most one for each provocation and listener. It returns false if silence cannot be
+// proved.
+func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocation), all ...provocation) (heard []overheard, ok bool) {
 	listeners := c.convs[1:]
 	from := make([]int, len(listeners))
 	for i, l := range listeners {
@@ -117,8 +118,8 @@ func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocatio
 	c.forEach(func(i int, conv *client.Conversation) { silent[i] = i == 0 || conv.Quiet(ctx) == nil })
 	for _, p := range all {
 		for i, l := range listeners {
-			if e := firstOf(l.Record.From(from[i]), p.method); e != nil {
-				heard = append(heard, overhearing{p, l, e})
+			if e := firstWithMethod(l.Record.From(from[i]), p.method); e != nil {
+				heard = append(heard, overheard{p, l, e})
 				break
 			}
 		}
@@ -126,8 +127,8 @@ func (c *Crowd) listen(ctx context.Context, act func(context.Context, provocatio
 	return heard, !slices.Contains(silent, false)
 }
 
-// firstOf returns the first event that brings a message of the method, or nil.
-func firstOf(events []*transcript.Event, method string) *transcript.Event {
+// firstWithMethod returns the first event that brings a message of the method, or nil.
+func firstWithMethod(events []*transcript.Event, method string) *transcript.Event {
 	for e, m := range transcript.Messages(events, transcript.Received) {
 		if m.Method == method {
 			return e
@@ -181,8 +182,8 @@ func (c *Crowd) checkLogLevels(ctx context.Context) {
 }
 
 const (
-	loggers   = 5 // number of calls to try
-	tryLogger = time.Second
+	maxLoggerTries = 5 // the number of calls to try
+	loggerTimeout  = time.Second
 )
 
 // findLoggingCall returns a call that sends log messages: one that is known to,
@@ -195,12 +196,12 @@ func (c *Crowd) findLoggingCall(ctx context.Context) (inventory.Known, bool) {
 	if !setLevel(ctx, c.First(), "debug") {
 		return inventory.Known{}, false
 	}
-	for _, k := range c.t.Inventory.Bare(loggers) {
+	for _, k := range c.t.Inventory.Bare(maxLoggerTries) {
 		from := c.First().Record.Len()
-		if !c.First().Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(tryLogger)).Succeeded() || c.First().Fence(ctx) != nil {
+		if !c.First().Do(ctx, spec.MethodToolsCall, k.Params(), client.Within(loggerTimeout)).Succeeded() || c.First().Fence(ctx) != nil {
 			continue
 		}
-		if firstOf(c.First().Record.From(from), spec.MethodMessage) != nil {
+		if firstWithMethod(c.First().Record.From(from), spec.MethodMessage) != nil {
 			return k, true
 		}
 	}

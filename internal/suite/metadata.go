@@ -24,7 +24,7 @@ func WithMeta(c *client.Conversation, key string, value any) map[string]any {
 	return meta
 }
 
-// RequestWith returns a request whose params hold only _meta, as it is given.
+// RequestWith returns a request whose params have only _meta, with the given value.
 func RequestWith(id wire.ID, method string, meta any) []byte {
 	return wire.NewRequest(id, method, map[string]any{"_meta": meta})
 }

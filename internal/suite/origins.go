@@ -50,9 +50,9 @@ func (w *Web) isLocal() bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// CheckOrigins sends requests that claim to come from the server's own pages,
-// and from others. Rules judge the responses. A request after DNS rebinding,
-// from a page whose own name was made to lead to the server, is judged here.
+// CheckOrigins sends requests that claim to come from the server's own pages, and from others.
+// Rules judge the responses. A request after DNS rebinding, from a page whose host name now
+// resolves to the server, is judged here.
 func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 	ordinary := w.SendHarmless(ctx)
 	w.SendHarmless(ctx, WithHeader("Origin", "http://"+w.Host()))
@@ -65,9 +65,9 @@ func (t *T) CheckOrigins(ctx context.Context, requirement string, w *Web) {
 	}
 }
 
-// sendRebound sends a request as a page does after DNS rebinding, when the
-// page's own name leads to the server. It returns nil if the server is not on
-// this machine: a name that leads to another machine may be the server's.
+// sendRebound sends a request as a page does after DNS rebinding, when the page's host name
+// resolves to the server. It returns nil if the server is not on this machine: a name that resolves
+// to another machine may be the server's.
 func (w *Web) sendRebound(ctx context.Context) *transcript.Exchange {
 	if !w.isLocal() {
 		return nil

@@ -101,7 +101,7 @@ func (o *Outside) Send(ctx context.Context, about, method string, u *url.URL, h 
 func (a *OutsideAnswer) read(method string, r *http.Response) {
 	a.Status = r.StatusCode
 	if method != http.MethodGet || !a.IsStream() {
-		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, outsideBody)) // of a stream what came in time
+		a.Body, _ = io.ReadAll(io.LimitReader(r.Body, outsideBody)) // of a stream, what came before the timeout
 	}
 }
 
@@ -134,8 +134,8 @@ func (a *OutsideAnswer) IsServed() bool {
 	return a.Status/100 == 2 && !a.carries("error")
 }
 
-// Outcome describes what became of the request, so that two answers to equal requests can be
-// compared: the status, and of a JSON-RPC response whether it has a result, or its error.
+// Outcome summarizes the response, so that the responses to equal requests can be compared: the
+// status and, for a JSON-RPC response, "result" or the error.
 func (a *OutsideAnswer) Outcome() string {
 	text := strconv.Itoa(a.Status)
 	for _, members := range a.responses() {

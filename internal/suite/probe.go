@@ -24,10 +24,10 @@ type Request struct {
 	Params map[string]any
 }
 
-// A Probe is odd requests that a server should refuse, with their control: the
-// ordinary request that differs from them only in what is odd. A refusal is
-// interpreted only if the control was served: by the case through CanInterpret,
-// and by the rules through rules.Reporter.IsInterpretable.
+// A Probe consists of odd requests that a server should refuse, and their control: the ordinary
+// request that differs from them only in what is odd. A refusal is interpreted only if the control
+// was served: by the case through CanInterpret, and by the rules through
+// rules.Reporter.IsInterpretable.
 type Probe struct {
 	Control Request
 	Odd     []Request

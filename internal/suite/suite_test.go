@@ -128,7 +128,7 @@ func TestKeeps(t *testing.T) {
 
 func TestWhatACaseMaySay(t *testing.T) {
 	h, c := handle()
-	if p := panicsWith(func() { h.Kept(other) }); fmt.Sprint(p) != "case a.b speaks of "+other+", which it does not list" {
+	if p := panicsWith(func() { h.Kept(other) }); fmt.Sprint(p) != "case a.b reports on "+other+", which is not in its Requirements" {
 		t.Errorf("panicked with %v", p)
 	}
 	h.Kept(batches) // does not exist in this revision

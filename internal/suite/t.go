@@ -105,7 +105,7 @@ func (t *T) Observations() []Observation {
 // know of it.
 func (t *T) add(o Observation) {
 	if !slices.Contains(t.Case.Requirements, o.Requirement) {
-		panic(fmt.Sprintf("case %s speaks of %s, which it does not list", t.Case.ID, o.Requirement))
+		panic(fmt.Sprintf("case %s reports on %s, which is not in its Requirements", t.Case.ID, o.Requirement))
 	}
 	if !spec.Requirements().Lookup(o.Requirement).AppliesTo(t.Revision, t.Transport) {
 		return // the requirement does not exist in this revision

@@ -43,7 +43,7 @@ func (c *Crowd) checkTokens(ctx context.Context) {
 	}
 	all := make([]progress, len(c.convs))
 	c.forEach(func(i int, conv *client.Conversation) {
-		all[i] = c.callWithProgress(ctx, i, wire.StringID(clientMark(i)+"told"), tokenOfAll)
+		all[i] = c.callWithProgress(ctx, i, wire.StringID(clientMark(i)+"progress"), tokenOfAll)
 	})
 	for i, p := range all {
 		j, ok := p.foreignClient(i, len(all))

@@ -60,8 +60,7 @@ func RenameHeaders(write func(name string) string) Header {
 	}
 }
 
-// A WebRequest is a request with the headers of the session, except for
-// changes.
+// A WebRequest is an HTTP request with the headers of the session, as changed by Headers.
 type WebRequest struct {
 	// Method is POST by default.
 	Method string
@@ -123,19 +122,19 @@ func (w *Web) Begin(r WebRequest) *Stream {
 // head, or when the time is over.
 func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange {
 	s := w.Begin(r)
-	var asks []wire.ID
+	var ids []wire.ID
 	for _, m := range wire.Parse(r.Body).Messages {
 		if m.Kind == wire.Request {
-			asks = append(asks, m.ID)
+			ids = append(ids, m.ID)
 		}
 	}
 	x := s.Until(ctx, w.limit(), func(x *transcript.Exchange) bool {
-		return x.Succeeded() && x.IsStream() && answersAll(x, asks)
+		return x.Succeeded() && x.IsStream() && hasAllResponses(x, ids)
 	})
 	switch {
 	case x == nil || x.Response == nil:
 		w.misses++
-	case x.End == nil && len(asks) > 0:
+	case x.End == nil && len(ids) > 0:
 		s.Until(ctx, w.C.Grace(), func(*transcript.Exchange) bool { return false })
 	}
 	s.Drop()
@@ -145,15 +144,15 @@ func (w *Web) RoundTrip(ctx context.Context, r WebRequest) *transcript.Exchange 
 	x = s.Exchange()
 	// Over HTTP+SSE, JSON-RPC responses come on another stream than the HTTP
 	// response.
-	if r.method() != "GET" && (len(asks) == 0 || w.t.Transport == spec.SSE) {
+	if r.method() != "GET" && (len(ids) == 0 || w.t.Transport == spec.SSE) {
 		w.C.RecordUnresponded(ctx, x)
 	}
 	return x
 }
 
-// answersAll reports whether the exchange has the responses to all requests.
-func answersAll(x *transcript.Exchange, asks []wire.ID) bool {
-	return !slices.ContainsFunc(asks, func(id wire.ID) bool { return x.ResponseTo(id) == nil })
+// hasAllResponses reports whether the exchange has the responses to all requests.
+func hasAllResponses(x *transcript.Exchange, ids []wire.ID) bool {
+	return !slices.ContainsFunc(ids, func(id wire.ID) bool { return x.ResponseTo(id) == nil })
 }
 
 // SendHarmless sends a request that every server serves, and returns the

@@ -64,7 +64,7 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 			}
 		}
 		for _, text := range m.Shown {
-			if !shown(report, text) {
+			if !isShown(report, text) {
 				t.Errorf("no evidence shows %s", text)
 			}
 		}
@@ -76,8 +76,8 @@ func (m Misbehaviour) Try(t *testing.T, cases []suite.Case) {
 	})
 }
 
-// shown reports whether the evidence of a finding contains the text.
-func shown(r *verdict.Report, text string) bool {
+// isShown reports whether the evidence of a finding contains the text.
+func isShown(r *verdict.Report, text string) bool {
 	return slices.ContainsFunc(r.Findings, func(f verdict.Finding) bool {
 		return slices.ContainsFunc(f.Evidence, func(e verdict.Evidence) bool { return strings.Contains(e.Text, text) })
 	})
@@ -99,7 +99,7 @@ func runCase(t *testing.T, cases []suite.Case, id string, rev spec.Revision, jud
 }
 
 // runCaseOn is like runCase, with fixtures that the user configured.
-func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, told []inventory.Fixture) *verdict.Report {
+func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, judges []rules.Rule, start time.Duration, d transport.Dialer, fixtures []inventory.Fixture) *verdict.Report {
 	t.Helper()
 	if err := spec.CheckCatalogue(); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func runCaseOn(t *testing.T, cases []suite.Case, id string, rev spec.Revision, j
 		Cases:        chosen,
 		Rules:        judges,
 		Revisions:    []spec.Revision{rev},
-		Policy:       inventory.Config{Policy: inventory.CallAll, Fixtures: told},
+		Policy:       inventory.Config{Policy: inventory.CallAll, Fixtures: fixtures},
 		Timeout:      time.Second,
 		StartTimeout: start,
 		Unconfirmed:  true,

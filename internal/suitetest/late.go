@@ -44,9 +44,9 @@ func TryLate(t *testing.T, cases []suite.Case, id string, by time.Duration) {
 			}
 			return out
 		}
-		atOnce, late := kept(0), kept(by)
+		immediate, late := kept(0), kept(by)
 		lost := func() []string {
-			return slices.DeleteFunc(slices.Sorted(maps.Keys(atOnce)), func(id string) bool { return !atOnce[id] || late[id] })
+			return slices.DeleteFunc(slices.Sorted(maps.Keys(immediate)), func(id string) bool { return !immediate[id] || late[id] })
 		}
 		if len(lost()) > 0 { // on a busy machine, a fence may also be late
 			late = kept(by)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// atOnce is the number of tests that run in parallel. They mostly wait for
+// parallelTests is the number of tests that run in parallel. They mostly wait for
 // servers.
-const atOnce = "6"
+const parallelTests = "6"
 
 // Main is the TestMain of packages whose tests wait for servers.
 func Main(m *testing.M) {
@@ -20,6 +20,6 @@ func Main(m *testing.M) {
 // the flag as given, because Ginkgo rejects that.
 func WaitInParallel() {
 	if f := flag.Lookup("test.parallel"); f != nil {
-		_ = f.Value.Set(atOnce)
+		_ = f.Value.Set(parallelTests)
 	}
 }

@@ -26,38 +26,38 @@ func (w Wait) Allowed() time.Duration { return max(100*time.Millisecond, 3*w.Slo
 // includes the start, and the time after the input was closed.
 func Waited(events []*transcript.Event) Wait {
 	var w Wait
-	answered, slowest := answers(events)
+	answered, slowest := responsesOf(events)
 	w.Slowest = slowest
 	open := map[int]bool{} // the open requests, by position
 	var last *transcript.Event
 	left := false // to later cases, with a remark
 	for _, e := range events {
-		if last != nil && len(open) == 0 && ours(e) && !left && !between(last, e) && e.At-last.At > w.Longest {
+		if last != nil && len(open) == 0 && isClientAction(e) && !left && !isBetweenCases(last, e) && e.At-last.At > w.Longest {
 			w.Longest, w.Before = e.At-last.At, e
 		}
-		left = e.Kind == transcript.Remark || left && !ours(e)
+		left = e.Kind == transcript.Remark || left && !isClientAction(e)
 		if e.Kind == transcript.InputClosed || e.IsServerEnd() {
 			return w
 		}
-		track(open, answered, last, e)
-		if counts(e) {
+		updateOpen(open, answered, last, e)
+		if canBeginWait(e) {
 			last = e
 		}
 	}
 	return w
 }
 
-// hopeless is how long a request without a response keeps a wait from being
+// unansweredLimit is how long a request without a response keeps a wait from being
 // counted, if the client never gave up on it.
-const hopeless = 50 * time.Millisecond
+const unansweredLimit = 50 * time.Millisecond
 
 // track updates the open requests.
-func track(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
+func updateOpen(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	switch {
 	case e.Kind == transcript.Sent && e.Frame != nil:
-		if last != nil && e.At-last.At > hopeless {
+		if last != nil && e.At-last.At > unansweredLimit {
 			for position := range open {
-				if _, comes := answered[position]; !comes {
+				if _, isAnswered := answered[position]; !isAnswered {
 					delete(open, position)
 				}
 			}
@@ -78,9 +78,9 @@ func track(open map[int]bool, answered map[int]int, last, e *transcript.Event) {
 	}
 }
 
-// answers returns the position of the last response to each sent event, by
+// responsesOf returns the position of the last response to each sent event, by
 // position, and the duration of the slowest response.
-func answers(events []*transcript.Event) (map[int]int, time.Duration) {
+func responsesOf(events []*transcript.Event) (map[int]int, time.Duration) {
 	answered, slowest := map[int]int{}, time.Duration(0)
 	for _, r := range transcript.DialogueOf(events).Requests() {
 		for _, m := range r.Responses {
@@ -93,8 +93,8 @@ func answers(events []*transcript.Event) (map[int]int, time.Duration) {
 	return answered, slowest
 }
 
-// ours reports whether e is an action of the client.
-func ours(e *transcript.Event) bool {
+// isClientAction reports whether e is an action of the client.
+func isClientAction(e *transcript.Event) bool {
 	switch e.Kind {
 	case transcript.Sent, transcript.Requested, transcript.InputClosed, transcript.Remark, transcript.CaseBegan:
 		return true
@@ -103,11 +103,11 @@ func ours(e *transcript.Event) bool {
 	}
 }
 
-// between reports whether no case ran from a to b. Cases that share a
+// isBetweenCases reports whether no case ran from a to b. Cases that share a
 // conversation mark their beginning.
-func between(a, b *transcript.Event) bool {
+func isBetweenCases(a, b *transcript.Event) bool {
 	return a.Kind == transcript.CaseBegan && (b.Kind == transcript.CaseBegan || b.Kind == transcript.InputClosed || b.Kind == transcript.Requested)
 }
 
-// counts reports whether a wait may begin with e.
-func counts(e *transcript.Event) bool { return e.Kind != transcript.GaveUp }
+// canBeginWait reports whether a wait may begin with e.
+func canBeginWait(e *transcript.Event) bool { return e.Kind != transcript.GaveUp }

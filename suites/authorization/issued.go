@@ -34,8 +34,8 @@ var issuedTokens = []issuedToken{
 	{issuer.OtherIssuer, "with a token in the name of another issuer", otherIssuer, "The server accepts a token in the name of another issuer.", verdict.Full},
 }
 
-// useIssuedTokens sends wrong tokens of an authorization server that the server trusts.
-// The twin of each is a valid token, which is served.
+// useIssuedTokens sends wrong tokens of an authorization server that the server trusts. The control
+// for each is a valid token, which must be served.
 func useIssuedTokens(ctx context.Context, t *suite.T) {
 	if t.Issuer == nil {
 		t.GiveUp("mcp-conform can't get wrong tokens from an authorization server that the server trusts; see --auth-server and --client-id")
@@ -82,7 +82,7 @@ func (p *prober) wanted(ctx context.Context) (resource, scope string) {
 			resource = named
 		}
 		if scope == "" {
-			scope = strings.Join(texts(doc.Members()["scopes_supported"]), " ")
+			scope = strings.Join(stringsIn(doc.Members()["scopes_supported"]), " ")
 		}
 	}
 	return resource, scope
@@ -102,7 +102,8 @@ func (p *prober) judgeIssued(ctx context.Context, w issuedToken, a *suite.Outsid
 		v.Summary, v.Weight = w.summary, w.weight
 		p.deviatesByServing(ctx, v, a)
 	case (w.requirement == audience || w.requirement == passthrough) && a.Status == http.StatusForbidden:
-		// "Invalid" is said of the token, and 403 is for insufficient permissions.
+		// Such a token may also count as one with insufficient permissions, for which 403 is
+		// specified.
 		p.t.Kept(w.requirement)
 	default:
 		if w.requirement != expired {

@@ -41,14 +41,14 @@ func (p *prober) resourceMetadata(ctx context.Context) (found *suite.OutsideAnsw
 
 func readResourceMetadata(ctx context.Context, t *suite.T) {
 	p := protected(ctx, t)
-	p.judgeNamed(ctx)
+	p.judgeMetadataURL(ctx)
 	doc, tried := p.resourceMetadata(ctx)
 	if doc == nil {
-		p.judgeHanded(ctx, p.handedInChallenge())
+		p.judgeHandedURLs(ctx, p.urlsInChallenge())
 		p.judgeMissing(ctx, tried)
 		return
 	}
-	p.judgeHanded(ctx, append(p.handedInChallenge(), handedIn(doc)...))
+	p.judgeHandedURLs(ctx, append(p.urlsInChallenge(), urlsIn(doc)...))
 	for _, kept := range []string{discoverable, served, public} {
 		t.Kept(kept)
 	}
@@ -65,8 +65,8 @@ func readResourceMetadata(ctx context.Context, t *suite.T) {
 	p.judgeList(ctx, doc, noOfflineScope, "scopes_supported", "offline_access", "The server's metadata lists the scope offline_access.")
 }
 
-// judgeNamed judges whether the URL that the challenge names leads to a document.
-func (p *prober) judgeNamed(ctx context.Context) {
+// judgeMetadataURL judges whether the URL that the challenge names leads to a document.
+func (p *prober) judgeMetadataURL(ctx context.Context) {
 	c, _ := challengeIn(p.refused)
 	named := c.Param("resource_metadata")
 	if named == "" {
@@ -183,7 +183,7 @@ func isPrefix(path, of string) bool { return strings.HasPrefix(of, strings.TrimS
 // judgeServers judges the authorization servers that the document names.
 func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideAnswer) {
 	named := doc.Members()["authorization_servers"]
-	all := texts(named)
+	all := stringsIn(named)
 	if named.Kind() != '[' || len(all) == 0 || len(all) != len(wire.Elements(named)) {
 		p.deviates(ctx, verdict.Deviation{
 			Requirement: namesServers, Summary: "The server's metadata names no authorization server.", Permitted: "authorization_servers with at least one issuer URL",
@@ -211,7 +211,7 @@ func (p *prober) judgeServers(ctx context.Context, doc *suite.OutsideAnswer) {
 
 // judgeList judges that a list of the document, if it has one, lacks a value.
 func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideAnswer, requirement, member, value, summary string) {
-	if !slices.Contains(texts(doc.Members()[member]), value) {
+	if !slices.Contains(stringsIn(doc.Members()[member]), value) {
 		p.t.Kept(requirement)
 		return
 	}
@@ -220,8 +220,8 @@ func (p *prober) judgeList(ctx context.Context, doc *suite.OutsideAnswer, requir
 	}, doc)
 }
 
-// texts returns the strings in a JSON array.
-func texts(list jsontext.Value) []string {
+// stringsIn returns the strings in a JSON array.
+func stringsIn(list jsontext.Value) []string {
 	var out []string
 	for _, v := range wire.Elements(list) {
 		if text, ok := wire.Text(v); ok {
@@ -238,7 +238,7 @@ func excerptOf(v jsontext.Value) string {
 	return wire.Excerpt(string(v), 200)
 }
 
-// maxServers limits the authorization servers that are asked.
+// maxServers limits the authorization servers that are queried.
 const maxServers = 3
 
 func readServerMetadata(ctx context.Context, t *suite.T) {
@@ -247,7 +247,7 @@ func readServerMetadata(ctx context.Context, t *suite.T) {
 	if doc == nil {
 		t.GiveUp("the server has no metadata document that names its authorization servers")
 	}
-	all := texts(doc.Members()["authorization_servers"])
+	all := stringsIn(doc.Members()["authorization_servers"])
 	for _, text := range all[:min(len(all), maxServers)] {
 		if issuer, err := url.Parse(text); err == nil && issuer.Host != "" {
 			p.judgeServer(ctx, text, issuer)
@@ -289,28 +289,28 @@ func (p *prober) judgeServer(ctx context.Context, named string, issuer *url.URL)
 
 func (p *prober) judgeServerDocument(ctx context.Context, named string, doc *suite.OutsideAnswer) {
 	members := doc.Members()
-	say := func(requirement string, kept bool, summary, permitted, seen string) {
+	check := func(requirement string, kept bool, summary, permitted, seen string) {
 		if kept {
 			p.t.Kept(requirement)
 			return
 		}
 		p.deviates(ctx, verdict.Deviation{Requirement: requirement, Summary: summary, Permitted: permitted, Seen: seen, Weight: verdict.AtMostWarning}, doc)
 	}
-	p.judgeHanded(ctx, handedIn(doc))
+	p.judgeHandedURLs(ctx, urlsIn(doc))
 	issuer, _ := wire.Text(members["issuer"])
 	same := strings.TrimSuffix(issuer, "/") == strings.TrimSuffix(named, "/")
 	for _, requirement := range []string{serverMetadata06, serverMetadata11} {
-		say(requirement, same, "The authorization server's metadata names another issuer.", "issuer "+wire.Excerpt(named, 200), "issuer is "+excerptOf(members["issuer"]))
+		check(requirement, same, "The authorization server's metadata names another issuer.", "issuer "+wire.Excerpt(named, 200), "issuer is "+excerptOf(members["issuer"]))
 	}
 	insecure := insecureEndpoints(members)
-	say(serverHTTPS, len(insecure) == 0, "The authorization server has endpoints without https.", "https; http only on this machine", strings.Join(insecure, ", "))
+	check(serverHTTPS, len(insecure) == 0, "The authorization server has endpoints without https.", "https; http only on this machine", strings.Join(insecure, ", "))
 	methods := members["code_challenge_methods_supported"]
-	say(serverPKCE, len(texts(methods)) > 0, "The authorization server does not list its PKCE methods, so that clients refuse it.", `code_challenge_methods_supported, such as ["S256"]`, "code_challenge_methods_supported is "+excerptOf(methods))
-	say(registration, members["registration_endpoint"] != nil, "The authorization server offers no dynamic client registration.", "registration_endpoint", "registration_endpoint is absent")
+	check(serverPKCE, len(stringsIn(methods)) > 0, "The authorization server does not list its PKCE methods, so that clients refuse it.", `code_challenge_methods_supported, such as ["S256"]`, "code_challenge_methods_supported is "+excerptOf(methods))
+	check(registration, members["registration_endpoint"] != nil, "The authorization server offers no dynamic client registration.", "registration_endpoint", "registration_endpoint is absent")
 	isTrue := func(name string) bool { return string(members[name]) == "true" }
-	say(clientDocuments, isTrue("client_id_metadata_document_supported"), "The authorization server does not accept client id metadata documents.",
+	check(clientDocuments, isTrue("client_id_metadata_document_supported"), "The authorization server does not accept client id metadata documents.",
 		"client_id_metadata_document_supported: true", "client_id_metadata_document_supported is "+excerptOf(members["client_id_metadata_document_supported"]))
-	say(issParameter, isTrue("authorization_response_iss_parameter_supported"), "The authorization server does not put iss into its authorization responses.",
+	check(issParameter, isTrue("authorization_response_iss_parameter_supported"), "The authorization server does not put iss into its authorization responses.",
 		"authorization_response_iss_parameter_supported: true", "authorization_response_iss_parameter_supported is "+excerptOf(members["authorization_response_iss_parameter_supported"]))
 }
 
@@ -351,7 +351,7 @@ func readRootMetadata(ctx context.Context, t *suite.T) {
 		}, root)
 		return
 	}
-	p.judgeHanded(ctx, handedIn(root))
+	p.judgeHandedURLs(ctx, urlsIn(root))
 	t.Kept(rootMetadata)
 	t.Kept(rootOnly)
 	if insecure := insecureEndpoints(root.Members()); len(insecure) > 0 {

@@ -48,8 +48,8 @@ func newProber(t *suite.T, c *client.Conversation) *prober {
 	return &prober{Outside: t.Outside(c), t: t, documents: map[string]*suite.OutsideAnswer{}}
 }
 
-// protected is like openProber, but for cases that judge a server that refuses a request without a token with
-// status 401. It ends the case at others.
+// protected is like openProber, but for cases that judge a server that refuses a request without a
+// token with status 401. It ends the case for other servers.
 func protected(ctx context.Context, t *suite.T) *prober {
 	p := openProber(ctx, t)
 	p.mustBeProtected(ctx)
@@ -180,10 +180,10 @@ func (p *prober) deviatesUnless(ctx context.Context, v verdict.Deviation, otherw
 	p.t.Deviates(p.C, v)
 }
 
-// maxWeight returns how much a deviation may weigh. It has its full weight if the server names
-// metadata in its challenge, or has the metadata document of a protected resource. In 2025-03-26
-// neither exists yet; a document at the root of the host may belong to another server. Without any
-// of them the server shows no sign that it follows the authorization of MCP.
+// maxWeight returns the limit on the weight of a deviation. It has its full weight if the server
+// names metadata in its challenge, or has the metadata document of a protected resource. In
+// 2025-03-26 neither exists yet; a document at the root of the host may belong to another server.
+// Without any of them the server shows no sign that it follows the authorization of MCP.
 func (p *prober) maxWeight(ctx context.Context, otherwise verdict.Weight) verdict.Weight {
 	if c, ok := challengeIn(p.refused); ok && c.Param("resource_metadata") != "" {
 		return verdict.Full

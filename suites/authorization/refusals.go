@@ -51,8 +51,8 @@ func (p *prober) judgeHasChallenge(ctx context.Context, a *suite.OutsideAnswer) 
 	return false
 }
 
-// judgeOtherStatus judges a refusal with another status than 401. It is one for the lack of a
-// token only if the same request with the token is served.
+// judgeOtherStatus judges a refusal with another status than 401. It counts as a refusal because of
+// the missing token only if the same request with the token is served.
 func (p *prober) judgeOtherStatus(ctx context.Context, first *suite.OutsideAnswer) {
 	token, _ := p.Authorization()
 	if token == "" || !p.open(ctx, "with the token", []string{token}).IsServed() {
@@ -111,7 +111,7 @@ func (p *prober) judgeChallenge(ctx context.Context, a *suite.OutsideAnswer) {
 		p.deviates(ctx, syntax, a)
 		return
 	case !has:
-		syntax.Summary, syntax.Permitted = "The server's WWW-Authenticate header has no Bearer challenge.", "a challenge with the scheme Bearer, perhaps beside others"
+		syntax.Summary, syntax.Permitted = "The server's WWW-Authenticate header has no Bearer challenge.", "a challenge with the scheme Bearer, possibly among others"
 		p.deviates(ctx, syntax, a)
 		return
 	}
@@ -190,7 +190,7 @@ func (p *prober) wrongTokens(ctx context.Context) []wrongToken {
 	}
 	claimed := maps.Clone(claims)
 	if doc, _ := p.resourceMetadata(ctx); doc != nil {
-		if servers := texts(doc.Members()["authorization_servers"]); len(servers) > 0 {
+		if servers := stringsIn(doc.Members()["authorization_servers"]); len(servers) > 0 {
 			claimed["iss"] = servers[0]
 		}
 		if named, ok := wire.Text(doc.Members()["resource"]); ok {
@@ -270,8 +270,8 @@ func (p *prober) judgeInvalidToken(ctx context.Context, a *suite.OutsideAnswer) 
 	}, a)
 }
 
-// judgeMalformed judges the answer to a malformed Authorization header. The text does not define
-// what is malformed, so that 401 is right as well.
+// judgeMalformed judges the answer to a malformed Authorization header. The specification does not
+// define what is malformed, so 401 is also permitted.
 func (p *prober) judgeMalformed(ctx context.Context, a *suite.OutsideAnswer) {
 	v := verdict.Deviation{Requirement: malformed, Permitted: "400 Bad Request, or 401 Unauthorized"}
 	switch {

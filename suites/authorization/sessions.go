@@ -14,7 +14,7 @@ import (
 )
 
 // useSessionWithoutToken sends what belongs to a session that a token has opened, without the
-// token. The twin of each request, with the token, is served.
+// token. The control for each is the same request with the token, which must be served.
 func useSessionWithoutToken(ctx context.Context, t *suite.T) {
 	if t.Transport != spec.StreamableHTTP {
 		t.Skip("the case applies only to Streamable HTTP")
@@ -151,7 +151,7 @@ func (p *prober) judgeQuery(ctx context.Context, a *suite.OutsideAnswer) {
 		return
 	}
 	p.deviatesByServing(ctx, verdict.Deviation{
-		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs into the Authorization header",
+		Requirement: queryUnused, Summary: "The server accepts a token in the query.", Permitted: "401 Unauthorized: the token belongs in the Authorization header",
 	}, a)
 }
 
@@ -164,7 +164,7 @@ func (p *prober) judgeLowerCase(ctx context.Context, header string, a *suite.Out
 		p.t.GiveUp("the server no longer serves the request with the token, either")
 	}
 	p.deviates(ctx, verdict.Deviation{
-		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP has it", Weight: verdict.AtMostWarning,
+		Requirement: bearerAccepted, Summary: "The server refuses the scheme bearer in lower case.", Permitted: "the scheme in any case, as HTTP specifies", Weight: verdict.AtMostWarning,
 	}, a)
 }
 
@@ -187,16 +187,16 @@ func (p *prober) judgeDelete(ctx context.Context, header string, list func() []b
 			h.Set("Authorization", value)
 		}
 		a := p.Send(ctx, "DELETE of the session "+w.how, http.MethodDelete, p.URL, h, nil)
-		after, goesOn := served("with the token, after the DELETE")
+		after, continues := served("with the token, after the DELETE")
 		switch {
-		case goesOn && a.IsServed():
-			p.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session goes on")
+		case continues && a.IsServed():
+			p.t.NotObserved(noTokenDelete, "the server accepts the DELETE, but the session continues")
 			return
-		case goesOn:
+		case continues:
 			p.t.Kept(noTokenDelete)
 		default:
 			p.deviatesByServing(ctx, verdict.Deviation{
-				Requirement: noTokenDelete, Summary: "The server ends a session for a client without a valid token.", Permitted: "401 Unauthorized, and the session goes on",
+				Requirement: noTokenDelete, Summary: "The server ends a session for a client without a valid token.", Permitted: "401 Unauthorized, and the session continues",
 			}, a, after)
 			return
 		}

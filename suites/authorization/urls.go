@@ -22,8 +22,8 @@ type handedURL struct {
 
 func (h handedURL) String() string { return h.name + " " + wire.Excerpt(h.text, 200) }
 
-// handedInChallenge returns the URL of the metadata in the challenge, if there is one.
-func (p *prober) handedInChallenge() []handedURL {
+// urlsInChallenge returns the URL of the metadata in the challenge, if there is one.
+func (p *prober) urlsInChallenge() []handedURL {
 	c, _ := challengeIn(p.refused)
 	if text := c.Param("resource_metadata"); text != "" {
 		return []handedURL{{"resource_metadata", text, p.refused}}
@@ -31,21 +31,21 @@ func (p *prober) handedInChallenge() []handedURL {
 	return nil
 }
 
-// linkNames are the members of metadata documents that are URLs, beside endpoints (RFC 9728,
-// section 2; RFC 8414, section 2).
+// linkNames are the members of metadata documents that are URLs, in addition to endpoints (RFC
+// 9728, section 2; RFC 8414, section 2).
 var linkNames = []string{
 	"jwks_uri", "resource_documentation", "resource_policy_uri", "resource_tos_uri", "service_documentation", "op_policy_uri", "op_tos_uri",
 }
 
-// handedIn returns the URLs in a metadata document of a resource or an authorization server that
+// urlsIn returns the URLs in a metadata document of a resource or an authorization server that
 // clients open or fetch, sorted by name.
-func handedIn(doc *suite.OutsideAnswer) []handedURL {
+func urlsIn(doc *suite.OutsideAnswer) []handedURL {
 	var out []handedURL
 	for name, v := range doc.Members() {
 		var all []string
 		switch text, ok := wire.Text(v); {
 		case name == "authorization_servers":
-			all = texts(v)
+			all = stringsIn(v)
 		case !ok:
 		case strings.HasSuffix(name, "_endpoint"), slices.Contains(linkNames, name):
 			all = []string{text}
@@ -58,12 +58,12 @@ func handedIn(doc *suite.OutsideAnswer) []handedURL {
 	return out
 }
 
-// judgeHanded judges the schemes and the hosts of URLs that the server hands to clients.
-func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
+// judgeHandedURLs judges the schemes and the hosts of URLs that the server hands to clients.
+func (p *prober) judgeHandedURLs(ctx context.Context, all []handedURL) {
 	if len(all) == 0 {
 		return
 	}
-	server := p.place()
+	server := p.connectedURL()
 	var scripts, inside []handedURL
 	for _, h := range all {
 		if isActiveScheme(h.text) {
@@ -73,11 +73,11 @@ func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
 		}
 	}
 	report := func(v verdict.Deviation, seen []handedURL) {
-		texts := make([]string, len(seen))
+		stringsIn := make([]string, len(seen))
 		for i, h := range seen {
-			texts[i] = h.String()
+			stringsIn[i] = h.String()
 		}
-		v.Seen = wire.Excerpt(strings.Join(texts, ", "), 400)
+		v.Seen = wire.Excerpt(strings.Join(stringsIn, ", "), 400)
 		p.deviates(ctx, v, seen[0].in)
 	}
 	switch {
@@ -101,9 +101,9 @@ func (p *prober) judgeHanded(ctx context.Context, all []handedURL) {
 	}
 }
 
-// place returns the URL of the server with the address that was connected to as its host. A name
+// connectedURL returns the URL of the server with the address that was connected to as its host. A name
 // does not show whether it leads into a private network.
-func (p *prober) place() *url.URL {
+func (p *prober) connectedURL() *url.URL {
 	at := *p.URL
 	if p.refused.Peer.IsValid() {
 		at.Host = netip.AddrPortFrom(p.refused.Peer, 0).String()

@@ -69,18 +69,18 @@ const (
 	maxReads         = 3
 	maxTools         = 3
 	maxSubscriptions = 4
-	crowd            = 98 // concurrent copies of a request, with one before and one after
-	crowdOverHTTP    = 38 // each is an exchange with its own connection
+	copies           = 98 // concurrent copies of a request, with one before and one after
+	copiesOverHTTP   = 38 // each is an exchange with its own connection
 	maxBytes         = 4 << 20
-	bigOnes          = 4
+	maxLarge         = 4
 )
 
-// aloneTime is how long a single request may take. quick is the limit for a request that is then
+// aloneTime is how long a single request may take. quickLimit is the limit for a request that is then
 // sent concurrently with others: it must not depend on code of the server's author, because a
 // response is expected.
 const (
-	aloneTime = 2 * time.Second
-	quick     = 500 * time.Millisecond
+	aloneTime  = 2 * time.Second
+	quickLimit = 500 * time.Millisecond
 )
 
 // slowRepeats is how often a slow request is repeated, to find out whether it is always slow or the
@@ -140,7 +140,7 @@ func requestsWithResult(ctx context.Context, c *client.Conversation, all []known
 		if !a.response.Answered() {
 			break
 		}
-		if a.response.Succeeded() && a.response.Event.At-a.response.Sent.At < quick {
+		if a.response.Succeeded() && a.response.Event.At-a.response.Sent.At < quickLimit {
 			good = append(good, a)
 		}
 	}

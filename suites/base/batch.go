@@ -154,15 +154,15 @@ func sendMixedBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	judgeExtraResponses(t, c, &a)
 }
 
-// longOf is the number of requests in a long batch.
-const longOf = 50
+// longBatch is the number of requests in a long batch.
+const longBatch = 50
 
 // sendLongBatch sends more requests in a batch than some servers have workers or queue slots. A
 // server that refuses the whole batch may find it too long.
 func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	var ids []wire.ID
 	var messages [][]byte
-	for range longOf {
+	for range longBatch {
 		id := c.NewID()
 		ids, messages = append(ids, id), append(messages, c.Request(id, c.HarmlessMethod(), nil))
 	}
@@ -171,7 +171,7 @@ func sendLongBatch(ctx context.Context, t *suite.T, c *client.Conversation) {
 	case err != nil:
 		t.GiveUp("mcp-conform got no response to the long batch: " + err.Error())
 	case a.missed && (len(a.events) > 0 || a.ended):
-		judgeMissingResponses(t, c, &a, fmt.Sprintf("a batch of %d requests", longOf))
+		judgeMissingResponses(t, c, &a, fmt.Sprintf("a batch of %d requests", longBatch))
 	case !a.missed:
 		t.Kept(receive)
 	}

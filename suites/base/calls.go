@@ -131,7 +131,7 @@ func subscribeConcurrently(ctx context.Context, t *suite.T) {
 		t.Skip("the server lists fewer than two resources")
 	}
 	c := t.Conversation(ctx)
-	at := func(method string) bool {
+	answerAll := func(method string) bool {
 		var requests [][]byte
 		for _, uri := range uris {
 			requests = append(requests, c.Request(c.NewID(), method, map[string]any{"uri": uri}))
@@ -143,7 +143,7 @@ func subscribeConcurrently(ctx context.Context, t *suite.T) {
 		}
 		return true
 	}
-	if at(spec.MethodResourcesSubscribe) {
-		at(spec.MethodResourcesUnsubscribe)
+	if answerAll(spec.MethodResourcesSubscribe) {
+		answerAll(spec.MethodResourcesUnsubscribe)
 	}
 }

@@ -58,14 +58,14 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 	if !a.missed {
 		a.ended = hasEnded(c, c.Quiet(ctx)) // the two responses may come separately
 	}
-	stray, message := firstUnmatchedResponse(c, a.from)
+	unmatched, message := firstUnmatchedResponse(c, a.from)
 	code, _ := errorCode(message)
 	switch {
 	case a.ended:
 		d.Summary, d.Seen = "The server exits at a batch with an invalid member.", "the server ended the connection"
 	case a.missed:
 		d.Summary, d.Seen = "The server does not serve a batch with an invalid member.", "no answer to the valid member"
-	case stray == nil:
+	case unmatched == nil:
 		d.Summary, d.Seen = "The server ignores an invalid member of a batch.", "an answer to the valid member only"
 	case code != spec.CodeInvalidRequest:
 		d.Summary, d.Seen = "The server reports an invalid batch member, but not with -32600.", string(message.Raw)
@@ -73,8 +73,8 @@ func sendInvalidMember(ctx context.Context, t *suite.T, c *client.Conversation) 
 		t.Kept(invalidMembers)
 		return
 	}
-	if stray != nil {
-		d.At = append(d.At, stray.Seq)
+	if unmatched != nil {
+		d.At = append(d.At, unmatched.Seq)
 	}
 	t.Deviates(c, d)
 }

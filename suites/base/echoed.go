@@ -66,12 +66,12 @@ func findEchoTool(ctx context.Context, t *suite.T, c *client.Conversation) (echo
 func freeTextArgument(tool inventory.Tool) (string, bool) {
 	_, properties := wire.Members(wire.At(tool.Raw, "/inputSchema/properties"))
 	for _, name := range tool.Required() {
-		_, says := wire.Members(properties[name])
-		kind, _ := wire.Text(says["type"])
+		_, keywords := wire.Members(properties[name])
+		kind, _ := wire.Text(keywords["type"])
 		for _, word := range []string{"type", "title", "description"} {
-			delete(says, word)
+			delete(keywords, word)
 		}
-		if kind == "string" && len(says) == 0 {
+		if kind == "string" && len(keywords) == 0 {
 			return name, true
 		}
 	}

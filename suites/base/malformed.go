@@ -23,7 +23,7 @@ func malformedCase() suite.Case {
 		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
 			rest, unsure := linesFor(t.Revision, t.Transport), false
-			for deaf := 0; len(rest) > 0 && deaf < maxUnresponsive; {
+			for lost := 0; len(rest) > 0 && lost < maxUnresponsive; {
 				w := &lineRun{c: t.Start(ctx, client.Options{})}
 				rest, unsure = w.send(ctx, rest, unsure)
 				w.awaitResponses(ctx)
@@ -33,7 +33,7 @@ func malformedCase() suite.Case {
 				w.judge(t)
 				for _, p := range w.probes {
 					if p.state == unresponsive {
-						deaf++
+						lost++
 					}
 				}
 			}

@@ -32,13 +32,13 @@ func foreignMetaCase() suite.Case {
 				}
 			}
 			for _, method := range methods {
-				askWithMeta(ctx, t, c, method)
+				compareWithMeta(ctx, t, c, method)
 			}
 		},
 	}
 }
 
-func askWithMeta(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
+func compareWithMeta(ctx context.Context, t *suite.T, c *client.Conversation, method string) {
 	if !c.Do(ctx, method, nil).Succeeded() {
 		t.NotObserved(foreignKeys, "the server does not serve the request without metadata, either")
 		return

@@ -50,10 +50,10 @@ func invalidParamsCase() suite.Case {
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Conversation(ctx)
 			declared := c.Server()
-			mute := map[string]bool{} // methods whose responses are not waited for again
+			unanswered := map[string]bool{} // methods whose responses are not waited for again
 			asked := 0
 			for _, b := range badParams {
-				if !declared.Declares(b.capability) || mute[b.method] {
+				if !declared.Declares(b.capability) || unanswered[b.method] {
 					continue
 				}
 				if !c.Alive() {
@@ -61,7 +61,7 @@ func invalidParamsCase() suite.Case {
 				}
 				asked++
 				for o := range t.Probe(ctx, c, suite.Probe{Control: t.Ordinary(b.method), Odd: suite.OddParams(b.method, b.params), ByName: true}) {
-					mute[b.method] = !o.Answered()
+					unanswered[b.method] = !o.Answered()
 					if t.CanInterpret(o, paramsRequirement(t.Revision)) {
 						judgeParams(t, c, o.Reply)
 					}

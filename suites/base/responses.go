@@ -22,14 +22,14 @@ func unmatchedReplyCase() suite.Case {
 		Revisions:    spec.HandshakeRevisions(),
 		Run: func(ctx context.Context, t *suite.T) {
 			c := t.Start(ctx, client.Options{})
-			for _, stray := range [][]byte{
+			for _, unmatched := range [][]byte{
 				wire.NewResult(wire.StringID("mcp-conform/never-asked"), map[string]any{}),
 				wire.NewResult(wire.IntID(7_000_021), map[string]any{"roots": []any{}}),
 				wire.NewError(wire.StringID("mcp-conform/never-asked-either"), int64(spec.CodeMethodNotFound), "Method not found", nil),
 				wire.NewError(wire.IntID(7_000_022), int64(spec.CodeInternal), "Internal error", nil),
 			} {
 				from := c.Record.Len()
-				err := c.Send(ctx, stray)
+				err := c.Send(ctx, unmatched)
 				if err == nil {
 					err = c.Fence(ctx)
 				}

@@ -16,43 +16,43 @@ import (
 // order, then in reverse, so that the last of the first round is the first of the second.
 func pipelineRequests(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	asks := knownRequests(ctx, t, c)
-	if len(asks) == 0 {
+	candidates := knownRequests(ctx, t, c)
+	if len(candidates) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
 	var requests [][]byte
-	var of []*knownRequest
+	var origins []*knownRequest
 	add := func(a *knownRequest) {
-		requests, of = append(requests, a.frame(c)), append(of, a)
+		requests, origins = append(requests, a.frame(c)), append(origins, a)
 	}
-	for i := range asks {
-		add(&asks[i])
+	for i := range candidates {
+		add(&candidates[i])
 		if i%3 == 0 {
-			requests, of = append(requests, pingFrame(c)), append(of, nil)
+			requests, origins = append(requests, pingFrame(c)), append(origins, nil)
 		}
 	}
-	for i := range asks {
-		add(&asks[len(asks)-1-i])
+	for i := range candidates {
+		add(&candidates[len(candidates)-1-i])
 	}
-	judgeCrossed(ctx, t, c, asks, of, c.DoAll(ctx, requests))
+	judgeCrossed(ctx, t, c, candidates, origins, c.DoAll(ctx, requests))
 }
 
-// judgeCrossed judges the replies to concurrent requests; of has the request of each, nil for
+// judgeCrossed judges the replies to concurrent requests; origins has the request of each, nil for
 // requests that don't matter. A result that differs from that of the single request may have
 // changed legitimately. It belongs to another request only if it equals that request's result,
 // and the right result comes again when the request is repeated alone. Of two reads, the result
 // must also have the URI of the other, because resources may have equal contents.
-func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks []knownRequest, of []*knownRequest, replies []*client.Reply) {
+func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, candidates []knownRequest, origins []*knownRequest, replies []*client.Reply) {
 	seen := false
 	for i, r := range replies {
-		if of[i] == nil || !r.Succeeded() {
+		if origins[i] == nil || !r.Succeeded() {
 			continue
 		}
-		if other := requestOfResponse(asks, of[i], r); other != nil && haveEqualResults(c.Do(ctx, of[i].method, of[i].params, client.Within(aloneTime)), of[i].response) {
+		if other := requestOfResponse(candidates, origins[i], r); other != nil && haveEqualResults(c.Do(ctx, origins[i].method, origins[i].params, client.Within(aloneTime)), origins[i].response) {
 			t.Deviates(c, verdict.Deviation{
 				Requirement: idEcho,
 				Summary:     "The server answers a request with the response to a concurrent one.",
-				Permitted:   "as for a single request: " + wire.Excerpt(string(of[i].response.Message.Result()), 120),
+				Permitted:   "as for a single request: " + wire.Excerpt(string(origins[i].response.Message.Result()), 120),
 				Seen:        "as for " + other.method + ": " + wire.Excerpt(string(r.Message.Result()), 120),
 				At:          r.Positions(),
 			})
@@ -66,13 +66,13 @@ func judgeCrossed(ctx context.Context, t *suite.T, c *client.Conversation, asks 
 }
 
 // requestOfResponse returns the other request to which the reply belongs, or nil.
-func requestOfResponse(asks []knownRequest, own *knownRequest, r *client.Reply) *knownRequest {
+func requestOfResponse(candidates []knownRequest, own *knownRequest, r *client.Reply) *knownRequest {
 	if haveEqualResults(r, own.response) {
 		return nil
 	}
-	for i := range asks {
-		if haveEqualResults(r, asks[i].response) && own.isDistinguishableFrom(&asks[i]) {
-			return &asks[i]
+	for i := range candidates {
+		if haveEqualResults(r, candidates[i].response) && own.isDistinguishableFrom(&candidates[i]) {
+			return &candidates[i]
 		}
 	}
 	return nil
@@ -115,11 +115,11 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 	if len(one) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
-	most := crowd
+	most := copies
 	if t.Transport != spec.Stdio {
-		most = crowdOverHTTP
+		most = copiesOverHTTP
 	}
-	most = min(most, max(bigOnes, maxBytes/one[0].responseSize()))
+	most = min(most, max(maxLarge, maxBytes/one[0].responseSize()))
 	for range slowRepeats {
 		if c.BurstSize(most, one[0].frame(c)) == most || !c.Do(ctx, one[0].method, one[0].params, client.Within(aloneTime)).Answered() {
 			break
@@ -137,18 +137,18 @@ func repeatRequest(ctx context.Context, t *suite.T) {
 // written in several chunks must not be interleaved with others.
 func sendLargeWithSmall(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	asks := knownRequests(ctx, t, c)
-	if len(asks) == 0 {
+	candidates := knownRequests(ctx, t, c)
+	if len(candidates) == 0 {
 		t.GiveUp("the server answered none of the requests for what it offers at once")
 	}
-	biggest := &asks[0]
-	for i := range asks {
-		if asks[i].responseSize() > biggest.responseSize() {
-			biggest = &asks[i]
+	biggest := &candidates[0]
+	for i := range candidates {
+		if candidates[i].responseSize() > biggest.responseSize() {
+			biggest = &candidates[i]
 		}
 	}
 	var requests [][]byte
-	for range min(bigOnes, max(1, maxBytes/biggest.responseSize())) {
+	for range min(maxLarge, max(1, maxBytes/biggest.responseSize())) {
 		requests = append(requests, biggest.frame(c), pingFrame(c))
 	}
 	c.DoAll(ctx, requests)

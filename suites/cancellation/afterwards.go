@@ -20,7 +20,7 @@ import (
 type capacityCheck struct {
 	c        *client.Conversation
 	from     int
-	isBrief  inventory.Known
+	brief    inventory.Known
 	duration time.Duration // a single call
 	works    bool          // two concurrent calls, and then a single one, were answered
 }
@@ -28,14 +28,14 @@ type capacityCheck struct {
 // How long a call takes that is not cancelled, and the maximum time that the client waits for one
 // after others were cancelled.
 const (
-	briefly = 20 * time.Millisecond
-	longest = 30 * time.Second
+	briefDuration = 20 * time.Millisecond
+	maxWait       = 30 * time.Second
 )
 
 // newCapacityCheck makes two concurrent calls of the tool, and then a single one.
 func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *capacityCheck {
-	brief, _ := t.Inventory.Slow(briefly, 2)
-	a := &capacityCheck{c: c, from: c.Record.Len(), isBrief: brief}
+	brief, _ := t.Inventory.Slow(briefDuration, 2)
+	a := &capacityCheck{c: c, from: c.Record.Len(), brief: brief}
 	defer c.BeginIdle()()
 	for _, r := range c.DoAll(ctx, [][]byte{a.callFrame(), a.callFrame()}, client.Within(0)) {
 		if !r.Succeeded() {
@@ -51,7 +51,7 @@ func newCapacityCheck(ctx context.Context, t *suite.T, c *client.Conversation) *
 // callFrame returns a call with a progress token, like the later call that it is compared with.
 func (a *capacityCheck) callFrame() []byte {
 	id := a.c.NewID()
-	return a.c.Request(id, spec.MethodToolsCall, a.isBrief.WithToken("mcp-conform/capacity/"+id.Raw()))
+	return a.c.Request(id, spec.MethodToolsCall, a.brief.WithToken("mcp-conform/capacity/"+id.Raw()))
 }
 
 // limit returns how long a call may take now: all earlier calls may run to their end first.
@@ -71,11 +71,11 @@ func (a *capacityCheck) judgeLaterCall(ctx context.Context, t *suite.T, c *clien
 		return
 	}
 	limit := a.limit()
-	if limit > longest {
+	if limit > maxWait {
 		t.NotObserved(raceHandled, "the tool takes too long for mcp-conform to wait for all cancelled calls")
 		return
 	}
-	id, from := startCall(ctx, t, c, a.isBrief)
+	id, from := startCall(ctx, t, c, a.brief)
 	r := c.AwaitResponse(ctx, from, id, client.Within(limit))
 	switch {
 	case r.Answered():

@@ -56,7 +56,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "cancellation.initialize",
-			Title:        "Cancels initialize, which clients must not do, and goes on",
+			Title:        "Cancels initialize, which clients must not do, and continues",
 			Requirements: []string{raceHandled},
 			Revisions:    spec.HandshakeRevisions(),
 			Races:        initializeRaces(),
@@ -98,8 +98,8 @@ func Cases() []suite.Case {
 	}
 }
 
-// byNotification leaves out what needs notifications/cancelled if clients cancel by closing the
-// response instead.
+// byNotification skips the case if clients cancel by closing the response stream, not with
+// notifications/cancelled.
 func byNotification(run func(ctx context.Context, t *suite.T)) func(ctx context.Context, t *suite.T) {
 	return func(ctx context.Context, t *suite.T) {
 		if t.Revision.Era() == spec.Stateless && t.Transport != spec.Stdio {

@@ -62,7 +62,7 @@ func cancelInitialize(ctx context.Context, t *suite.T) {
 	t.Kept(raceHandled)
 }
 
-// awaitDue waits for a response that is due.
+// awaitDue waits for a response, for the timeout of the conversation at most.
 func awaitDue(ctx context.Context, c *client.Conversation, from int, id wire.ID) *client.Reply {
 	return c.AwaitResponse(ctx, from, id, client.Within(c.Options().Timeout))
 }
@@ -87,7 +87,7 @@ func noteSilence(ctx context.Context, t *suite.T, c *client.Conversation, r *cli
 	t.Deviates(c, verdict.Deviation{
 		Requirement: raceHandled,
 		Summary:     summary,
-		Permitted:   "anything, as clients must not cancel initialize; better if it continues",
+		Permitted:   "any behavior, because clients must not cancel initialize; preferably the server continues",
 		Seen:        suite.Describe(r),
 		At:          transcript.Positions(r.Sent, r.Event),
 		Weight:      verdict.OnlyNote,

@@ -115,7 +115,7 @@ func repeatCall(ctx context.Context, t *suite.T, c *client.Conversation, tool in
 		Requirement: raceHandled,
 		Summary:     "The server drops a call when another one that asks is cancelled.",
 		Permitted:   "a response, as without the cancellation",
-		Seen:        "no answer, though it was waited for longer than it takes elsewhere",
+		Seen:        "no response, although mcp-conform waited longer than the call takes on another server",
 		At:          transcript.Positions(c.RequestSent(from, id)),
 	})
 }

@@ -19,13 +19,13 @@ type frameMaker func(id wire.ID, n int) []byte
 
 // raceRun is one run of a race.
 type raceRun struct {
-	ctx     context.Context
-	c       *client.Conversation
-	make    frameMaker
-	random  *rand.Rand
-	rounds  int
-	runs    bool // the requests report progress while they run
-	cancels bool // false for a run without the cancellations
+	ctx       context.Context
+	c         *client.Conversation
+	makeFrame frameMaker
+	random    *rand.Rand
+	rounds    int
+	runs      bool // the requests report progress while they run
+	cancels   bool // false for a run without the cancellations
 
 	from   int
 	frames [][]byte
@@ -42,15 +42,15 @@ type raceRequest struct {
 
 // How often the steps of a race are repeated. Over HTTP each message is its own exchange.
 const (
-	rounds    = 5
-	roundsWeb = 2
-	crowdWeb  = 12
+	rounds            = 5
+	roundsHTTP        = 2
+	maxConcurrentHTTP = 12
 )
 
 func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *raceRun {
-	p := &raceRun{ctx: ctx, c: c, make: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
+	p := &raceRun{ctx: ctx, c: c, makeFrame: ask, random: rand.New(rand.NewPCG(1, 1)), rounds: rounds, cancels: true, from: c.Record.Len()}
 	if c.Web() != nil {
-		p.rounds = roundsWeb
+		p.rounds = roundsHTTP
 	}
 	return p
 }
@@ -58,9 +58,9 @@ func newRaceRun(ctx context.Context, c *client.Conversation, ask frameMaker) *ra
 // concurrency returns how many concurrent requests the server gets, at most n.
 func (p *raceRun) concurrency(n int) int {
 	if p.c.Web() != nil {
-		n = min(n, crowdWeb)
+		n = min(n, maxConcurrentHTTP)
 	}
-	return p.c.BurstSize(n, p.make(p.c.NewID(), 0), p.make(p.c.NewID(), 1))
+	return p.c.BurstSize(n, p.makeFrame(p.c.NewID(), 0), p.makeFrame(p.c.NewID(), 1))
 }
 
 func (p *raceRun) request() wire.ID {
@@ -70,7 +70,7 @@ func (p *raceRun) request() wire.ID {
 }
 
 func (p *raceRun) requestWithID(id wire.ID) {
-	p.frames = append(p.frames, p.make(id, len(p.asked)))
+	p.frames = append(p.frames, p.makeFrame(id, len(p.asked)))
 	p.asked = append(p.asked, &raceRequest{id: id})
 }
 
@@ -102,14 +102,14 @@ func (p *raceRun) awaitRunning() bool {
 	return len(p.asked) > 0 && suite.IsRunning(p.ctx, p.c, p.from, p.asked[0].id)
 }
 
-// least is the minimum time to wait for a request after a later one was answered.
-const least = 500 * time.Millisecond
+// minWait is the minimum time to wait for a request after a later one was answered.
+const minWait = 500 * time.Millisecond
 
 // settle waits until the outcome of the requests is known, after a later request was answered.
 // The first missing response gets a little longer; once that times out, the others get only the
 // grace.
 func (p *raceRun) settle() {
-	limit := max(least, 2*p.c.Grace())
+	limit := max(minWait, 2*p.c.Grace())
 	for _, e := range p.asked {
 		if e.cancelled || p.awaitWithin(e.id, limit) {
 			continue
@@ -207,7 +207,7 @@ func (r race) run(ctx context.Context, t *suite.T, c *client.Conversation, ask f
 // succeedsUncancelled runs the race without its cancellations. It reports whether every request
 // is served there, while e still has no response after twice that time.
 func (r race) succeedsUncancelled(ctx context.Context, c *client.Conversation, with *raceRun, e *raceRequest) bool {
-	p := newRaceRun(ctx, c, with.make)
+	p := newRaceRun(ctx, c, with.makeFrame)
 	p.cancels, p.runs = false, with.runs
 	began := time.Now()
 	r.steps(p)

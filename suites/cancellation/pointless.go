@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// strays are notifications that refer to nothing, most of them malformed.
-var strays = []struct {
+// danglingNotifications are notifications that refer to nothing, most of them malformed.
+var danglingNotifications = []struct {
 	method string
 	params map[string]any
 }{
@@ -38,7 +38,7 @@ func cancelPointlessly(ctx context.Context, t *suite.T) {
 		_ = c.Cancel(ctx, id, "too late")
 		c = conversationAfter(ctx, t, c)
 	}
-	for _, n := range strays {
+	for _, n := range danglingNotifications {
 		if n.method == spec.MethodProgress && t.Revision.Era() == spec.Stateless {
 			continue // there clients send none
 		}

@@ -21,7 +21,7 @@ type race struct {
 	steps       func(p *raceRun)
 }
 
-const neighbour = "The server drops a request when concurrent ones are cancelled."
+const dropsConcurrent = "The server drops a request when concurrent ones are cancelled."
 
 // quickRaces returns the races for any server, because they need no slow tool.
 func quickRaces() []race {
@@ -145,7 +145,7 @@ func halfRace(n int) race {
 	return race{
 		Race:        suite.Race{Name: "a half, drawn at random, of several requests that run, one of them twice", Cancelled: suite.Any, Others: suite.Answer},
 		requirement: raceHandled,
-		unanswered:  neighbour,
+		unanswered:  dropsConcurrent,
 		steps: func(p *raceRun) {
 			var ids []wire.ID
 			for range p.concurrency(n) {
@@ -185,15 +185,15 @@ func mixedRace(n int) race {
 	return r
 }
 
-// nothing is the capabilities of a client that a server can't send requests to: many servers wait
+// noCapabilities is the capabilities of a client that a server can't send requests to: many servers wait
 // for the response to their own request before they exit.
-var nothing = map[string]any{}
+var noCapabilities = map[string]any{}
 
 // runQuickRaces runs the races one after the other, and ends by closing the server's input right
 // after cancellations. The server is a fresh one: some take its first requests as the sign of the
 // client's era.
 func runQuickRaces(ctx context.Context, t *suite.T) {
-	c := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+	c := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	first := c
 	for _, r := range quickRaces() {
 		c = r.run(ctx, t, c, harmlessRequests(t, c))

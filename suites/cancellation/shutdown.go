@@ -41,7 +41,7 @@ func closeAfterCancellations(ctx context.Context, t *suite.T, c *client.Conversa
 		t.Kept(exit)
 		return
 	}
-	idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+	idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	_ = idle.CloseInput()
 	switch {
 	case !suite.AwaitExit(ctx, idle, suite.ExitTime(idle, leastExit)):

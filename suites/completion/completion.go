@@ -17,8 +17,8 @@ const (
 	maxPrompts   = 8               // arguments of prompts
 	maxVariables = 8               // variables of templates
 	maxPages     = 20              // of the list of prompts
-	askTime      = 3 * time.Second // for each request
-	allAsked     = 8 * time.Second // for the requests of a case; the rest is skipped
+	requestTime  = 3 * time.Second // for each request
+	totalTime    = 8 * time.Second // for the requests of a case; the rest is skipped
 )
 
 // unknownName is neither the name of a prompt nor that of an argument.
@@ -84,13 +84,13 @@ func newCompleter(c *client.Conversation) completer { return completer{c, c.Reco
 
 // complete requests values and reports whether more requests may follow.
 func (a completer) complete(ctx context.Context, params map[string]any) bool {
-	a.c.Do(ctx, spec.MethodComplete, params, client.Within(askTime))
+	a.c.Do(ctx, spec.MethodComplete, params, client.Within(requestTime))
 	return a.hasTime(ctx)
 }
 
 // hasTime reports whether more requests may follow.
 func (a completer) hasTime(ctx context.Context) bool {
-	return ctx.Err() == nil && a.c.Alive() && a.c.Record.Since(a.since) < allAsked
+	return ctx.Err() == nil && a.c.Alive() && a.c.Record.Since(a.since) < totalTime
 }
 
 func promptRef(name string) map[string]any { return map[string]any{"type": "ref/prompt", "name": name} }

@@ -114,7 +114,7 @@ func completeUndeclared(ctx context.Context, t *suite.T) {
 		s = all[0]
 	}
 	for range t.Probe(ctx, a.c, suite.Probe{
-		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: askTime,
+		Control: t.Ordinary(""), Odd: suite.OddParams(spec.MethodComplete, completeParams(s.ref, s.name, "")), ByName: true, Limit: requestTime,
 	}) { // rules judge the response
 	}
 }
@@ -125,7 +125,7 @@ func (a completer) probeInvalid(ctx context.Context, t *suite.T, params ...map[s
 	if all := completables(t); len(all) > 0 {
 		control = suite.Request{Method: spec.MethodComplete, Params: completeParams(all[0].ref, all[0].name, "")}
 	}
-	for range t.Probe(ctx, a.c, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodComplete, params...), ByName: true, Limit: askTime}) {
+	for range t.Probe(ctx, a.c, suite.Probe{Control: control, Odd: suite.OddParams(spec.MethodComplete, params...), ByName: true, Limit: requestTime}) {
 		if !a.hasTime(ctx) {
 			return
 		}

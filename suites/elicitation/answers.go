@@ -40,7 +40,7 @@ func respondWithError(code spec.Code, message string) func(m *wire.Message) []by
 type responseVariation struct {
 	requirement string
 	answer      func(m *wire.Message) []byte
-	works       bool // the server may need long after it
+	startsWork  bool // the server may need long after it
 	summary     string
 }
 
@@ -153,7 +153,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 		if c.Fence(ctx) != nil {
 			return false // slow or gone: the outcome is unknown
 		}
-		if !v.works {
+		if !v.startsWork {
 			t.Deviates(c, d)
 		}
 	default:

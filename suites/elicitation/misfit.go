@@ -78,14 +78,14 @@ func (f *misfitForm) maskValues(r *client.Reply) string {
 // form, and one that fails with the valid form, and accepts the invalid one again, has confused
 // them. Otherwise its result may say that the value was refused, so that is only noted.
 func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script *client.Answers, tool inventory.Tool, limit time.Duration) {
-	handIn := func(spoils bool) *suite.Nested {
-		handedIn := false
+	submit := func(spoils bool) *suite.Nested {
+		submitted := false
 		script.Set(spec.MethodElicit, func(m *wire.Message) []byte {
 			form := misfitFor(m)
-			if form == nil || handedIn {
+			if form == nil || submitted {
 				return wire.NewResult(m.ID, object{"action": "decline"})
 			}
-			handedIn = true
+			submitted = true
 			content := form.content
 			if !spoils {
 				content, _ = client.FillIn(wire.At(m.Params(), "/requestedSchema"))
@@ -94,13 +94,13 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		})
 		return suite.Call(ctx, c, tool, limit)
 	}
-	n := handIn(true)
+	n := submit(true)
 	form := misfitFor(n.Request(spec.MethodElicit))
 	if form == nil || !n.Answered() {
 		return
 	}
 	if n.Failed() {
-		judgeMisfit(t, c, tool, n, handIn(false))
+		judgeMisfit(t, c, tool, n, submit(false))
 		return
 	}
 	if !accepts(n) {
@@ -114,9 +114,9 @@ func sendMisfit(ctx context.Context, t *suite.T, c *client.Conversation, script 
 		At:          n.Positions(spec.MethodElicit),
 		Weight:      verdict.OnlyNote,
 	}
-	switch control := handIn(false); {
+	switch control := submit(false); {
 	case !control.Answered() || control.Request(spec.MethodElicit) == nil:
-	case control.Failed() && accepts(handIn(true)):
+	case control.Failed() && accepts(submit(true)):
 		d.Summary, d.Weight = "The server's tool accepts a broken form and refuses one that fits.", verdict.Full
 		d.At = append(d.At, control.Positions(spec.MethodElicit)...)
 	case !control.Failed() && form.maskValues(control.Reply) == form.maskValues(n.Reply):

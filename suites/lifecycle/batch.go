@@ -26,12 +26,12 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 			wire.NewRequest(c.NewID(), spec.MethodPing, nil),
 		),
 	)
-	sound := c.Initialize(ctx)
-	if hasEndedInstead(ctx, c, sound) {
-		reportDeviation(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+	valid := c.Initialize(ctx)
+	if hasEndedInstead(ctx, c, valid) {
+		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
-	if !sound.Answered() {
+	if !valid.Answered() {
 		t.GiveUp("the server answered no initialize after the batch")
 	}
 	answers, refusals := map[string]*client.Reply{}, 0
@@ -52,7 +52,7 @@ func sendBatchedInitialize(ctx context.Context, t *suite.T) {
 		return len(answers)+refusals == 2
 	}, client.MayIgnore)
 	if err != nil && hasEnded(ctx, c, err) {
-		reportDeviation(t, c, sound, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
+		reportDeviation(t, c, valid, batchInitialize, "The server exits at a batch with initialize.", "an error, or silence")
 		return
 	}
 	for _, id := range []wire.ID{alone, beside} {

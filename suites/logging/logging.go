@@ -178,7 +178,7 @@ func judgeLogging(ctx context.Context, t *suite.T, c *client.Conversation, level
 			Requirement: sendsAll,
 			Summary:     "The server withholds a log message of an enabled level.",
 			Permitted:   "all messages of the set level and above",
-			Seen:        "at level " + level + " no message of level " + lacks + ", of which the tool sends one",
+			Seen:        "at level " + level + " no message of level " + lacks + ", although the tool logs at that level",
 			At:          []int{r.Sent.Seq, r.Event.Seq},
 		})
 		return
@@ -206,22 +206,22 @@ func judgeListeningStream(t *suite.T, c *client.Conversation, call *client.Reply
 	}
 }
 
-// A logged is a log message, and the event that brought it.
-type logged struct {
+// A logEntry is a log message, with the event that brought it.
+type logEntry struct {
 	event *transcript.Event
 	m     *wire.Message
 }
 
 // logsOnListeningStream returns the log messages since a position that came on a stream that a
 // GET opened over Streamable HTTP.
-func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []logged) {
+func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []logEntry) {
 	if t.Transport != spec.StreamableHTTP {
 		return nil
 	}
 	exchanges := transcript.ExchangesOf(c.Record.From(0))
 	for e, m := range transcript.Messages(c.Record.From(from), transcript.Received) {
 		if x := exchanges.Of(e); m.Method == spec.MethodMessage && x != nil && x.Method() == "GET" {
-			out = append(out, logged{e, m})
+			out = append(out, logEntry{e, m})
 		}
 	}
 	return out
@@ -231,14 +231,14 @@ func logsOnListeningStream(t *suite.T, c *client.Conversation, from int) (out []
 // its name has to show that it logs at the level. A configured tool has to show only that it logs
 // at all.
 func provenLevels(c *client.Conversation, tool inventory.Known, want []string) []string {
-	shown := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
+	isLogged := func(levels ...string) bool { return firstMissingLevel(c, 0, levels) == "" }
 	if tool.Own {
-		if slices.ContainsFunc(known, func(level string) bool { return shown(level) }) {
+		if slices.ContainsFunc(known, func(level string) bool { return isLogged(level) }) {
 			return want
 		}
 		return nil
 	}
-	return slices.DeleteFunc(want, func(level string) bool { return !shown(level) })
+	return slices.DeleteFunc(want, func(level string) bool { return !isLogged(level) })
 }
 
 // whyInconclusive returns why a tool's silence is not evidence.

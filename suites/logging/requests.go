@@ -13,7 +13,7 @@ import (
 // In the stateless era each request states the minimum level of the messages it wants.
 
 // requestedLevels are the levels of the calls of a logging tool. The call after them has none, and
-// the last one lets everything through, so that a level that is kept shows.
+// the last one is debug, so a server that keeps the level sends messages for the next call.
 var requestedLevels = []string{"emergency", "error", "warning", "info", "debug"}
 
 // unknownRequestLevels are values that are not levels.

@@ -90,7 +90,7 @@ func Run(t *testing.T, s Server, o Options) {
 		byID[v.Requirement] = append(byID[v.Requirement], v)
 	}
 	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		t.Run(id, func(t *testing.T) { tell(t, report, byID[id], o.Strict) })
+		t.Run(id, func(t *testing.T) { reportVerdicts(t, report, byID[id], o.Strict) })
 	}
 	for i := range report.Profiles {
 		t.Log(reporters.ProfileText(&report.Profiles[i]))
@@ -221,8 +221,8 @@ func selected(test string, patterns []string, profiles []*spec.Profile) ([]strin
 	return out, nil
 }
 
-// tell reports the verdicts on a requirement in all revisions as the result of a subtest.
-func tell(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict bool) {
+// reportVerdicts reports the verdicts on a requirement in all revisions as the result of a subtest.
+func reportVerdicts(t *testing.T, r *verdict.Report, verdicts []*verdict.Verdict, strict bool) {
 	t.Helper()
 	var skipped []string
 	for _, v := range verdicts {
@@ -263,12 +263,12 @@ func explain(err error, secrets *redact.Secrets) string {
 	return strings.Join(lines, "\n")
 }
 
-// ofProcess are the cases about how a process ends.
-var ofProcess = []string{"stdio.closed-stdin", "stdio.signals", "subscriptions.shutdown"}
+// processCases are the cases about how a process ends.
+var processCases = []string{"stdio.closed-stdin", "stdio.signals", "subscriptions.shutdown"}
 
 // cases returns the cases that fit the server.
 func (s Server) cases() []suite.Case {
-	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(ofProcess, c.ID) })
+	return slices.DeleteFunc(suites.Cases(), func(c suite.Case) bool { return s.inMemory && slices.Contains(processCases, c.ID) })
 }
 
 // leavesOut reports whether the requirement is about a process, which the server is not.

@@ -126,9 +126,9 @@ func Stream(connect func(context.Context) (io.ReadWriteCloser, error)) Server {
 	}}
 }
 
-// lull is how long nothing must have come from a stream that can't be closed in one
+// quietTime is how long nothing must have come from a stream that can't be closed in one
 // direction before it is closed.
-const lull = 100 * time.Millisecond
+const quietTime = 100 * time.Millisecond
 
 // serve connects the client's streams to a server until either ends.
 func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteCloser, error), in io.Reader, out, errOut io.Writer, signals <-chan string) int {
@@ -141,10 +141,10 @@ func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteClose
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	came, ended := make(chan struct{}, 1), make(chan struct{})
+	wrote, ended := make(chan struct{}, 1), make(chan struct{})
 	go func() {
 		defer close(ended)
-		_, _ = io.Copy(noting{out, came}, conn) // an error ends the output
+		_, _ = io.Copy(notifyingWriter{out, wrote}, conn) // an error ends the output
 	}()
 	input := make(chan struct{})
 	go func() {
@@ -169,8 +169,8 @@ func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteClose
 	}
 	for {
 		select {
-		case <-came:
-		case <-time.After(lull):
+		case <-wrote:
+		case <-time.After(quietTime):
 			return 0
 		case <-ended:
 			return 0
@@ -178,15 +178,15 @@ func serve(ctx context.Context, connect func(context.Context) (io.ReadWriteClose
 	}
 }
 
-// noting is a writer that notes each write.
-type noting struct {
+// notifyingWriter is a writer that notes each write.
+type notifyingWriter struct {
 	io.Writer
-	came chan<- struct{}
+	wrote chan<- struct{}
 }
 
-func (n noting) Write(p []byte) (int, error) {
+func (n notifyingWriter) Write(p []byte) (int, error) {
 	select {
-	case n.came <- struct{}{}:
+	case n.wrote <- struct{}{}:
 	default:
 	}
 	return n.Writer.Write(p)

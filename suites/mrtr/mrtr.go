@@ -1,5 +1,5 @@
-// Package mrtr sends requests that require input of the client, and retries them with all
-// of it, without some, with more, with something that is not an answer, and with another state.
+// Package mrtr sends requests that require input of the client, and retries them with all of it,
+// without some, with more, with invalid responses, and with another state.
 package mrtr
 
 import (
@@ -29,7 +29,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:    "mrtr.retries",
-			Title: "Retries requests with all the required input, without some, with more, and with what is not an answer",
+			Title: "Retries requests with all the required input, without some, with more, and with invalid responses",
 			Provokes: []string{
 				"mrtr.supported-requests-only", "mrtr.inputs-or-state", "mrtr.input-request-kinds", "mrtr.input-request-keys-unique", "mrtr.only-declared-capabilities",
 				"mrtr.retry-completes", "mrtr.validate-input-responses", "mrtr.malformed-input-error", "mrtr.unexpected-input-ignored",
@@ -47,7 +47,7 @@ func Cases() []suite.Case {
 		},
 		{
 			ID:           "mrtr.state",
-			Title:        "Retries requests with a changed requestState, with that of another request, and with what is none",
+			Title:        "Retries requests with a changed requestState, with that of another request, and with values that are not states",
 			Requirements: []string{stateTampered, attackerControlled, stateBound},
 			Revisions:    revisions,
 			Run:          changeState,
@@ -108,28 +108,29 @@ func candidates(t *suite.T) []suite.Request {
 	return out
 }
 
-// A client that declares every capability and accepts whatever it is asked.
-func willing(t *suite.T) client.Options {
+// willingClient returns the options of a client that declares every capability and accepts every
+// request for input.
+func willingClient(t *suite.T) client.Options {
 	capabilities := client.AllCapabilities(t.Revision)
 	answers := client.NewAnswers(capabilities)
 	answers.Set(spec.MethodElicit, suite.Accept)
 	return client.Options{Capabilities: capabilities, Answer: answers.Answer}
 }
 
-// An asking is a request that requires input.
-type asking struct {
+// An inputRequest is a request for which the server requires input.
+type inputRequest struct {
 	suite.Request
 	c *client.Conversation
 }
 
 // send sends the request with other params and returns the first result.
-func (a asking) send(ctx context.Context, params map[string]any) *client.Reply {
+func (a inputRequest) send(ctx context.Context, params map[string]any) *client.Reply {
 	return a.c.Do(ctx, a.Method, params, client.OneRound, client.Within(callTime))
 }
 
 // begin sends the request and returns the params of its retry. It returns false if the
 // result does not require input, or input that the client can't give.
-func (a asking) begin(ctx context.Context) (next map[string]any, ok bool) {
+func (a inputRequest) begin(ctx context.Context) (next map[string]any, ok bool) {
 	r := a.send(ctx, a.Params)
 	if !r.IsInputRequired() {
 		return nil, false
@@ -152,13 +153,13 @@ func responseResult(r *client.Reply) []byte {
 
 // findAsking returns requests that require input, at most as many as given, and ends the
 // case if there is none.
-func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []asking {
-	var out []asking
+func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most int) []inputRequest {
+	var out []inputRequest
 	for _, r := range candidates(t) {
 		if len(out) == most || ctx.Err() != nil || !c.Alive() {
 			break
 		}
-		if a := (asking{r, c}); a.send(ctx, r.Params).IsInputRequired() {
+		if a := (inputRequest{r, c}); a.send(ctx, r.Params).IsInputRequired() {
 			out = append(out, a)
 		}
 	}
@@ -170,14 +171,14 @@ func findAsking(ctx context.Context, t *suite.T, c *client.Conversation, most in
 }
 
 func retry(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willing(t))
+	c := t.Start(ctx, willingClient(t))
 	for _, a := range findAsking(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
 		if !ok || !a.send(ctx, next).Answered() {
 			continue
 		}
 		for _, change := range changesOfInput {
-			next, ok := a.begin(ctx) // the state may be good once
+			next, ok := a.begin(ctx) // the state may be usable only once
 			if !ok || ctx.Err() != nil || !c.Alive() {
 				break
 			}

@@ -12,7 +12,7 @@ import (
 // user's own retry completes, and the state matters: without it, and with a changed one, the second
 // user's does not. Only a state whose integrity is protected has to name its user.
 func retryAsOtherUser(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willing(t))
+	c := t.Start(ctx, willingClient(t))
 	u := t.OtherUser(ctx, c)
 	defer u.Leave(ctx)
 	seen := false
@@ -54,7 +54,7 @@ func isComplete(a *suite.OutsideAnswer) bool {
 }
 
 // acceptsForgeries reports whether a retry with a changed state is completed.
-func acceptsForgeries(ctx context.Context, a asking, state string, send func(params map[string]any) *suite.OutsideAnswer) bool {
+func acceptsForgeries(ctx context.Context, a inputRequest, state string, send func(params map[string]any) *suite.OutsideAnswer) bool {
 	for _, params := range a.forgedRetries(ctx, state) {
 		if isComplete(send(params)) {
 			return true

@@ -22,10 +22,10 @@ import (
 
 // changeState needs retries that are completed with the state that the server gave out.
 func changeState(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willing(t))
-	asking := findAsking(ctx, t, c, maxAsking)
+	c := t.Start(ctx, willingClient(t))
+	inputRequest := findAsking(ctx, t, c, maxAsking)
 	stated := 0
-	for i, a := range asking {
+	for i, a := range inputRequest {
 		next, ok := a.begin(ctx)
 		state, hasState := stateOf(next)
 		if !ok || !hasState || !completes(a.send(ctx, next)) {
@@ -33,9 +33,9 @@ func changeState(ctx context.Context, t *suite.T) {
 		}
 		stated++
 		accepted := tamper(ctx, t, a, state)
-		for _, other := range asking[i+1:] {
+		for _, other := range inputRequest[i+1:] {
 			if other.Method == a.Method && !accepted { // only a protected state has to name its request
-				exchange(ctx, t, a, other)
+				swapStates(ctx, t, a, other)
 			}
 		}
 	}
@@ -44,7 +44,7 @@ func changeState(ctx context.Context, t *suite.T) {
 			t.NotObserved(id, "the server completed no retry with a requestState")
 		}
 	}
-	sendStrangeStates(ctx, t, asking[0])
+	sendOddStates(ctx, t, inputRequest[0])
 }
 
 // stateOf returns the state in the params of a retry.
@@ -175,7 +175,7 @@ func replaceScalar(v any, n *int) (found bool, shows string) {
 
 // forgedRetries returns, for each forgery of the state, the params of a retry with it. Each retries
 // a new request, because a state may be usable only once. It ends when a request gets no state.
-func (a asking) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
+func (a inputRequest) forgedRetries(ctx context.Context, state string) iter.Seq2[forgery, map[string]any] {
 	return func(yield func(forgery, map[string]any) bool) {
 		for i := range forgeries(state) {
 			next, ok := a.begin(ctx)
@@ -191,7 +191,7 @@ func (a asking) forgedRetries(ctx context.Context, state string) iter.Seq2[forge
 // tamper retries the request with changed states. Whether the state matters to the
 // server is not known, so that an accepted one is a note, unless the result shows that
 // the server used what was changed. It reports whether one was accepted.
-func tamper(ctx context.Context, t *suite.T, a asking, first string) (accepted bool) {
+func tamper(ctx context.Context, t *suite.T, a inputRequest, first string) (accepted bool) {
 	for forged, params := range a.forgedRetries(ctx, first) {
 		r := a.send(ctx, params)
 		if !r.Answered() {
@@ -219,9 +219,9 @@ func tamper(ctx context.Context, t *suite.T, a asking, first string) (accepted b
 	return accepted
 }
 
-// exchange retries a request with the state of another request. Each of the two completes with its
+// swapStates retries a request with the state of another request. Each of the two completes with its
 // own state.
-func exchange(ctx context.Context, t *suite.T, a, other asking) {
+func swapStates(ctx context.Context, t *suite.T, a, other inputRequest) {
 	own, ok := other.begin(ctx)
 	if !ok || !completes(other.send(ctx, own)) {
 		return
@@ -252,14 +252,14 @@ func exchange(ctx context.Context, t *suite.T, a, other asking) {
 	}
 }
 
-// strangeStates are values that no server returns as a state. Some are not even strings.
-var strangeStates = []any{"", "\x00", "{", strings.Repeat("A", 64<<10), 5, nil, true, []any{}, map[string]any{"a": 1}}
+// oddStates are values that no server returns as a state. Some are not even strings.
+var oddStates = []any{"", "\x00", "{", strings.Repeat("A", 64<<10), 5, nil, true, []any{}, map[string]any{"a": 1}}
 
-// sendStrangeStates sends states that no server returned, with the request and with one that
+// sendOddStates sends states that no server returned, with the request and with one that
 // requires no input. Each must get a response of any kind.
-func sendStrangeStates(ctx context.Context, t *suite.T, a asking) {
+func sendOddStates(ctx context.Context, t *suite.T, a inputRequest) {
 	c := a.c
-	for _, v := range strangeStates {
+	for _, v := range oddStates {
 		for _, r := range []suite.Request{a.Request, {Method: c.HarmlessMethod()}} {
 			params := map[string]any{}
 			maps.Copy(params, r.Params)
@@ -290,8 +290,8 @@ func sendStrangeStates(ctx context.Context, t *suite.T, a asking) {
 // is the control. Over stdio the other client has a process of its own: a server that
 // makes up the key of its states when it starts gets a note.
 func retryElsewhere(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willing(t))
-	other := t.Start(ctx, willing(t))
+	c := t.Start(ctx, willingClient(t))
+	other := t.Start(ctx, willingClient(t))
 	judged := false
 	for _, a := range findAsking(ctx, t, c, maxAsking) {
 		next, ok := a.begin(ctx)
@@ -331,7 +331,7 @@ const maxAbandoned = 12
 
 // abandon leaves requests without a retry. The same request must begin again.
 func abandon(ctx context.Context, t *suite.T) {
-	c := t.Start(ctx, willing(t))
+	c := t.Start(ctx, willingClient(t))
 	a := findAsking(ctx, t, c, 1)[0]
 	for range maxAbandoned {
 		if r := a.send(ctx, a.Params); !r.Answered() || r.Busy() {

@@ -94,7 +94,7 @@ func compareConnections(ctx context.Context, t *suite.T) {
 				Requirement: id,
 				Summary:     "The server's list depends on the connection.",
 				Permitted:   "the same entries on every connection",
-				Seen:        "twice as here on this one, and otherwise, twice, on another: " + firstDifferent(first, other),
+				Seen:        "different entries on two connections, both times: " + firstDifferent(first, other),
 				At:          at,
 			})
 			continue
@@ -156,7 +156,7 @@ func firstDifferent(these, those string) string {
 	list := strings.Split(those, "\n")
 	for _, item := range strings.Split(these, "\n") {
 		if !slices.Contains(list, item) {
-			return "an entry more here: " + wire.Excerpt(item, 120)
+			return "an additional entry here: " + wire.Excerpt(item, 120)
 		}
 	}
 	return fmt.Sprintf("%d entries here, %d there", strings.Count(these, "\n")+1, len(list))

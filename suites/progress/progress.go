@@ -22,9 +22,9 @@ func Cases() []suite.Case {
 	}}
 }
 
-// given are the tokens of concurrent calls: strings, integers, and values that a program may
+// tokens are the tokens of concurrent calls: strings, integers, and values that a program may
 // mistake for none. No two differ only in type, so that a changed token does not match another.
-var given = []any{"mcp-conform/Progress", 41, "42", 0, "", 9_007_199_254_740_991}
+var tokens = []any{"mcp-conform/Progress", 41, "42", 0, "", 9_007_199_254_740_991}
 
 // Duration and number of steps of a slow tool call.
 const (
@@ -32,9 +32,9 @@ const (
 	steps    = 3
 )
 
-// bare is how many unknown tools are called. callTime is the time limit for all calls together.
+// maxTools is how many unknown tools are called. callTime is the time limit for all calls together.
 const (
-	bare     = 3
+	maxTools = 3
 	callTime = 3 * time.Second
 )
 
@@ -50,12 +50,12 @@ func callWithTokens(ctx context.Context, t *suite.T) {
 	}
 	if t.KnowsTool(inventory.Slow) {
 		slow, _ := t.Inventory.Slow(duration, steps)
-		for _, token := range given {
+		for _, token := range tokens {
 			call(slow.WithToken(token))
 		}
 		call(slow.Params())
 	} else {
-		for _, tool := range t.Inventory.Bare(bare) {
+		for _, tool := range t.Inventory.Bare(maxTools) {
 			call(tool.Params()) // the tools suite calls all of them with tokens
 		}
 	}

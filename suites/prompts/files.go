@@ -18,8 +18,8 @@ import (
 
 const validates = "prompts.security.validate-inputs-and-outputs"
 
-// meant matches descriptions of prompts that take file names: such a prompt may show the file.
-var meant = lazyregexp.New(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
+// mentionsFiles matches descriptions of prompts that take file names: such a prompt may show the file.
+var mentionsFiles = lazyregexp.New(`(?i)file|path|ur[il]|dir|folder|document|source|load|read|open|attach|include|resource|image|data|code|log|project|repo`)
 
 // sendFileNames passes file names to prompts that do not mention files, and looks for the content
 // of the files in the results.
@@ -37,15 +37,15 @@ func sendFileNames(ctx context.Context, t *suite.T) {
 		t.GiveUp("mcp-conform could not write a file: " + err.Error())
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
-	path, held := filepath.Join(folder, "note.txt"), "mcp-conform-"+rand.Text()
-	if err := os.WriteFile(path, []byte(held), 0o600); err != nil {
+	path, content := filepath.Join(folder, "note.txt"), "mcp-conform-"+rand.Text()
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 		t.GiveUp("mcp-conform could not write a file: " + err.Error())
 	}
 	g := newGetter(c)
 	for _, p := range prompts {
 		for _, name := range []string{path, suite.FileURI(path)} {
 			reply, more := g.getReply(ctx, p.Name, argumentsWith(p, name))
-			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), held) {
+			if reply.Succeeded() && strings.Contains(string(reply.Message.Raw), content) {
 				t.Deviates(c, verdict.Deviation{
 					Requirement: validates,
 					Summary:     "The server's prompt shows a file named in its argument.",
@@ -67,11 +67,11 @@ func sendFileNames(ctx context.Context, t *suite.T) {
 }
 
 func takesNoFiles(p inventory.Prompt) bool {
-	said := p.Name + " " + p.Description
+	text := p.Name + " " + p.Description
 	for _, a := range p.Arguments {
-		said += " " + a.Name + " " + a.Description
+		text += " " + a.Name + " " + a.Description
 	}
-	return len(p.Arguments) > 0 && !meant.MatchString(said)
+	return len(p.Arguments) > 0 && !mentionsFiles.MatchString(text)
 }
 
 func argumentsWith(p inventory.Prompt, value string) map[string]any {

@@ -25,9 +25,9 @@ const (
 // rootFolders is a folder that is the client's only root, and a folder next to it that is not a
 // root, with a file in each.
 type rootFolders struct {
-	folder, root    string
-	inside, outside string // the files
-	within, beyond  string // the contents of the files
+	folder, root                  string
+	inside, outside               string // the files
+	insideContent, outsideContent string // the contents of the files
 }
 
 // newRootFolders creates the folders in a temporary directory.
@@ -39,10 +39,10 @@ func newRootFolders() (*rootFolders, error) {
 	if real, err := filepath.EvalSymlinks(folder); err == nil {
 		folder = real
 	}
-	g := &rootFolders{folder: folder, root: filepath.Join(folder, "root"), within: "mcp-conform-" + rand.Text(), beyond: "mcp-conform-" + rand.Text()}
+	g := &rootFolders{folder: folder, root: filepath.Join(folder, "root"), insideContent: "mcp-conform-" + rand.Text(), outsideContent: "mcp-conform-" + rand.Text()}
 	g.inside, g.outside = filepath.Join(g.root, "inside.txt"), filepath.Join(folder, "beside", "outside.txt")
 	err = errors.Join(os.Mkdir(g.root, 0o700), os.Mkdir(filepath.Dir(g.outside), 0o700),
-		os.WriteFile(g.inside, []byte(g.within), 0o600), os.WriteFile(g.outside, []byte(g.beyond), 0o600))
+		os.WriteFile(g.inside, []byte(g.insideContent), 0o600), os.WriteFile(g.outside, []byte(g.outsideContent), 0o600))
 	if err != nil {
 		g.remove()
 		return nil, err
@@ -57,8 +57,8 @@ func (g *rootFolders) roots() object {
 	return object{"roots": []any{object{"uri": suite.FileURI(g.root), "name": "mcp-conform"}}}
 }
 
-// dottedPath returns the path of the outside file relative to the root.
-func (g *rootFolders) dottedPath() string {
+// pathWithDots returns the path of the outside file relative to the root.
+func (g *rootFolders) pathWithDots() string {
 	return g.root + "/../beside/" + filepath.Base(g.outside)
 }
 
@@ -113,16 +113,16 @@ func notApplicable(t *suite.T, reason string) {
 // judge also requests a file within the root: if that fails, a refusal of the others shows
 // nothing.
 func (g *rootFolders) judge(ctx context.Context, t *suite.T, c *client.Conversation, way fileReader) {
-	shows := func(path, held string) (*client.Reply, bool) {
+	shows := func(path, content string) (*client.Reply, bool) {
 		r := c.Do(ctx, way.method, way.params(path), client.Within(callTime))
-		return r, r.Answered() && strings.Contains(string(r.Message.Raw), held)
+		return r, r.Answered() && strings.Contains(string(r.Message.Raw), content)
 	}
-	_, reads := shows(g.inside, g.within)
+	_, reads := shows(g.inside, g.insideContent)
 	for _, o := range []struct{ requirement, path, summary string }{
 		{withinRoots, g.outside, "The server reads a file outside the client's roots."},
-		{pathsValidated, g.dottedPath(), "The server follows a path with .. out of the client's roots."},
+		{pathsValidated, g.pathWithDots(), "The server follows a path with .. out of the client's roots."},
 	} {
-		r, shown := shows(o.path, g.beyond)
+		r, shown := shows(o.path, g.outsideContent)
 		switch {
 		case shown:
 			t.Deviates(c, verdict.Deviation{

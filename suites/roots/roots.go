@@ -40,9 +40,8 @@ func Cases() []suite.Case {
 const (
 	maxAskers = 2
 	callTime  = 3 * time.Second
-	// firstTime is how long a server has at most to request the roots unprompted
-	// while other cases run. againTime is how long such a server has after
-	// another change.
+	// firstTime is the maximum time for a server to request the roots unprompted, while other cases
+	// run. againTime is the time for such a server to request them after another change.
 	firstTime = time.Second
 	againTime = 3 * time.Second
 )
@@ -165,7 +164,7 @@ func announceChange(ctx context.Context, t *suite.T, c *client.Conversation, kee
 		Requirement: changeHandled,
 		Summary:     "The server fails when the roots change.",
 		Permitted:   "no response, and a server that continues",
-		Seen:        "no answer to what was asked afterwards",
+		Seen:        "no response to later requests",
 		At:          []int{sent},
 	}
 	switch err := c.Fence(ctx); {
@@ -272,7 +271,7 @@ func judgeRememberedRoots(ctx context.Context, t *suite.T, c *client.Conversatio
 			Requirement: asksAgain,
 			Summary:     "The server's tool uses the old roots after they change.",
 			Permitted:   "roots/list after notifications/roots/list_changed, at least before the roots are used",
-			Seen:        "the call of " + wire.Excerpt(tool.Name, 60) + " asks for them the first time, and not after the change",
+			Seen:        "the call of " + wire.Excerpt(tool.Name, 60) + " makes the server request the roots the first time, but not after the change",
 			At:          transcript.Positions(n.Sent, again.Sent, again.Event),
 		})
 	}

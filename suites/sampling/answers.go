@@ -161,7 +161,7 @@ func (v responseVariation) judge(ctx context.Context, t *suite.T, c *client.Conv
 	return true
 }
 
-// maxRounds is a little more than the number of rounds that a rule takes for no limit.
+// maxRounds is a little more than the number of rounds that a rule accepts as a limit.
 const maxRounds = 53
 
 // runToolLoop uses a model that calls two tools at once, and then one that never stops.

@@ -83,7 +83,7 @@ func callTwice(ctx context.Context, t *suite.T, tool inventory.Tool) *twoCalls {
 		}
 		return suite.Refuse(m)
 	}})
-	t.Fence(ctx, c) // a server may ask on its own at the begin
+	t.Fence(ctx, c) // a server may send requests unprompted at the beginning
 	from := c.Record.Len()
 	var calls, questions []wire.ID
 	for n := 1; n <= 2; n++ {

@@ -62,11 +62,11 @@ func Cases() []suite.Case {
 
 // Limits for real servers.
 const (
-	maxTools  = 20 // called once each
-	maxAskers = 3  // tools that are called repeatedly
-	together  = 4
-	callTime  = 2 * time.Second
-	allTime   = 15 * time.Second
+	maxTools      = 20 // called once each
+	maxAskers     = 3  // tools that are called repeatedly
+	maxConcurrent = 4
+	callTime      = 2 * time.Second
+	allTime       = 15 * time.Second
 )
 
 // callWithoutCapability first calls the tools that seem to sample. Without tools it still shows
@@ -76,8 +76,8 @@ func callWithoutCapability(ctx context.Context, t *suite.T) {
 	limit, cancel := c.Record.WithTimeout(ctx, allTime, client.ErrUnanswered)
 	defer cancel()
 	var wg sync.WaitGroup
-	slots := make(chan struct{}, together)
-	for _, tool := range suspectsFirst(t.Inventory) {
+	slots := make(chan struct{}, maxConcurrent)
+	for _, tool := range likelyAskersFirst(t.Inventory) {
 		if t.DisturbsOthers(tool) {
 			continue
 		}
@@ -91,9 +91,9 @@ func callWithoutCapability(ctx context.Context, t *suite.T) {
 	t.Quiet(ctx, c)
 }
 
-// suspectsFirst returns the tools that may be called, at most maxTools, with those first that
+// likelyAskersFirst returns the tools that may be called, at most maxTools, with those first that
 // seem to send requests.
-func suspectsFirst(v *inventory.Inventory) []inventory.Tool {
+func likelyAskersFirst(v *inventory.Inventory) []inventory.Tool {
 	var out []inventory.Tool
 	have := map[string]bool{}
 	add := func(tools []inventory.Tool) {

@@ -1,5 +1,5 @@
 // Package security judges the security best practices of the specification that concern several
-// users of a server: what belongs to one of them is of no use to another.
+// users of a server: one user must not be able to use what belongs to another.
 package security
 
 import (
@@ -20,7 +20,7 @@ func Cases() []suite.Case {
 	return []suite.Case{
 		{
 			ID:           "security.session-of-another-user",
-			Title:        "Sends requests in the session of one user with the token of another, and ends it as that one",
+			Title:        "Sends requests in the session of one user with the token of another, and ends the session with that token",
 			Requirements: []string{sessionBound},
 			Run:          useForeignSession,
 		},
@@ -54,7 +54,7 @@ func useForeignSession(ctx context.Context, t *suite.T) {
 		t.Deviates(c, v)
 	}
 	header, _ := u.Authorization()
-	isOpen := func() bool { // outside of the conversation, for which a session that has ended excuses all
+	isOpen := func() bool { // outside of the conversation, in which nothing counts after the session has ended
 		body := c.Request(c.NewID(), method, nil)
 		return u.Send(ctx, "POST of "+method+" by the first user", http.MethodPost, u.URL, u.Headers(http.MethodPost, body, []string{header}), body).IsServed()
 	}
@@ -102,7 +102,7 @@ const changedCharacters = 4
 func madeUp(id string) string {
 	out, left := []byte(id), changedCharacters
 	for i := len(out) - 1; i >= 0 && left > 0; i-- {
-		kind := alikeTo(out[i])
+		kind := similarCharacters(out[i])
 		if kind == "" {
 			continue
 		}
@@ -112,9 +112,9 @@ func madeUp(id string) string {
 	return string(out)
 }
 
-// alikeTo returns the digits or letters that a character can be exchanged with, "" if it is
+// similarCharacters returns the digits or letters that a character can be exchanged with, "" if it is
 // neither. An id that is hexadecimal stays so.
-func alikeTo(c byte) string {
+func similarCharacters(c byte) string {
 	for _, kind := range []string{"0123456789", "abcdef", "ABCDEF", "ghijklmnopqrstuvwxyz", "GHIJKLMNOPQRSTUVWXYZ"} {
 		if strings.IndexByte(kind, c) >= 0 {
 			return kind

@@ -175,9 +175,9 @@ func compareDiscovery(ctx context.Context, t *suite.T, c *client.Conversation) {
 }
 
 // isSame reports whether two values are equal, ignoring the order of array elements.
-func isSame(a, b []byte) bool { return normal(a) == normal(b) }
+func isSame(a, b []byte) bool { return normalize(a) == normalize(b) }
 
-func normal(v []byte) string {
+func normalize(v []byte) string {
 	if len(v) > 0 && v[0] == '[' {
 		var out []string
 		for _, e := range wire.Elements(v) {

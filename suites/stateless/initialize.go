@@ -51,7 +51,7 @@ func initializeCase() suite.Case {
 	}
 }
 
-// withoutHandshake goes on after initialize was refused.
+// withoutHandshake continues after initialize was refused.
 func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, initialize map[string]any) {
 	method := spec.MethodDiscover
 	if lists := t.DeclaredLists(); len(lists) > 0 {
@@ -84,8 +84,8 @@ func withoutHandshake(ctx context.Context, t *suite.T, c *client.Conversation, i
 	judgeLacking(t, c, spec.MetaVersion, before, sendLacking(ctx, c, method, spec.MetaVersion))
 }
 
-// judgeSession judges the first requests of a session that initialize opened: a ping,
-// and a list that the server declared. Both are as the handshake revisions have them.
+// judgeSession judges the first requests of a session that initialize opened: a ping, and a list
+// that the server declared. Both have the form of the handshake revisions.
 func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opened *client.Reply) {
 	requests := []string{spec.MethodPing}
 	_, declared := wire.Members(wire.At(opened.Message.Result(), "/capabilities"))
@@ -108,7 +108,7 @@ func judgeSession(ctx context.Context, t *suite.T, c *client.Conversation, opene
 		case isModernError(r):
 			t.Deviates(c, verdict.Deviation{
 				Requirement: bothEras, Summary: "The server treats a session that initialize opened as stateless.",
-				Permitted: "a result, as the negotiated revision has it", Seen: method + ": " + suite.Describe(r),
+				Permitted: "a result in the form of the negotiated revision", Seen: method + ": " + suite.Describe(r),
 				At: slices.Concat(opened.Positions(), r.Positions()),
 			})
 			return
@@ -128,8 +128,8 @@ func isServedStatelessly(ctx context.Context, t *suite.T, requests []string) boo
 	return t.Open(ctx, client.Options{}).Do(ctx, method, nil).Succeeded()
 }
 
-// isModernError reports whether a response is an error for which only the stateless era has
-// a reason: the request has all that a handshake revision asks for.
+// isModernError reports whether a response is an error for which only the stateless era has a
+// reason: the request has everything that a handshake revision requires.
 func isModernError(r *client.Reply) bool {
 	code, _ := r.Message.ErrorCode()
 	switch spec.Code(code) {

@@ -35,7 +35,7 @@ func closedStdinCase() suite.Case {
 		Waits:        true,
 		SpoilsServer: true,
 		Run: func(ctx context.Context, t *suite.T) {
-			idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+			idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 			t.Fence(ctx, idle)
 			_ = idle.CloseInput() // it fails if the server is gone, as it should be
 			if judgeExit(ctx, t, idle, "The server does not exit when stdin closes.") {
@@ -49,9 +49,9 @@ func closedStdinCase() suite.Case {
 	}
 }
 
-// nothing is the capabilities of a client that a server can't send requests to: many servers wait
+// noCapabilities is the capabilities of a client that a server can't send requests to: many servers wait
 // for the response to their own request before they exit.
-var nothing = map[string]any{}
+var noCapabilities = map[string]any{}
 
 // Limits on the work before the server has to exit.
 const (
@@ -106,7 +106,7 @@ func subscribe(ctx context.Context, t *suite.T, c *client.Conversation) {
 // closeWhileBusy closes stdin right after requests, at the end of a conversation with some work. The
 // server is a fresh one, because the work of other cases may keep a process alive.
 func closeWhileBusy(ctx context.Context, t *suite.T) {
-	c := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+	c := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	if !doWork(ctx, t, c) {
 		t.NotObserved(inFlight, "the server did not answer a call at once, and may still be working on it")
 		return

@@ -34,7 +34,7 @@ func closedMidworkCase() suite.Case {
 func closeMidwork(ctx context.Context, t *suite.T) {
 	t.Needs(inventory.Slow, inventory.AsksRoots, inventory.AsksSampling, inventory.AsksElicitation)
 	c := t.Start(ctx, client.Options{})
-	asked := makeServerAsk(ctx, t, c)
+	asked := callWithServerRequest(ctx, t, c)
 	took, runs := startSlowCall(ctx, t, c)
 	if !asked && !runs {
 		t.GiveUp("no call sent the client a request, and mcp-conform saw none running")
@@ -45,20 +45,20 @@ func closeMidwork(ctx context.Context, t *suite.T) {
 		t.Kept(exitStateless)
 		return
 	}
-	if c = t.Start(ctx, client.Options{}); makeServerAsk(ctx, t, c) {
+	if c = t.Start(ctx, client.Options{}); callWithServerRequest(ctx, t, c) {
 		_ = c.CloseInput()
 		judgeMidwork(ctx, t, c, exitTime(c), "The server does not exit when stdin closes after it sent the client a request.")
 	}
-	c = t.Start(ctx, client.Options{Capabilities: nothing})
+	c = t.Start(ctx, client.Options{Capabilities: noCapabilities})
 	if took, runs := startSlowCall(ctx, t, c); runs {
 		_ = c.CloseInput()
 		judgeMidwork(ctx, t, c, exitTimeAfter(c, took), "The server does not exit when stdin closes during a call.")
 	}
 }
 
-// makeServerAsk makes a call during which the server sends a request to the client. It reports
+// callWithServerRequest makes a call during which the server sends a request to the client. It reports
 // whether all of that was answered.
-func makeServerAsk(ctx context.Context, t *suite.T, c *client.Conversation) bool {
+func callWithServerRequest(ctx context.Context, t *suite.T, c *client.Conversation) bool {
 	asking, ok := t.Inventory.Asking()
 	from := c.Record.Len()
 	if !ok || !c.Do(ctx, spec.MethodToolsCall, asking.Params(), client.Within(workTime)).Answered() || !isServerRequestAnswered(c, from) {
@@ -113,7 +113,7 @@ func judgeMidwork(ctx context.Context, t *suite.T, c *client.Conversation, limit
 	if suite.AwaitExit(ctx, c, limit) {
 		return
 	}
-	idle := t.StartFresh(ctx, client.Options{Capabilities: nothing})
+	idle := t.StartFresh(ctx, client.Options{Capabilities: noCapabilities})
 	_ = idle.CloseInput()
 	if !awaitExit(ctx, idle) {
 		t.GiveUp("the server does not exit when its stdin is closed while it is idle, either")

@@ -19,9 +19,9 @@ const (
 type headerSpelling struct {
 	summary string // of the finding if the server does not understand it
 	headers []suite.Header
-	// kin names a group of spellings. A server that does not understand one of them
+	// group is the name of a group of spellings. A server that does not understand one of them
 	// understands none.
-	kin string
+	group string
 }
 
 // accepts are spellings of an Accept header with both types (RFC 9110, 12.5.1). A list may have
@@ -134,10 +134,10 @@ func sendSpellings(ctx context.Context, t *suite.T, w *suite.Web, requirement st
 			t.Kept(requirement)
 			continue
 		}
-		if reported[s.kin] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
+		if reported[s.group] || !isServed(w.SendHarmless(ctx)) || isServed(w.SendHarmless(ctx, s.headers...)) {
 			continue // already reported, or refused for another reason
 		}
-		reported[s.kin] = s.kin != ""
+		reported[s.group] = s.group != ""
 		t.Deviates(w.C, verdict.Deviation{
 			Requirement: requirement, Summary: s.summary, Weight: verdict.AtMostWarning,
 			Permitted: "the same as for other requests of this method: both spellings are equal in HTTP",

@@ -49,7 +49,7 @@ func headerCase() suite.Case {
 				suite.WithHeader(versionName, "1900-01-01"),
 				suite.WithHeader(methodHeader),
 				suite.WithHeader(methodHeader, other),
-				suite.WithHeader(methodHeader, capitalized(method)),
+				suite.WithHeader(methodHeader, capitalize(method)),
 				suite.RenameHeaders(strings.ToLower),
 				suite.RenameHeaders(strings.ToUpper),
 				suite.WithHeader(methodHeader, "  "+method+" \t"),
@@ -72,8 +72,8 @@ func poster(ctx context.Context, w *suite.Web, r suite.Request) func(h ...suite.
 	}
 }
 
-// capitalized returns a name with every word in upper case at its beginning.
-func capitalized(name string) string {
+// capitalize returns a name in which each word begins with an upper-case letter.
+func capitalize(name string) string {
 	before := '/'
 	return strings.Map(func(r rune) rune {
 		if before == '/' {

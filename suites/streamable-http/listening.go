@@ -15,7 +15,7 @@ import (
 func listeningCase() suite.Case {
 	return suite.Case{
 		ID:    "streamable-http.listening",
-		Title: "Opens two streams by GET, sends requests meanwhile, closes both, and goes on",
+		Title: "Opens two streams by GET, sends requests meanwhile, closes both, and continues",
 		Provokes: []string{
 			"streamable-http.single-endpoint", "streamable-http.get-stream-or-405", "streamable-http.get-unrelated",
 			"streamable-http.get-no-response", "streamable-http.get-retry-before-close", "streamable-http.concurrent-streams",

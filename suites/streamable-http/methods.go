@@ -15,7 +15,7 @@ const legalServed = "base.http-legal-request-served"
 func methodCase() suite.Case {
 	return suite.Case{
 		ID:           "streamable-http.other-methods",
-		Title:        "Sends HEAD, OPTIONS and PUT to the endpoint, and goes on after each",
+		Title:        "Sends HEAD, OPTIONS and PUT to the endpoint, each followed by an ordinary request",
 		Requirements: []string{legalServed},
 		Provokes:     []string{"base.http-response"},
 		Run: func(ctx context.Context, t *suite.T) {

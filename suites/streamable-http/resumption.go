@@ -41,7 +41,7 @@ func resumptionCase() suite.Case {
 			tool, _ := t.Inventory.Slow(slowFor, steps)
 			w := t.Web(t.Start(ctx, client.Options{}))
 			calls, other, further := []*cutCall{beginCall(w, tool), beginCall(w, tool)}, beginCall(w, tool), beginCall(w, tool)
-			further.behind = true
+			further.afterMessage = true
 			for _, k := range append(calls, other, further) { // the last one has to wait the longest
 				k.cut(ctx)
 			}
@@ -63,13 +63,13 @@ func resumptionCase() suite.Case {
 
 // cutCall is a call whose connection is cut, with the outcome.
 type cutCall struct {
-	id     wire.ID
-	token  string
-	stream *suite.Stream
-	again  *suite.Stream // nil if the stream was not resumed
-	lastID string
-	early  bool // the response came before the connection was cut
-	behind bool // the connection is cut after a message; for others, after an event that may have none
+	id           wire.ID
+	token        string
+	stream       *suite.Stream
+	again        *suite.Stream // nil if the stream was not resumed
+	lastID       string
+	early        bool // the response came before the connection was cut
+	afterMessage bool // the connection is cut after a message; for others, after an event that may have none
 }
 
 func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
@@ -82,7 +82,7 @@ func beginCall(w *suite.Web, tool inventory.Known) *cutCall {
 // cut waits for the first event with an id, or with a message, and closes the connection.
 func (k *cutCall) cut(ctx context.Context) {
 	x := k.stream.Until(ctx, slowFor+callTime, func(x *transcript.Exchange) bool {
-		return !k.behind && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
+		return !k.afterMessage && k.stream.LastID() != "" || x.Succeeded() && x.IsStream() && len(x.Messages()) > 0 || x.ResponseTo(k.id) != nil
 	})
 	k.early = x != nil && x.ResponseTo(k.id) != nil
 	k.stream.Drop()
@@ -115,9 +115,9 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 	if id == "" || k.sharesLastID(w) {
 		return
 	}
-	of := suite.WithHeader(sessionHeader, id)
-	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{of}})
-	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{of, suite.WithHeader("Last-Event-ID", k.lastID)}})
+	header := suite.WithHeader(sessionHeader, id)
+	w.RoundTrip(ctx, suite.WebRequest{Body: wire.NewNotification(spec.MethodInitialized, nil), Headers: []suite.Header{header}})
+	again := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{header, suite.WithHeader("Last-Event-ID", k.lastID)}})
 	if again.Opened(ctx) {
 		again.Until(ctx, w.C.Grace(), func(x *transcript.Exchange) bool { return x.ResponseTo(k.id) != nil })
 	}
@@ -130,7 +130,7 @@ func (k *cutCall) resumeElsewhere(ctx context.Context, w *suite.Web) {
 func (k *cutCall) sharesLastID(w *suite.Web) bool {
 	for _, x := range transcript.ExchangesOf(w.C.Record.From(0)).All() {
 		for _, e := range x.Body {
-			if says := e.StreamEvent(); says != nil && says.ID == k.lastID && x.Number != k.stream.Exchange().Number {
+			if event := e.StreamEvent(); event != nil && event.ID == k.lastID && x.Number != k.stream.Exchange().Number {
 				return true
 			}
 		}
@@ -148,7 +148,7 @@ func judgeResumption(ctx context.Context, t *suite.T, w *suite.Web, tool invento
 		x := k.again.Exchange()
 		m := x.ResponseTo(k.id)
 		switch {
-		case m == nil && k.behind: // the other calls show the outcome of a request
+		case m == nil && k.afterMessage: // the other calls show the outcome of a request
 		case m == nil:
 			t.NotObserved(notCancel, "the response did not come on the resumed stream, which may have other causes")
 		case !m.IsError():

@@ -51,15 +51,15 @@ func sessionCase() suite.Case {
 	}
 }
 
-// patience is how long a stream of HTTP+SSE may take to announce its endpoint.
-const patience = 3 * time.Second
+// endpointTimeout is how long a stream of HTTP+SSE may take to announce its endpoint.
+const endpointTimeout = 3 * time.Second
 
 // getWithoutSession sends a GET without a session id. The first event on its stream shows whether
 // it is an HTTP+SSE stream, which needs no session id.
 func getWithoutSession(ctx context.Context, w *suite.Web) {
 	s := w.Begin(suite.WebRequest{Method: "GET", Headers: []suite.Header{suite.WithHeader(sessionHeader)}})
 	if s.Opened(ctx) {
-		s.Until(ctx, patience+50*time.Millisecond, func(x *transcript.Exchange) bool {
+		s.Until(ctx, endpointTimeout+50*time.Millisecond, func(x *transcript.Exchange) bool {
 			return slices.ContainsFunc(x.Body, func(e *transcript.Event) bool {
 				ev := e.StreamEvent()
 				return ev != nil && ev.HasData && ev.Complete()
@@ -105,18 +105,18 @@ func endSession(ctx context.Context, w *suite.Web, id string, also ...suite.Head
 // useEndedSessions ends sessions, sends a request in the first of them, and opens another.
 func useEndedSessions(ctx context.Context, w *suite.Web, ids []string) {
 	for i, id := range ids {
-		of := suite.WithHeader(sessionHeader, id)
+		header := suite.WithHeader(sessionHeader, id)
 		ended := endSession(ctx, w, id)
 		if i > 0 {
 			continue
 		}
 		if !ended {
-			w.SendHarmless(ctx, of) // to check that the session existed
+			w.SendHarmless(ctx, header) // to check that the session existed
 			continue
 		}
-		w.SendHarmless(ctx, of)
-		w.SendNotification(ctx, of)
-		w.Get(ctx, of)
+		w.SendHarmless(ctx, header)
+		w.SendNotification(ctx, header)
+		w.Get(ctx, header)
 		endSession(ctx, w, id)
 	}
 	if id := openSession(ctx, w); id != "" {

@@ -43,12 +43,12 @@ func sideBySideCase() suite.Case {
 
 // judgeSessionIDs judges the session ids of several clients.
 func judgeSessionIDs(t *suite.T, crowd *suite.Crowd) {
-	holder := map[string]bool{}
+	seen := map[string]bool{}
 	for _, c := range crowd.All() {
 		w := t.Web(c)
 		id := sessionID(w)
-		if !holder[id] || id == "" {
-			holder[id] = true
+		if !seen[id] || id == "" {
+			seen[id] = true
 			continue
 		}
 		t.Deviates(c, verdict.Deviation{

@@ -34,7 +34,7 @@ func terminate(ctx context.Context, t *suite.T) {
 	if !suite.AwaitExit(ctx, c, suite.ExitTime(c, leastExit)) {
 		t.GiveUp("the server does not exit on SIGTERM")
 	}
-	end := lookAtEnd(c, s)
+	end := endOf(c, s)
 	d := verdict.Deviation{Seen: "the process exited with 0 without it", At: transcript.Positions(s.Sent, end.exit)}
 	switch {
 	case end.responded:
@@ -53,7 +53,7 @@ func terminate(ctx context.Context, t *suite.T) {
 		t.NotObserved(endAnnounced, "the signal ended the process, or the process failed")
 	default:
 		d.Requirement = endAnnounced
-		d.Summary, d.Permitted = "The server ends a subscription without saying so.", spec.MethodCancelled+" with its id, or a result"
+		d.Summary, d.Permitted = "The server ends a subscription without announcing it.", spec.MethodCancelled+" with its id, or a result"
 		t.Deviates(c, d)
 	}
 }
@@ -65,7 +65,7 @@ type end struct {
 	exit      *transcript.Event
 }
 
-func lookAtEnd(c *client.Conversation, s *client.Subscription) end {
+func endOf(c *client.Conversation, s *client.Subscription) end {
 	var out end
 	for _, e := range c.Record.From(s.Sent.Seq) {
 		switch e.Kind {

@@ -75,7 +75,7 @@ func Cases() []suite.Case {
 	}
 }
 
-// A change is a call that is known to change something, and how that is read.
+// A change is a call that is known to change something, and a function that reads it.
 type change struct {
 	call         func(n int) inventory.Known // each number makes another change
 	notification string
@@ -149,8 +149,8 @@ func watchedURIs(t *suite.T) (changing, others []string) {
 	return changing, others
 }
 
-// subscribeToChanges has subscriptions side by side: one to everything, one whose id is a
-// string, one to some things, and one to nothing.
+// subscribeToChanges opens several subscriptions at the same time: one to everything, one whose id
+// is a string, one to some things, and one to nothing.
 func subscribeToChanges(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	changing, others := watchedURIs(t)
@@ -173,7 +173,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 	}
 	all := changes(t)
 	for _, ch := range all {
-		for n := range 2 { // what a call adds the next one may remove
+		for n := range 2 { // the next call may remove what this one adds
 			if !ch.make(ctx, t, c, n+1) {
 				return
 			}
@@ -183,7 +183,7 @@ func subscribeToChanges(ctx context.Context, t *suite.T) {
 		return
 	}
 	t.Fence(ctx, c)
-	t.Fence(ctx, c) // what was on its way has come
+	t.Fence(ctx, c) // messages in transit have arrived
 	if len(all) > 0 && !all[0].make(ctx, t, c, 3) {
 		return
 	}
@@ -235,8 +235,8 @@ func judgeCancelled(ctx context.Context, t *suite.T, c *client.Conversation, id 
 // idleTime is a little more than the time in which an end comes too soon.
 const idleTime = 1100 * time.Millisecond
 
-// stayIdle sends nothing after subscriptions/listen, so that no request can be the cause
-// of an end. Requests show only afterwards that the server has the subscription still.
+// stayIdle sends nothing after subscriptions/listen, so that no request can be the cause of an end.
+// Requests show only afterwards that the server still has the subscription.
 func stayIdle(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
 	from := c.Record.Len()

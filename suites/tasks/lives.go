@@ -35,7 +35,7 @@ func runTaskLives(ctx context.Context, t *suite.T) {
 	}
 	both := firstN(withOptionalTasks(run, optional), maxPlain)
 	r.callWithoutTask(ctx, both)
-	ids := r.createHeld(ctx, run)
+	ids := r.createWaiting(ctx, run)
 	if len(ids) == 0 {
 		return
 	}
@@ -78,11 +78,11 @@ func (r *runner) callWithoutTask(ctx context.Context, calls []inventory.Known) {
 	}
 }
 
-// createHeld makes each call as a task; the first one also without a ttl, and with a taskId,
+// createWaiting makes each call as a task; the first one also without a ttl, and with a taskId,
 // which the client must not choose. The tasks' requests get their responses only after the tasks
 // were seen waiting.
-func (r *runner) createHeld(ctx context.Context, run []inventory.Known) []string {
-	release := r.hold()
+func (r *runner) createWaiting(ctx context.Context, run []inventory.Known) []string {
+	release := r.holdReplies()
 	defer release()
 	calls := []object{
 		asTask(run[0], "bare", object{}),

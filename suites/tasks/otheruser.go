@@ -61,7 +61,7 @@ func useForeignTasks(ctx context.Context, t *suite.T) {
 	listed, a := isListed(ctx, r, u, ids[0])
 	switch {
 	case listed:
-		deviates(listFiltered, "The server lists one user's tasks for another.", "only tasks of the user who asks", a)
+		deviates(listFiltered, "The server lists one user's tasks for another.", "only tasks of the requesting user", a)
 	case a.CarriesResult():
 		t.Kept(listFiltered)
 	default:

@@ -149,8 +149,8 @@ func (r *runner) awaitProgress(ctx context.Context, from int, token string) {
 	_, _ = r.c.Await(ctx, from, func(e *transcript.Event) bool {
 		for i := range e.Messages() {
 			m := &e.Frame.Messages[i]
-			given, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
-			if e.Kind == transcript.Received && m.Method == spec.MethodProgress && given == token {
+			named, _ := wire.Text(wire.At(m.Params(), "/progressToken"))
+			if e.Kind == transcript.Received && m.Method == spec.MethodProgress && named == token {
 				return true
 			}
 		}

@@ -128,9 +128,9 @@ func start(ctx context.Context, t *suite.T) *runner {
 	return r
 }
 
-// hold delays the responses to the server's requests until release, so that a task is seen
+// holdReplies delays the responses to the server's requests until release, so that a task is seen
 // waiting.
-func (r *runner) hold() (release func()) {
+func (r *runner) holdReplies() (release func()) {
 	held := make(chan struct{})
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -194,15 +194,15 @@ func asTask(call inventory.Known, token string, task object) object {
 // toolsByTaskSupport returns calls of the tools that may be called, by their task support.
 func toolsByTaskSupport(t *suite.T) (run, refuse, require []inventory.Known, optional map[string]bool) {
 	optional = map[string]bool{}
-	quick, _ := t.Inventory.Slow(40*time.Millisecond, 2)
+	slow, _ := t.Inventory.Slow(40*time.Millisecond, 2)
 	for _, tool := range t.Inventory.Callable() {
 		arguments, err := tool.Arguments()
 		if err != nil {
 			continue
 		}
 		call := inventory.Known{Tool: tool.Name, Arguments: arguments}
-		if quick.Tool == tool.Name {
-			call = quick
+		if slow.Tool == tool.Name {
+			call = slow
 		}
 		switch word, _ := wire.Text(wire.At(tool.Raw, "/execution/taskSupport")); word {
 		case "optional":

@@ -12,8 +12,8 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/verdict"
 )
 
-// madeUp is neither the id of a task nor the cursor of a page.
-const madeUp = "mcp-conform-no-such-task"
+// inventedID is neither the id of a task nor the cursor of a page.
+const inventedID = "mcp-conform-no-such-task"
 
 func useUnknownTasks(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
@@ -21,14 +21,14 @@ func useUnknownTasks(ctx context.Context, t *suite.T) {
 	if c.Server().Declares("tasks.cancel") {
 		methods = append(methods, spec.MethodTasksCancel)
 	} else {
-		c.Do(ctx, spec.MethodTasksCancel, object{"taskId": madeUp})
+		c.Do(ctx, spec.MethodTasksCancel, object{"taskId": inventedID})
 	}
 	control := t.Ordinary("")
 	if c.Server().Declares("tasks.list") {
 		control = suite.Request{Method: spec.MethodTasksList}
 	}
 	for _, method := range methods {
-		for _, id := range []any{madeUp, "", 7} {
+		for _, id := range []any{inventedID, "", 7} {
 			for o := range t.Probe(ctx, c, suite.Probe{Control: control, Odd: suite.OddParams(method, object{"taskId": id}), ByName: true, Limit: callTime}) {
 				judgeUnknown(ctx, t, c, o, method, id)
 				if !o.Answered() {
@@ -39,7 +39,7 @@ func useUnknownTasks(ctx context.Context, t *suite.T) {
 	}
 	c.Do(ctx, spec.MethodTasksList, nil)
 	if c.Server().Declares("tasks.list") {
-		c.Do(ctx, spec.MethodTasksList, object{"cursor": madeUp})
+		c.Do(ctx, spec.MethodTasksList, object{"cursor": inventedID})
 	}
 	for _, method := range []string{c.HarmlessMethod(), spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList} {
 		c.Do(ctx, method, object{"task": object{"ttl": ttl}})
@@ -56,7 +56,7 @@ func judgeUnknown(ctx context.Context, t *suite.T, c *client.Conversation, r sui
 		At:          transcript.Positions(r.Sent, r.Event),
 	}
 	switch {
-	case r.Succeeded() && id == madeUp:
+	case r.Succeeded() && id == inventedID:
 		d.Summary = "The server answers an invented taskId with a result."
 		t.Deviates(c, d)
 	case r.Busy():

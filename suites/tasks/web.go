@@ -65,7 +65,7 @@ func (r *runner) requestAgain(ctx context.Context, t *suite.T, left *suite.Strea
 	case x == nil || len(x.Messages()) > 0:
 		t.GiveUp("the task was over before the connection could be broken")
 	case !stayed.Succeeded():
-		t.GiveUp("the server does not return the result of a task whose connection held, either")
+		t.GiveUp("the server does not return the result of a task whose connection did not break, either")
 	case again.Succeeded():
 		t.Kept(disconnectTolerated)
 	case again.Answered(), errors.Is(again.Err, client.ErrUnanswered) && r.c.Fence(ctx) == nil:

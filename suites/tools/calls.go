@@ -94,7 +94,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 			if !more {
 				return
 			}
-			if !reply.Answered() || reply.Event.At-reply.Sent.At > soon {
+			if !reply.Answered() || reply.Event.At-reply.Sent.At > fastTime {
 				break
 			}
 		}
@@ -106,7 +106,7 @@ func callToolsAgain(ctx context.Context, t *suite.T) {
 func wasSlow(c *client.Conversation, tool string) bool {
 	return slices.ContainsFunc(c.Record.Dialogue().Requests(), func(q *transcript.Request) bool {
 		name, _ := wire.Text(wire.At(q.Message.Params(), "/name"))
-		return q.Message.Method == spec.MethodToolsCall && name == tool && (len(q.Responses) == 0 || q.Responses[0].Event.At-q.Event.At > soon)
+		return q.Message.Method == spec.MethodToolsCall && name == tool && (len(q.Responses) == 0 || q.Responses[0].Event.At-q.Event.At > fastTime)
 	})
 }
 
@@ -226,8 +226,8 @@ func callWithWrongArguments(ctx context.Context, t *suite.T) {
 			odd = append(odd, suite.ValidCall(tools[0].Name, wrong.Arguments))
 		}
 		valid := suite.ValidCall(tools[0].Name, tools[0].arguments)
-		telling, more := k.probe(ctx, t, suite.Probe{Control: valid, Odd: odd})
-		if telling {
+		controlServed, more := k.probe(ctx, t, suite.Probe{Control: valid, Odd: odd})
+		if controlServed {
 			provoked++
 			if wrong, silent := suite.Unanswered(k.c, odd); !silent {
 				t.Kept(requestAnswered)
@@ -249,7 +249,7 @@ func judgeSilence(ctx context.Context, t *suite.T, valid, wrong suite.Request) (
 	longest := time.Duration(0)
 	for range 2 {
 		r := c.Do(ctx, valid.Method, valid.Params, client.Within(callTime))
-		if !r.Succeeded() || r.Event.At-r.Sent.At > soon {
+		if !r.Succeeded() || r.Event.At-r.Sent.At > fastTime {
 			return false
 		}
 		longest = max(longest, r.Event.At-r.Sent.At)

@@ -43,7 +43,7 @@ func promisedChanges(t *suite.T) []promisedChange {
 	var out []promisedChange
 	for _, c := range changes {
 		all := t.Inventory.Known(c.role)
-		if len(all) == 0 || !all[0].Own || !acceptsArguments(t, all[0]) || !t.Inventory.Declares(c.needs) {
+		if len(all) == 0 || !all[0].Own || !schemaAccepts(t, all[0]) || !t.Inventory.Declares(c.needs) {
 			continue
 		}
 		p := promisedChange{change: c, call: func(number int) inventory.Known { return t.Inventory.Numbered(c.role, number) }}
@@ -70,8 +70,8 @@ func knownChanges(ctx context.Context, t *suite.T) {
 	}
 }
 
-// tried is how often a call may change nothing, for example because something is already enabled.
-const tried = 3
+// maxAttempts is how often a call may change nothing, for example because something is already enabled.
+const maxAttempts = 3
 
 func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 	before, ok := p.read(ctx, k)
@@ -79,7 +79,7 @@ func (p promisedChange) judge(ctx context.Context, t *suite.T, k caller) bool {
 		return ctx.Err() == nil && k.c.Alive()
 	}
 	var at []int
-	for n := range tried {
+	for n := range maxAttempts {
 		known := p.call(n + 1)
 		r, more := k.reply(ctx, known.Params())
 		if !r.Succeeded() || inventory.Fails.ShownBy(r.Message) || !more {

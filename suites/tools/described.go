@@ -25,7 +25,7 @@ func noteDescriptions(t *suite.T, c *client.Conversation, r *client.Reply) {
 		t.Deviates(c, verdict.Deviation{
 			Requirement: description,
 			Summary:     "The server's tool has no description.",
-			Permitted:   "a tool may have no description, but a model chooses by it",
+			Permitted:   "a tool may have no description, but a model chooses tools by their descriptions",
 			Seen:        wire.Excerpt(string(tool), 200),
 			At:          r.Positions(), Weight: verdict.OnlyNote,
 		})

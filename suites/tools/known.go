@@ -94,11 +94,11 @@ func promisedCalls(t *suite.T, e effect) []inventory.Known {
 	if !t.Revision.AtLeast(e.since) {
 		return nil
 	}
-	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !acceptsArguments(t, k) })
+	return slices.DeleteFunc(t.Inventory.Known(e.role), func(k inventory.Known) bool { return !k.Promised || !schemaAccepts(t, k) })
 }
 
-// acceptsArguments reports whether the tool's schema accepts the arguments of the call.
-func acceptsArguments(t *suite.T, known inventory.Known) bool {
+// schemaAccepts reports whether the tool's schema accepts the arguments of the call.
+func schemaAccepts(t *suite.T, known inventory.Known) bool {
 	tool, _ := t.Inventory.Tool(known.Tool)
 	return !generate.NewSchema(wire.At(tool.Raw, "/inputSchema"), t.Revision).Refuses(known.Arguments)
 }

@@ -22,9 +22,9 @@ const (
 	maxTools    = 20              // tools called with valid arguments
 	maxProvoked = 5               // tools called with invalid arguments
 	callTime    = 3 * time.Second // for each call
-	allCalls    = 8 * time.Second // for the calls of a case, besides those of leastCalls; the rest is skipped
+	allCalls    = 8 * time.Second // for the calls of a case, in addition to those of leastCalls; the rest is skipped
 	leastCalls  = 40              // responses for which there is time, too, if the server is slow
-	soon        = time.Second     // response time of tools that are called again with other arguments
+	fastTime    = time.Second     // response time of tools that are called again with other arguments
 )
 
 // unknownName is the name of no tool.
@@ -169,8 +169,8 @@ func newCaller(c *client.Conversation) caller {
 	return caller{c, c.Record.Moment(), allCalls + leastCalls*c.FastestResponse()}
 }
 
-// mayGoOn reports whether more calls may follow.
-func (k caller) mayGoOn(ctx context.Context) bool {
+// mayContinue reports whether more calls may follow.
+func (k caller) mayContinue(ctx context.Context) bool {
 	return ctx.Err() == nil && k.c.Alive() && k.c.Record.Since(k.since) < k.limit
 }
 
@@ -188,18 +188,18 @@ func (k caller) reply(ctx context.Context, params map[string]any) (r *client.Rep
 	if slices.ContainsFunc(receivedMessages(k.c.Record.From(from)), func(m *wire.Message) bool { return m.Method == spec.MethodToolsChanged }) {
 		inventory.Walk(ctx, k.c, spec.MethodToolsList, "tools", maxPages)
 	}
-	return r, k.mayGoOn(ctx)
+	return r, k.mayContinue(ctx)
 }
 
 // probe sends odd calls after their control. It reports whether the control was served, and
 // whether more calls may follow.
-func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (telling, more bool) {
+func (k caller) probe(ctx context.Context, t *suite.T, p suite.Probe) (controlServed, more bool) {
 	p.Limit = callTime
 	for r := range t.Probe(ctx, k.c, p) {
-		telling = r.Control.Served
+		controlServed = r.Control.Served
 		if k.c.Record.Since(k.since) >= k.limit {
 			break
 		}
 	}
-	return telling, k.mayGoOn(ctx)
+	return controlServed, k.mayContinue(ctx)
 }

@@ -37,24 +37,24 @@ func statelessCases() []suite.Case {
 // the version of its request.
 func alternateVersions(ctx context.Context, t *suite.T) {
 	c := t.Conversation(ctx)
-	of := func(method, version string) *client.Reply {
+	send := func(method, version string) *client.Reply {
 		return c.Do(ctx, method, map[string]any{"_meta": map[string]any{spec.MetaVersion: version}})
 	}
 	methods := append([]string{spec.MethodDiscover}, t.DeclaredLists()...)
 	for _, method := range methods[:min(len(methods), 2)] {
 		supported := []*client.Reply{c.Do(ctx, method, nil)}
-		unknown := []*client.Reply{of(method, ancient)}
+		unknown := []*client.Reply{send(method, ancient)}
 		supported = append(supported, c.Do(ctx, method, nil))
-		unknown = append(unknown, of(method, ancient))
+		unknown = append(unknown, send(method, ancient))
 		supported = append(supported, c.Do(ctx, method, nil))
 		judgeTurns(t, c, supported, unknown)
 		if t.SpeaksHandshake() && supported[0].Succeeded() {
 			judgeModern(t, c, supported[0])
 		}
 	}
-	of(spec.MethodDiscover, "not-a-version")
+	send(spec.MethodDiscover, "not-a-version")
 	for _, r := range spec.HandshakeRevisions() {
-		of(spec.MethodDiscover, string(r))
+		send(spec.MethodDiscover, string(r))
 	}
 }
 
@@ -95,7 +95,7 @@ func judgeModern(t *suite.T, c *client.Conversation, r *client.Reply) {
 		return
 	}
 	t.Deviates(c, verdict.Deviation{
-		Requirement: dualEraModern, Summary: "The server answers a stateless request as a handshake revision has it.",
-		Permitted: "a result with resultType, as the version in _meta has it", Seen: suite.Describe(r), At: r.Positions(),
+		Requirement: dualEraModern, Summary: "The server answers a stateless request as in a handshake revision.",
+		Permitted: "a result with resultType, as the version in _meta requires", Seen: suite.Describe(r), At: r.Positions(),
 	})
 }

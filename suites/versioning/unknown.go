@@ -147,7 +147,7 @@ func (n *negotiation) judgeLatest(ctx context.Context, c *client.Conversation, r
 	case offer < last:
 		n.reportDeviation(c, r, latestVersion, "The server offers a version that is not its newest.", "the newest version that the server supports, "+last)
 	default:
-		n.t.NotObserved(latestVersion, "the server supports more versions than mcp-conform looks for")
+		n.t.NotObserved(latestVersion, "the server supports versions that mcp-conform does not know")
 	}
 }
 

@@ -109,10 +109,10 @@ type earlyCompletion struct {
 	event *transcript.Event
 }
 
-// countUnknownElicitations returns the position of the first request whose response the client
+// firstUnknownElicitation returns the position of the first request whose response the client
 // may not have seen: a cancelled request has none, and the result of a task may never be fetched.
 // That response may have been an error that requires a URL elicitation.
-func countUnknownElicitations(s *rules.Session) int {
+func firstUnknownElicitation(s *rules.Session) int {
 	for _, req := range s.ClientRequests() {
 		if req.IsCancelled() || len(req.Responses) == 0 || req.Succeeded() && wire.At(req.Responses[0].Member("result"), "/task") != nil {
 			return req.Event.Seq
@@ -122,7 +122,7 @@ func countUnknownElicitations(s *rules.Session) int {
 }
 
 func elicitationIDs() rules.Fold {
-	given := map[string]urlElicitation{} // by id, from requests
+	requested := map[string]urlElicitation{} // by id, from requests
 	// known are the ids from requests and errors, each with the exchange in which it first
 	// appeared.
 	known := map[string]int{}
@@ -150,7 +150,7 @@ func elicitationIDs() rules.Fold {
 				return
 			}
 			text, _ := wire.Text(obs.Message.ParamAt("/url"))
-			before, again := given[id]
+			before, again := requested[id]
 			if again && before.url != text { // with the same URL it may be the same elicitation
 				out.Deviates(verdict.Deviation{
 					Requirement: idUnique,
@@ -161,8 +161,8 @@ func elicitationIDs() rules.Fold {
 				})
 				return
 			}
-			given[id] = urlElicitation{text, obs.Event}
-			if len(given) > 1 && !again {
+			requested[id] = urlElicitation{text, obs.Event}
+			if len(requested) > 1 && !again {
 				out.Observed(idUnique)
 			}
 		},
@@ -184,7 +184,7 @@ func elicitationIDs() rules.Fold {
 			}
 		},
 	}, AtEnd: func(s *rules.Session, out *rules.Reporter) {
-		first := countUnknownElicitations(s)
+		first := firstUnknownElicitation(s)
 		for _, e := range early {
 			exchange, later := known[e.id]
 			switch {

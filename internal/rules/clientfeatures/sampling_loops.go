@@ -10,16 +10,16 @@ import (
 	"github.com/mcp-conform/mcp-conform/internal/wire"
 )
 
-// maxRounds is how many rounds a loop may have if the model never stops. The specification gives
-// no number; more rounds than this are taken for no limit.
+// maxRounds is how many rounds a loop may have if the model never stops. The specification gives no
+// number; more rounds than this count as no limit.
 const maxRounds = 50
 
 // toolUseRound is a response of the client in which the model wants to call tools.
 type toolUseRound struct {
-	uses   []toolUse
-	number int // in its loop, from 1
-	asked  *transcript.Event
-	event  *transcript.Event
+	uses    []toolUse
+	number  int // in its loop, from 1
+	request *transcript.Event
+	event   *transcript.Event
 }
 
 // toolLoops follows the rounds. A server that returns no results has ended the loop, as it may; a
@@ -39,7 +39,7 @@ func toolLoops() rules.Fold {
 					number = r.number + 1
 				}
 			}
-			open = append(open, toolUseRound{uses: uses, number: number, asked: obs.ServerRequest.Event, event: obs.Event})
+			open = append(open, toolUseRound{uses: uses, number: number, request: obs.ServerRequest.Event, event: obs.Event})
 		},
 		rules.ServerRequest(spec.MethodSampling): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			if !hasTools(s) {
@@ -89,8 +89,8 @@ func judgeReply(r toolUseRound, messages []samplingMessage, obs *rules.Observati
 				Requirement: replyToStopReason,
 				Summary:     "The server returns results for only some of the model's tool uses.",
 				Permitted:   "a result for each tool use of the model, or no further request",
-				Seen:        "nothing of the tool use " + rules.Excerpt(wire.Quote(u.id)),
-				At:          rules.At(r.asked, r.event, obs.Event),
+				Seen:        "no result for the tool use " + rules.Excerpt(wire.Quote(u.id)),
+				At:          rules.At(r.request, r.event, obs.Event),
 			})
 			return
 		}
@@ -109,9 +109,9 @@ func judgeLength(r toolUseRound, obs *rules.Observation, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: iterationLimit,
 			Summary:     "The server lets the model use tools without a limit.",
-			Permitted:   fmt.Sprintf("an end after some rounds; %d are taken for no limit", maxRounds),
+			Permitted:   fmt.Sprintf("a limit on the number of rounds; more than %d count as no limit", maxRounds),
 			Seen:        fmt.Sprintf("the request after round %d", r.number),
-			At:          rules.At(r.asked, r.event, obs.Event),
+			At:          rules.At(r.request, r.event, obs.Event),
 		})
 	}
 }
@@ -122,7 +122,7 @@ func endLoops(open []toolUseRound, obs *rules.Observation, out *rules.Reporter) 
 	var left []toolUseRound
 	for _, r := range open {
 		switch {
-		case r.asked.Seq < obs.Request.Event.Seq:
+		case r.request.Seq < obs.Request.Event.Seq:
 			left = append(left, r)
 		case r.uses != nil && r.number > 1:
 			out.Observed(iterationLimit)

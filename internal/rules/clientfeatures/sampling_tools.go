@@ -31,7 +31,7 @@ func toolRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.sampling-tool-balance",
-			Title:        "each tool use has its result in the next message, and each result belongs to one",
+			Title:        "each tool use has its result in the next message, and each result belongs to a tool use",
 			Requirements: []string{usesAnswered, resultMatches},
 			Start:        toolUseBalance,
 		},

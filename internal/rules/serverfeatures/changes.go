@@ -21,20 +21,20 @@ func (f *feature) uniqueNames() rules.Fold {
 		if !ok {
 			return
 		}
-		here := map[string]bool{}
+		onPage := map[string]bool{}
 		for _, i := range p.items {
 			if !i.text { // another rule judges that it is not a string
 				continue
 			}
 			name := i.key
-			again, at := here[name], []*transcript.Event{p.event}
-			here[name] = true
+			again, at := onPage[name], []*transcript.Event{p.event}
+			onPage[name] = true
 			if !again && p.walk != nil {
 				if before := p.walk.items[name]; before != nil && string(before) != string(i.raw) {
 					again, at = true, append(slices.Clone(p.walk.pages), p.event)
 				}
 			}
-			for _, id := range f.once {
+			for _, id := range f.uniqueIDs {
 				if !again {
 					out.Observed(id)
 					continue
@@ -70,7 +70,7 @@ func (f *feature) undeclaredChanges() rules.Fold {
 				return
 			}
 			capability := f.capability + ".listChanged"
-			for _, id := range f.silent {
+			for _, id := range f.onlyIfDeclared {
 				for _, e := range announced {
 					if s.ServerDeclared(capability) {
 						out.Observed(id)
@@ -123,17 +123,17 @@ func (f *feature) unannouncedChanges() rules.Fold {
 			if !s.ServerDeclared(f.capability + ".listChanged") {
 				return
 			}
-			requirement, deaf := f.announced, isGetRefused(s)
+			requirement, unreachable := f.announced, isGetRefused(s)
 			for _, c := range seen {
 				if s.Era() == spec.Stateless { // only subscribers are notified
 					_, subscribed := l.during(f.filter, "", c.before.begun, c.after.pages[len(c.after.pages)-1].Seq)
-					requirement, deaf = f.announcedOnListen, !subscribed
+					requirement, unreachable = f.announcedOnListen, !subscribed
 				}
 				if len(announced) > 0 && announced[len(announced)-1] > c.before.begun {
 					out.Observed(requirement)
 					continue
 				}
-				if deaf || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {
+				if unreachable || !isAnsweredLater(s, c.after.pages[len(c.after.pages)-1]) {
 					continue
 				}
 				out.Deviates(verdict.Deviation{

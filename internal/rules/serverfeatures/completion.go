@@ -46,15 +46,15 @@ func completionRules() []rules.Rule {
 	}
 }
 
-// completionRequest holds the params of completion/complete, as far as they could be read.
+// completionRequest has the params of completion/complete, as far as they could be read.
 type completionRequest struct {
-	kind, of string // ref.type, and its name or uri
-	argument string
-	value    string
-	context  jsontext.Value
-	missing  bool // a required part is missing
-	mistyped bool // a part has the wrong type
-	strange  bool // the reference has an unknown type
+	kind, target string // ref.type, and its name or uri
+	argument     string
+	value        string
+	context      jsontext.Value
+	missing      bool // a required part is missing
+	mistyped     bool // a part has the wrong type
+	unknownType  bool // the reference has an unknown type
 }
 
 func readCompletionRequest(params jsontext.Value) completionRequest {
@@ -75,11 +75,11 @@ func readCompletionRequest(params jsontext.Value) completionRequest {
 		q.kind = text(ref["type"])
 		switch q.kind {
 		case "ref/prompt":
-			q.of = text(ref["name"])
+			q.target = text(ref["name"])
 		case "ref/resource":
-			q.of = text(ref["uri"])
+			q.target = text(ref["uri"])
 		default:
-			q.strange = ref["type"] != nil
+			q.unknownType = ref["type"] != nil
 		}
 	}
 	if argument != nil {
@@ -89,16 +89,16 @@ func readCompletionRequest(params jsontext.Value) completionRequest {
 }
 
 // isValid reports whether the params match the schema.
-func (q *completionRequest) isValid() bool { return !q.missing && !q.mistyped && !q.strange }
+func (q *completionRequest) isValid() bool { return !q.missing && !q.mistyped && !q.unknownType }
 
 // onComplete returns handlers for regular responses to completion/complete.
-func onComplete(hear func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
-	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func onComplete(judge func(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	handler := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
-			hear(s, readCompletionRequest(obs.Request.Message.Params()), obs, out)
+			judge(s, readCompletionRequest(obs.Request.Message.Params()), obs, out)
 		}
 	}
-	return rules.Handlers{rules.ResultOf(spec.MethodComplete): heard, rules.ErrorTo(spec.MethodComplete): heard}
+	return rules.Handlers{rules.ResultOf(spec.MethodComplete): handler, rules.ErrorTo(spec.MethodComplete): handler}
 }
 
 // mayComplete reports whether completion requests are permitted. Revision 2024-11-05 has no
@@ -113,14 +113,14 @@ func isUnknownMethod(m *wire.Message) bool {
 }
 
 func judgeCompletionCapability(s *rules.Session, q completionRequest, obs *rules.Observation, out *rules.Reporter) {
-	yes, spoiled := declaresCapability(s, "completions")
+	declared, malformed := declaresCapability(s, "completions")
 	switch {
-	case !q.isValid() || spoiled:
-	case yes && isUnknownMethod(obs.Message):
+	case !q.isValid() || malformed:
+	case declared && isUnknownMethod(obs.Message):
 		d := deviationOf(completionAnswered, obs)
 		d.Summary, d.Permitted = "The server declares completions, but does not know the method.", "a result, or an error about the reference"
 		out.Deviates(d)
-	case yes:
+	case declared:
 		out.Observed(completionAnswered)
 		out.Observed(completionDeclared)
 	case !out.IsInterpretable(obs, rules.PingControl(), completionUnsupported, completionDeclared):
@@ -149,14 +149,14 @@ func completionRefused() rules.Fold {
 				judgeMistypedCompletion(obs, out)
 			}
 		case q.missing:
-			invalidGet{
+			invalidParamsCheck{
 				completionMissing, "The server serves a completion request with a missing member.",
 				"The server refuses an incomplete completion, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validCompletion(), out)
-		case q.strange:
+		case q.unknownType:
 			judgeUnknownReferenceType(obs, out)
-		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.of, obs.Request, !obs.Message.IsError()):
-			invalidGet{
+		case q.kind == "ref/prompt" && s.ServerDeclared("prompts") && b.prompts.lacks(s, q.target, obs.Request, !obs.Message.IsError()):
+			invalidParamsCheck{
 				completionUnknown, "The server completes arguments of a prompt that is not listed.",
 				"The server refuses to complete an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validCompletion(), out)

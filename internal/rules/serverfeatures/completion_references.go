@@ -11,11 +11,11 @@ import (
 
 // referenceTrial collects the responses to completion requests for one reference and argument.
 type referenceTrial struct {
-	kind   string
-	all    []*rules.Observation
-	empty  []*rules.Observation // responses for an empty value
-	placed []*rules.Observation // responses to requests with context
-	served bool
+	kind        string
+	all         []*rules.Observation
+	empty       []*rules.Observation // responses for an empty value
+	withContext []*rules.Observation // responses to requests with context
+	served      bool
 }
 
 // completionReferences judges at the end. If some requests for a reference succeed, the refusal
@@ -23,11 +23,11 @@ type referenceTrial struct {
 func completionReferences() rules.Fold {
 	trials := map[string]*referenceTrial{}
 	var order []*referenceTrial
-	hears := onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
+	handlers := onComplete(func(s *rules.Session, q completionRequest, obs *rules.Observation, _ *rules.Reporter) {
 		if !q.isValid() || !mayComplete(s) || isUnknownMethod(obs.Message) || !catalogs.Of(s).offers(q) {
 			return
 		}
-		key := q.kind + "\x00" + q.of + "\x00" + q.argument
+		key := q.kind + "\x00" + q.target + "\x00" + q.argument
 		t := trials[key]
 		if t == nil {
 			t = &referenceTrial{kind: q.kind}
@@ -36,7 +36,7 @@ func completionReferences() rules.Fold {
 		}
 		t.note(q, s.Revision(), obs)
 	})
-	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(_ *rules.Session, out *rules.Reporter) {
+	return rules.Fold{Shared: readsCatalog, OnMessage: handlers, AtEnd: func(_ *rules.Session, out *rules.Reporter) {
 		for _, t := range order {
 			t.judge(out)
 		}
@@ -48,7 +48,7 @@ func (t *referenceTrial) note(q completionRequest, r spec.Revision, obs *rules.O
 	t.served = t.served || !obs.Message.IsError()
 	switch {
 	case q.context != nil && r.AtLeast(spec.V20250618):
-		t.placed = append(t.placed, obs)
+		t.withContext = append(t.withContext, obs)
 	case q.value == "":
 		t.empty = append(t.empty, obs)
 	}
@@ -61,25 +61,25 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 	}
 	if !t.served {
 		d := deviationOf(requirement, t.all[0])
-		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, if without values"
+		d.Summary, d.Permitted = "The server refuses completion for "+thing+".", "a result, even one without values"
 		out.Deviates(d)
 		return
 	}
 	out.Observed(requirement)
 	for _, group := range []struct {
-		heard                []*rules.Observation
+		observations         []*rules.Observation
 		requirement, summary string
 	}{
 		{t.empty, completionEmpty, "The server refuses completion for an empty value."},
-		{t.placed, completionContext, "The server refuses completion with other arguments as context."},
+		{t.withContext, completionContext, "The server refuses completion with other arguments as context."},
 	} {
 		switch {
-		case len(group.heard) == 0:
-		case slices.ContainsFunc(group.heard, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
+		case len(group.observations) == 0:
+		case slices.ContainsFunc(group.observations, func(obs *rules.Observation) bool { return !obs.Message.IsError() }):
 			out.Observed(group.requirement)
 		default:
-			d := deviationOf(group.requirement, group.heard[0])
-			d.Summary, d.Permitted = group.summary, "a result, as to other requests about the same"
+			d := deviationOf(group.requirement, group.observations[0])
+			d.Summary, d.Permitted = group.summary, "a result, as for other requests with the same reference"
 			out.Deviates(d)
 		}
 	}
@@ -88,9 +88,9 @@ func (t *referenceTrial) judge(out *rules.Reporter) {
 // offers reports whether the reference is listed, with the argument or variable.
 func (b *catalog) offers(q completionRequest) bool {
 	if q.kind == "ref/resource" {
-		return b.templates.seen[q.of] != nil && slices.Contains(uri.Parse(q.of).Variables, q.argument)
+		return b.templates.seen[q.target] != nil && slices.Contains(uri.Parse(q.target).Variables, q.argument)
 	}
-	for _, a := range wire.Elements(wire.At(b.prompts.seen[q.of], "/arguments")) {
+	for _, a := range wire.Elements(wire.At(b.prompts.seen[q.target], "/arguments")) {
 		if name, ok := wire.Text(wire.At(a, "/name")); ok && name == q.argument {
 			return true
 		}

@@ -14,35 +14,35 @@ type feature struct {
 	list
 	thing, things string // in sentences
 	use           string // the method that uses an item
-	// used reports whether a result shows that the item exists.
-	used func(m *wire.Message) bool
+	// showsItem reports whether a result shows that the item exists.
+	showsItem func(m *wire.Message) bool
 
 	// Requirement ids.
 	declared, answered, paramsOptional, announced string
 	announcedOnListen                             string // the requirement on notifications to subscriptions
 	filter                                        string // the member of a subscription's filter
-	once                                          []string
-	silent                                        []string
+	uniqueIDs                                     []string
+	onlyIfDeclared                                []string
 }
 
 var (
 	toolFeature = feature{
 		list: toolList, thing: "tool", things: "tools", use: spec.MethodToolsCall,
-		used:     func(m *wire.Message) bool { return !isFailedResult(m) },
-		declared: "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
+		showsItem: func(m *wire.Message) bool { return !isFailedResult(m) },
+		declared:  "tools.capability.declared", answered: "tools.list.answered", paramsOptional: "tools.list.params-optional",
 		announced: "tools.list-changed.sent-on-change-2024-11-05",
 		filter:    "toolsListChanged", announcedOnListen: "tools.list-changed.sent-on-change-2026-07-28",
-		once:   []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
-		silent: []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
+		uniqueIDs:      []string{"tools.name.unique-2024-11-05", "tools.name.unique-2025-11-25"},
+		onlyIfDeclared: []string{"tools.list-changed.only-if-declared-2024-11-05", "tools.list-changed.only-if-declared-2025-06-18"},
 	}
 	promptFeature = feature{
 		list: promptList, thing: "prompt", things: "prompts", use: spec.MethodPromptsGet,
-		used:     func(m *wire.Message) bool { return len(wire.Elements(m.ResultAt("/messages"))) > 0 },
-		declared: "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
+		showsItem: func(m *wire.Message) bool { return len(wire.Elements(m.ResultAt("/messages"))) > 0 },
+		declared:  "prompts.capability.declared", answered: "prompts.list.answered", paramsOptional: "prompts.list.params-optional",
 		announced: "prompts.list-changed.sent-on-change-2024-11-05",
 		filter:    "promptsListChanged", announcedOnListen: "prompts.list-changed.sent-on-change-2026-07-28",
-		once:   []string{"prompts.name.unique"},
-		silent: []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
+		uniqueIDs:      []string{"prompts.name.unique"},
+		onlyIfDeclared: []string{"prompts.list-changed.only-if-declared-2024-11-05", "prompts.list-changed.only-if-declared-2025-06-18"},
 	}
 )
 
@@ -51,7 +51,7 @@ func (f *feature) rules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule." + f.things + "-declared",
-			Title:        "only what is declared as a capability lists or uses " + f.things,
+			Title:        "the server lists or serves " + f.things + " only if it declares them",
 			Requirements: []string{f.declared},
 			Start:        rules.Stateless(rules.Fold{OnMessage: f.declaration()}),
 		},
@@ -64,13 +64,13 @@ func (f *feature) rules() []rules.Rule {
 		{
 			ID:           "rule." + f.things + "-named-once",
 			Title:        "no two " + f.things + " have the same name",
-			Requirements: f.once,
+			Requirements: f.uniqueIDs,
 			Start:        f.uniqueNames,
 		},
 		{
 			ID:           "rule." + f.things + "-changes-declared",
 			Title:        "the server announces changes to the list of " + f.things + " only if it declares listChanged",
-			Requirements: f.silent,
+			Requirements: f.onlyIfDeclared,
 			Start:        f.undeclaredChanges,
 		},
 		{
@@ -84,14 +84,14 @@ func (f *feature) rules() []rules.Rule {
 
 func (f *feature) declaration() rules.Handlers {
 	refused := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-		if yes, spoiled := declaresCapability(s, f.capability); isRegular(s, obs) && !yes && !spoiled && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
+		if declared, malformed := declaresCapability(s, f.capability); isRegular(s, obs) && !declared && !malformed && out.IsInterpretable(obs, rules.PingControl(), f.declared) {
 			out.Observed(f.declared)
 		}
 	}
 	served := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter, summary string, w verdict.Weight) {
-		switch yes, spoiled := declaresCapability(s, f.capability); {
-		case spoiled: // the handshake rules judge that
-		case yes:
+		switch declared, malformed := declaresCapability(s, f.capability); {
+		case malformed: // the handshake rules judge that
+		case declared:
 			out.Observed(f.declared)
 		default:
 			out.Deviates(verdict.Deviation{
@@ -117,7 +117,7 @@ func (f *feature) declaration() rules.Handlers {
 			}
 		},
 		rules.ResultOf(f.use): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-			if isRegular(s, obs) && f.used(obs.Message) {
+			if isRegular(s, obs) && f.showsItem(obs.Message) {
 				served(s, obs, out, "The server serves a "+f.thing+" without declaring "+f.things+".", verdict.Full)
 			}
 		},
@@ -126,9 +126,9 @@ func (f *feature) declaration() rules.Handlers {
 
 // listAttempt is a request for the first page of a list, with its response.
 type listAttempt struct {
-	asked  *rules.Request
-	event  *transcript.Event
-	answer *wire.Message
+	request *rules.Request
+	event   *transcript.Event
+	answer  *wire.Message
 }
 
 // attempts groups list attempts by their outcome.
@@ -166,7 +166,7 @@ func (f *feature) listsAnswered() rules.Fold {
 func (f *feature) judgeLists(bare, empty *attempts, out *rules.Reporter) {
 	d := verdict.Deviation{Requirement: f.answered, Permitted: "a result"}
 	found := func(p listAttempt) {
-		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.asked.Event, p.event)
+		d.Seen, d.At = rules.Excerpt(p.answer.Raw), rules.At(p.request.Event, p.event)
 		out.Deviates(d)
 	}
 	for range bare.served {

@@ -216,9 +216,9 @@ func isAboutMetadata(s *rules.Session, obs *rules.Observation) bool {
 	return s.Era() == spec.Stateless && rules.IsAboutMetadata(obs.Message)
 }
 
-// declaresCapability reports whether the server declared the capability; spoiled is set if the
+// declaresCapability reports whether the server declared the capability; malformed is set if the
 // declaration can't be read.
-func declaresCapability(s *rules.Session, capability string) (yes, spoiled bool) {
-	yes = s.ServerDeclared(capability)
-	return yes, !yes && wire.At(s.ServerCapabilities, "/"+capability) != nil
+func declaresCapability(s *rules.Session, capability string) (declared, malformed bool) {
+	declared = s.ServerDeclared(capability)
+	return declared, !declared && wire.At(s.ServerCapabilities, "/"+capability) != nil
 }

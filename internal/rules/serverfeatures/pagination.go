@@ -34,7 +34,7 @@ func pageRules() []rules.Rule {
 			Title:        "a cursor returns a page, and the same one each time",
 			Requirements: []string{cursorAccepted, cursorStable},
 			Start: func() rules.Fold {
-				c := &cursors{asked: map[string]*page{}}
+				c := &cursors{lastPages: map[string]*page{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: onPages(c.page)}
 			},
 		},
@@ -78,10 +78,10 @@ func pageRules() []rules.Rule {
 }
 
 // onListResponses returns handlers for the responses to list requests.
-func onListResponses(hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+func onListResponses(handle func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
 	h := rules.Handlers{}
 	for method := range listings {
-		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = hear, hear
+		h[rules.ResultOf(method)], h[rules.ErrorTo(method)] = handle, handle
 	}
 	return h
 }
@@ -114,33 +114,33 @@ func emptyCursorWeight(s *rules.Session, p *page) verdict.Weight {
 
 // cursors tracks the use of cursors that the server returned.
 type cursors struct {
-	asked map[string]*page // the last page for a cursor, by method and cursor
+	lastPages map[string]*page // the last page for a cursor, by method and cursor
 }
 
 func (c *cursors) page(s *rules.Session, p *page, out *rules.Reporter) {
-	if p.before == nil || !p.calm || !s.Began() {
+	if p.before == nil || !p.undisturbed || !s.Began() {
 		return
 	}
 	key := p.method + "\x00" + p.cursor
-	last := c.asked[key]
+	last := c.lastPages[key]
 	if !p.refused {
-		c.asked[key] = p
+		c.lastPages[key] = p
 	}
 	// If the cursor was returned again, it may mean another position.
-	again := last != nil && last.era == p.era && p.before.event.Seq < last.asked.Event.Seq
+	again := last != nil && last.listVersion == p.listVersion && p.before.event.Seq < last.request.Event.Seq
 	d := verdict.Deviation{Weight: emptyCursorWeight(s, p)}
 	switch {
 	case p.refused && again:
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server refuses a cursor the second time.", "the same page each time"
-		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		out.Deviates(d)
 	case p.refused:
 		d.Requirement, d.Summary, d.Permitted = cursorAccepted, "The server refuses a cursor that it has just returned.", "the next page"
-		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.at(), p.at()...)
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(p.before.positions(), p.positions()...)
 		out.Deviates(d)
 	case again && !haveEqualItems(last, p):
 		d.Requirement, d.Summary, d.Permitted = cursorStable, "The server returns another page for the same cursor.", "the same items, as far as the shorter page goes, and a next page where more follow"
-		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.at(), p.at()...)
+		d.Seen, d.At = rules.Excerpt(p.message.Raw), append(last.positions(), p.positions()...)
 		d.Weight = max(d.Weight, unannouncedWeight(s, p.method))
 		out.Deviates(d)
 	default:
@@ -171,8 +171,8 @@ func sameItems(p, q *page) bool {
 	})
 }
 
-// idlePages is how many consecutive empty pages make a walk count as endless.
-const idlePages = 20
+// maxEmptyPages is how many consecutive empty pages make a walk count as endless.
+const maxEmptyPages = 20
 
 // judgeProgress compares a page with the earlier pages of the same walk.
 func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
@@ -186,20 +186,20 @@ func judgeProgress(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.hasNext {
 		if q := equalPage(p); q != nil {
 			d.Requirement, d.Summary, d.Permitted = walkEnds, "The server's cursors lead back to an earlier page.", "new items on each page, and a last page without nextCursor"
-			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.at(), p.at()...)
+			d.Seen, d.At = "the same "+listings[p.method].member+" as before, and another nextCursor", append(q.positions(), p.positions()...)
 			out.Deviates(d)
 			return
 		}
 	}
-	if p.empty >= idlePages && p.hasNext {
+	if p.empty >= maxEmptyPages && p.hasNext {
 		d.Requirement, d.Summary, d.Permitted = walkEnds, "The server sends one empty page with a nextCursor after another.", "a last page without nextCursor"
-		d.Seen, d.At = fmt.Sprintf("%d pages in a row that hold nothing", p.empty), append(p.emptySince.at(), p.at()...)
+		d.Seen, d.At = fmt.Sprintf("%d empty pages in a row", p.empty), append(p.emptySince.positions(), p.positions()...)
 		out.Deviates(d)
 		return
 	}
 	if was, again := firstRepeated(p); again {
 		d.Requirement, d.Summary, d.Permitted = cursorContinues, "The server lists an item on two pages.", "the items after the position that the cursor marks"
-		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.at(), p.at()...)
+		d.Seen, d.At = rules.Excerpt(was.raw)+" on both", append(was.on.positions(), p.positions()...)
 		out.Deviates(d)
 		return
 	}

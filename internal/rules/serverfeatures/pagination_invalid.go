@@ -31,13 +31,13 @@ func (b *invalidCursors) page(s *rules.Session, p *page, out *rules.Reporter) {
 	case !b.served[p.method]:
 	case p.before == nil && isInvented(p.cursor):
 		b.lastInvalid[p.method] = p
-		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPageControl(p.method), invalidCode) {
+		if out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), invalidCode) {
 			b.judgeCode(p, out)
 		}
 	case p.before == nil && p.cursor == "":
 		b.lastInvalid[p.method] = p
 		b.judgeEmptyCursor(p, out)
-	case p.before != nil && p.before.era != p.era:
+	case p.before != nil && p.before.listVersion != p.listVersion:
 		b.lastInvalid[p.method] = p // outdated: whether it is still valid is open, but it must do no harm
 	}
 	b.paged[p.method] = b.paged[p.method] || p.hasNext
@@ -49,7 +49,7 @@ func (b *invalidCursors) judgeEmptyCursor(p *page, out *rules.Reporter) {
 	if !p.refused && b.paged[p.method] {
 		out.Deviates(verdict.Deviation{
 			Requirement: invalidCode, Summary: "The server accepts an empty cursor that it never returned.", Permitted: "error -32602, or the first page",
-			Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: verdict.OnlyNote,
+			Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: verdict.OnlyNote,
 		})
 	}
 }
@@ -70,7 +70,7 @@ func (b *invalidCursors) judgeFirstPage(p *page, out *rules.Reporter) {
 			Summary:     afterBad[bad.before != nil],
 			Permitted:   "the first page, as before",
 			Seen:        rules.Excerpt(p.message.Raw),
-			At:          append(bad.at(), p.at()...),
+			At:          append(bad.positions(), p.positions()...),
 		})
 	}
 }
@@ -104,7 +104,7 @@ func (b *invalidCursors) end(_ *rules.Session, out *rules.Reporter) {
 }
 
 func (b *invalidCursors) report(p *page, summary string, weight verdict.Weight, out *rules.Reporter) {
-	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.at(), Weight: weight})
+	out.Deviates(verdict.Deviation{Requirement: invalidCode, Summary: summary, Permitted: "error -32602", Seen: rules.Excerpt(p.message.Raw), At: p.positions(), Weight: weight})
 }
 
 // firstPageControl returns the control: the request for the first page of a list.
@@ -138,7 +138,7 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	case obs.Message.IsError():
 		d.Summary, d.Weight = "The server refuses a non-string cursor, but not with -32602.", verdict.OnlyNote
 		out.Deviates(d)
-	case hasGivenCursor(s, obs.Request.Message.Method):
+	case hasReturnedCursor(s, obs.Request.Message.Method):
 		d.Summary = "The server accepts a cursor that is not a string."
 		out.Deviates(d)
 	default:
@@ -147,8 +147,8 @@ func judgeMistypedCursor(s *rules.Session, obs *rules.Observation, out *rules.Re
 	}
 }
 
-// hasGivenCursor reports whether a list has returned a cursor so far.
-func hasGivenCursor(s *rules.Session, method string) bool {
+// hasReturnedCursor reports whether a list has returned a cursor so far.
+func hasReturnedCursor(s *rules.Session, method string) bool {
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		return req.Message.Method == method && req.WellFormed && req.Succeeded() && req.Responses[0].ResultAt("/nextCursor").Kind() == '"'
 	})
@@ -161,18 +161,18 @@ func judgeForeignCursor(s *rules.Session, p *page, out *rules.Reporter) {
 		return
 	}
 	for _, method := range []string{spec.MethodToolsList, spec.MethodPromptsList, spec.MethodResourcesList, spec.MethodResourcesTemplates} {
-		from := ledgers.Of(s).handed[method][p.cursor]
-		if method == p.method || from == nil || from.event.Seq > p.asked.Event.Seq {
+		from := ledgers.Of(s).returned[method][p.cursor]
+		if method == p.method || from == nil || from.event.Seq > p.request.Event.Seq {
 			continue
 		}
-		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.asked}, firstPageControl(p.method), cursorOtherList) {
+		if !out.IsInterpretable(&rules.Observation{Event: p.event, Message: p.message, Request: p.request}, firstPageControl(p.method), cursorOtherList) {
 			return
 		}
 		d := verdict.Deviation{
 			Requirement: cursorOtherList,
 			Permitted:   "error -32602",
 			Seen:        rules.Excerpt(p.message.Raw),
-			At:          rules.At(from.event, p.asked.Event, p.event),
+			At:          rules.At(from.event, p.request.Event, p.event),
 		}
 		code, _ := p.message.ErrorCode()
 		switch {

@@ -37,7 +37,7 @@ type item struct {
 // page is a response to a list request: a result or an error.
 type page struct {
 	method    string
-	asked     *rules.Request
+	request   *rules.Request
 	event     *transcript.Event
 	message   *wire.Message
 	cursor    string
@@ -46,10 +46,10 @@ type page struct {
 	next      string
 	hasNext   bool // there is a next cursor, and it is a string
 	before    *page
-	// calm is set if nothing since the request for the previous page can have changed the list.
-	calm    bool
-	era     int // of the list, at the time of the request
-	refused bool
+	// undisturbed is set if nothing since the request for the previous page can have changed the list.
+	undisturbed bool
+	listVersion int // of the list, at the time of the request
+	refused     bool
 	// first is the first page of the walk; nil if a page between them is not known, or if the list
 	// can have changed in between.
 	first *page
@@ -79,13 +79,13 @@ type repeat struct {
 // isFirst reports whether the page is the first of a walk.
 func (p *page) isFirst() bool { return !p.hasCursor }
 
-// at returns the positions of the request and of the response.
-func (p *page) at() []int { return rules.At(p.asked.Event, p.event) }
+// positions returns the positions of the request and of the response.
+func (p *page) positions() []int { return rules.At(p.request.Event, p.event) }
 
 // link connects a page to those before it.
 func (p *page) link() {
 	switch {
-	case !p.calm:
+	case !p.undisturbed:
 	case p.isFirst():
 		p.first = p
 	case p.before != nil:
@@ -132,13 +132,14 @@ func (p *page) continues(q *page) bool {
 type ledger struct {
 	// changes counts the events that can have changed a list: if the number is the same, the list
 	// is the same.
-	changes map[string]int // by capability
-	sent    map[*rules.Request]int
-	handed  map[string]map[string]*page // by method and cursor
+	changes  map[string]int // by capability
+	sent     map[*rules.Request]int
+	returned map[string]map[string]*page // by method and cursor
 	// whole has the pages of the last complete walk, by method.
 	whole map[string][]*page
-	sets  map[string]keySet // see isInWhole
-	// listed has the items of resources/list by URI, with the era in which they were valid.
+	sets  map[string]keySet // see isInLastWalk
+	// listed has the items of resources/list by URI, with the version of the list in which they
+	// were valid.
 	listed map[string]listedItem
 	// refused has the lists whose first page was refused last time.
 	refused map[string]bool
@@ -165,13 +166,13 @@ func onPages(see func(s *rules.Session, p *page, out *rules.Reporter)) rules.Han
 
 type listedItem struct {
 	item
-	on  *page
-	era int
+	on          *page
+	listVersion int
 }
 
 func newLedger() *ledger {
 	return &ledger{
-		changes: map[string]int{}, sent: map[*rules.Request]int{}, handed: map[string]map[string]*page{},
+		changes: map[string]int{}, sent: map[*rules.Request]int{}, returned: map[string]map[string]*page{},
 		whole: map[string][]*page{}, sets: map[string]keySet{}, listed: map[string]listedItem{}, refused: map[string]bool{},
 	}
 }
@@ -210,15 +211,15 @@ func (l *ledger) addPage(s *rules.Session, method string, obs *rules.Observation
 	if !req.IsRegular() || req.Responses[0].Message != obs.Message || isAboutMetadata(s, obs) || s.DeclaresOther(req) {
 		return nil
 	}
-	p := &page{method: method, asked: req, event: obs.Event, message: obs.Message, era: l.sent[req], refused: obs.Message.IsError()}
+	p := &page{method: method, request: req, event: obs.Event, message: obs.Message, listVersion: l.sent[req], refused: obs.Message.IsError()}
 	if raw := req.Message.ParamAt("/cursor"); raw != nil {
 		if p.cursor, p.hasCursor = wire.Text(raw); !p.hasCursor {
 			return nil
 		}
-		p.before = l.handed[method][p.cursor]
+		p.before = l.returned[method][p.cursor]
 	}
 	now := l.changes[list.capability]
-	p.calm = p.era == now && (p.before == nil || p.before.era == now && p.before.event.Seq < req.Event.Seq)
+	p.undisturbed = p.listVersion == now && (p.before == nil || p.before.listVersion == now && p.before.event.Seq < req.Event.Seq)
 	if p.isFirst() {
 		l.refused[method] = p.refused
 	}
@@ -286,16 +287,16 @@ func (l *ledger) keep(p *page, began bool) {
 		p.indexItems()
 	}
 	if p.hasNext {
-		if l.handed[p.method] == nil {
-			l.handed[p.method] = map[string]*page{}
+		if l.returned[p.method] == nil {
+			l.returned[p.method] = map[string]*page{}
 		}
-		l.handed[p.method][p.next] = p
+		l.returned[p.method][p.next] = p
 	} else if p.first != nil {
 		l.whole[p.method] = p.chain()
 	}
-	if p.method == spec.MethodResourcesList && p.calm {
+	if p.method == spec.MethodResourcesList && p.undisturbed {
 		for _, i := range p.items {
-			l.listed[i.key] = listedItem{i, p, p.era}
+			l.listed[i.key] = listedItem{i, p, p.listVersion}
 		}
 	}
 }
@@ -318,13 +319,13 @@ func (p *page) indexItems() {
 // resource returns the entry of resources/list for a URI, if it is still valid.
 func (l *ledger) resource(uri string) (listedItem, bool) {
 	i, ok := l.listed[uri]
-	return i, ok && uri != "" && i.era == l.changes["resources"]
+	return i, ok && uri != "" && i.listVersion == l.changes["resources"]
 }
 
 // isWhole reports whether there is a complete walk through the list that is still valid.
 func (l *ledger) isWhole(method string) bool {
 	chain := l.whole[method]
-	return chain != nil && chain[0].era == l.changes[listings[method].capability]
+	return chain != nil && chain[0].listVersion == l.changes[listings[method].capability]
 }
 
 // keys returns the keys of all items of a complete walk that is still valid; ok is false if there
@@ -347,8 +348,8 @@ type keySet struct {
 	has  map[string]bool
 }
 
-// isInWhole reports whether the complete walk has an item with the key.
-func (l *ledger) isInWhole(method, key string) bool {
+// isInLastWalk reports whether the complete walk has an item with the key.
+func (l *ledger) isInLastWalk(method, key string) bool {
 	chain := l.whole[method]
 	if last := chain[len(chain)-1]; l.sets[method].last != last {
 		set := keySet{last, map[string]bool{}}

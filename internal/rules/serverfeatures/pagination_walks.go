@@ -12,18 +12,18 @@ const walkComplete = "pagination.walk.complete"
 // one has to be in all walks between them. Two walks alone show nothing, because a list may
 // change without a notification.
 type walks struct {
-	of map[string]*completedWalk
+	byMethod map[string]*completedWalk
 }
 
 // completedWalk has the complete walks through one list during a time in which it cannot have
 // changed.
 type completedWalk struct {
-	era  int
-	ends []*page        // the last page of each walk
-	last map[string]int // the latest walk that has an item, by its key
+	listVersion int
+	ends        []*page        // the last page of each walk
+	last        map[string]int // the latest walk that has an item, by its key
 }
 
-func newWalks() *walks { return &walks{of: map[string]*completedWalk{}} }
+func newWalks() *walks { return &walks{byMethod: map[string]*completedWalk{}} }
 
 func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.refused || p.hasNext || !s.Began() {
@@ -33,10 +33,10 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if chain == nil {
 		return
 	}
-	all := w.of[p.method]
-	if all == nil || all.era != p.era {
-		all = &completedWalk{era: p.era, last: map[string]int{}}
-		w.of[p.method] = all
+	all := w.byMethod[p.method]
+	if all == nil || all.listVersion != p.listVersion {
+		all = &completedWalk{listVersion: p.listVersion, last: map[string]int{}}
+		w.byMethod[p.method] = all
 	}
 	n, missed := len(all.ends), false
 	all.ends = append(all.ends, p)
@@ -54,8 +54,8 @@ func (w *walks) page(s *rules.Session, p *page, out *rules.Reporter) {
 				Weight:      unannouncedWeight(s, p.method),
 				Summary:     "The server omits an item from one of several walks through a list.",
 				Permitted:   "in each walk every item of the list, unless the list changes",
-				Seen:        "no page of the walk holds " + rules.Excerpt(i.raw),
-				At:          append(append(all.ends[before].at(), lacking.at()...), q.at()...),
+				Seen:        "no page of the walk has " + rules.Excerpt(i.raw),
+				At:          append(append(all.ends[before].positions(), lacking.positions()...), q.positions()...),
 			})
 		}
 	}

@@ -39,8 +39,8 @@ func promptRules() []rules.Rule {
 	})
 }
 
-// invalidGet judges the response to a request that should get error -32602.
-type invalidGet struct {
+// invalidParamsCheck judges the response to a request that should get error -32602.
+type invalidParamsCheck struct {
 	requirement string
 	served      string // the summary if it gets a result
 	miscoded    string // the summary if it gets another error
@@ -48,7 +48,7 @@ type invalidGet struct {
 }
 
 // judge counts a refusal only if valid requests of the same kind are served.
-func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
+func (i invalidParamsCheck) judge(obs *rules.Observation, like rules.Control, out *rules.Reporter) {
 	if !out.IsInterpretable(obs, like, i.requirement) {
 		return
 	}
@@ -65,27 +65,27 @@ func (i invalidGet) judge(obs *rules.Observation, like rules.Control, out *rules
 }
 
 // onGetResponses returns handlers for regular responses to prompts/get.
-func onGetResponses(hear func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
-	heard := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func onGetResponses(judge func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	handler := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if isRegular(s, obs) {
 			name, named := wire.Text(obs.Request.Message.ParamAt("/name"))
-			hear(s, name, named, obs, out)
+			judge(s, name, named, obs, out)
 		}
 	}
-	return rules.Handlers{rules.ResultOf(spec.MethodPromptsGet): heard, rules.ErrorTo(spec.MethodPromptsGet): heard}
+	return rules.Handlers{rules.ResultOf(spec.MethodPromptsGet): handler, rules.ErrorTo(spec.MethodPromptsGet): handler}
 }
 
 func promptsFound() rules.Fold {
 	return rules.Fold{Shared: readsCatalog, OnMessage: onGetResponses(func(s *rules.Session, name string, named bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		switch declared, spoiled := declaresCapability(s, "prompts"); {
-		case spoiled:
+		switch declared, malformed := declaresCapability(s, "prompts"); {
+		case malformed:
 		case !declared:
 			if out.IsInterpretable(obs, rules.PingControl(), promptNotSupported) {
 				judgeUndeclaredGet(obs, out)
 			}
 		case !named:
-			invalidGet{
+			invalidParamsCheck{
 				promptMissingName, "The server serves prompts/get without a name.",
 				"The server refuses prompts/get with a missing or mistyped name, but not with -32602.", verdict.OnlyNote,
 			}.judge(obs, b.anyGet(), out)
@@ -93,7 +93,7 @@ func promptsFound() rules.Fold {
 			judgeListedGet(b.prompts.seen[name], name, obs, out)
 		case obs.Message.IsError() && !hasValidArguments(obs.Request): // the arguments may be the reason
 		case b.prompts.lacks(s, name, obs.Request, !obs.Message.IsError()):
-			invalidGet{
+			invalidParamsCheck{
 				promptUnknown, "The server serves a prompt that is not listed.",
 				"The server refuses an unknown prompt, but not with -32602.", verdict.Full,
 			}.judge(obs, b.anyGet(), out)
@@ -131,7 +131,7 @@ func judgeUndeclaredGet(obs *rules.Observation, out *rules.Reporter) {
 	switch {
 	case obs.Message.IsError():
 		out.Observed(promptNotSupported)
-	case promptFeature.used(obs.Message):
+	case promptFeature.showsItem(obs.Message):
 		out.ReportedElsewhere(promptNotSupported)
 	default:
 		d := deviationOf(promptNotSupported, obs)
@@ -152,7 +152,7 @@ func judgeListedGet(prompt jsontext.Value, name string, obs *rules.Observation, 
 		return
 	}
 	d := deviationOf(promptListedGettable, obs)
-	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "any answer that deals with the prompt"
+	d.Summary, d.Permitted = "The server reports a listed prompt as unknown.", "a result, or an error other than an unknown prompt"
 	out.Deviates(d)
 }
 
@@ -170,7 +170,7 @@ func missingArgument(prompt jsontext.Value, req *rules.Request) string {
 
 func promptArguments() rules.Fold {
 	bare := &optionalTrial{requirement: promptArgumentsOptional, thing: "prompt"}
-	hears := onGetResponses(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
+	handlers := onGetResponses(func(s *rules.Session, name string, _ bool, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		prompt, arguments := b.prompts.seen[name], obs.Request.Message.ParamAt("/arguments")
 		code, _ := obs.Message.ErrorCode()
@@ -178,11 +178,11 @@ func promptArguments() rules.Fold {
 		switch {
 		case prompt == nil || !s.ServerDeclared("prompts") || denied || arguments != nil && arguments.Kind() != '{':
 		case missingArgument(prompt, obs.Request) != "":
-			invalidGet{
+			invalidParamsCheck{
 				promptMissingArgument, "The server serves a prompt without a required argument.",
 				"The server refuses a missing prompt argument, but not with -32602.", verdict.Full,
 			}.judge(obs, b.validGet(name), out)
-		case !areTexts(arguments):
+		case !areStrings(arguments):
 			if out.IsInterpretable(obs, b.validGet(name), promptValidates) {
 				judgeMistypedArgument(arguments, obs, out)
 			}
@@ -192,7 +192,7 @@ func promptArguments() rules.Fold {
 			}
 		}
 	})
-	return rules.Fold{Shared: readsCatalog, OnMessage: hears, AtEnd: func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) }}
+	return rules.Fold{Shared: readsCatalog, OnMessage: handlers, AtEnd: func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) }}
 }
 
 func requiresNoArgument(prompt jsontext.Value) bool {
@@ -202,8 +202,8 @@ func requiresNoArgument(prompt jsontext.Value) bool {
 	})
 }
 
-// areTexts reports whether all members of an object are strings.
-func areTexts(arguments jsontext.Value) bool {
+// areStrings reports whether all members of an object are strings.
+func areStrings(arguments jsontext.Value) bool {
 	_, given := wire.Members(arguments)
 	for _, v := range given {
 		if v.Kind() != '"' {
@@ -217,7 +217,7 @@ func areTexts(arguments jsontext.Value) bool {
 // of strings.
 func hasValidArguments(req *rules.Request) bool {
 	arguments := req.Message.ParamAt("/arguments")
-	return arguments == nil || arguments.Kind() == '{' && areTexts(arguments)
+	return arguments == nil || arguments.Kind() == '{' && areStrings(arguments)
 }
 
 // judgeMistypedArgument is lenient with null, which many servers treat as a missing value.

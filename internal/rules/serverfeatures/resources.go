@@ -65,8 +65,8 @@ func resourceListRules() []rules.Rule {
 			Start: func() rules.Fold {
 				l := listResponses{}
 				return rules.Fold{OnMessage: rules.Handlers{
-					rules.ResultOf(spec.MethodResourcesList): l.answer, rules.ErrorTo(spec.MethodResourcesList): l.answer,
-					rules.ResultOf(spec.MethodResourcesTemplates): l.answer, rules.ErrorTo(spec.MethodResourcesTemplates): l.answer,
+					rules.ResultOf(spec.MethodResourcesList): l.note, rules.ErrorTo(spec.MethodResourcesList): l.note,
+					rules.ResultOf(spec.MethodResourcesTemplates): l.note, rules.ErrorTo(spec.MethodResourcesTemplates): l.note,
 				}, AtEnd: l.end}
 			},
 		},
@@ -116,7 +116,7 @@ type listRequest struct {
 	hasParams, refused bool
 }
 
-func (l listResponses) answer(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (l listResponses) note(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	params := obs.Request.Message.Params()
 	if !isFirstResponse(s, obs) || !s.ServerDeclared("resources") || obs.Request.Message.ParamAt("/cursor") != nil {
 		return
@@ -189,7 +189,7 @@ func uniqueURIs(s *rules.Session, p *page, out *rules.Reporter) {
 			Summary:     "The server lists two resources with the same URI.",
 			Permitted:   "a unique URI for each resource",
 			Seen:        rules.Excerpt(was.raw) + " and " + rules.Excerpt(i.raw),
-			At:          rules.At(was.on.asked.Event, was.on.event, p.asked.Event, p.event),
+			At:          rules.At(was.on.request.Event, was.on.event, p.request.Event, p.event),
 		})
 	}
 }

@@ -75,8 +75,8 @@ type changedLists struct {
 	announced []int // the positions of the notifications
 	// listens are the subscriptions of the stateless era.
 	listens listens
-	// silent are the changes that were seen before any notification of them.
-	silent []silentChange
+	// unannounced are the changes that were seen before any notification of them.
+	unannounced []unannouncedChange
 }
 
 type completeWalk struct {
@@ -84,7 +84,7 @@ type completeWalk struct {
 	uris  []string // sorted
 }
 
-type silentChange struct{ from, to *completeWalk }
+type unannouncedChange struct{ from, to *completeWalk }
 
 func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 	if p.method != spec.MethodResourcesList || p.refused || p.hasNext || !s.ServerDeclared("resources.listChanged") {
@@ -106,17 +106,17 @@ func (c *changedLists) page(s *rules.Session, p *page, out *rules.Reporter) {
 		out.Observed(resourcesChangeSent)
 		out.Observed(resourcesListenAnnounced)
 	} else {
-		c.silent = append(c.silent, silentChange{before, now})
+		c.unannounced = append(c.unannounced, unannouncedChange{before, now})
 	}
 }
 
-func (w *completeWalk) begun() int               { return w.pages[0].asked.Event.Seq }
+func (w *completeWalk) begun() int               { return w.pages[0].request.Event.Seq }
 func (w *completeWalk) ended() *transcript.Event { return w.pages[len(w.pages)-1].event }
 
 // end judges the changes that were not announced in time. A notification may come late, so the
 // conversation must have continued for a while.
 func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
-	for _, x := range c.silent {
+	for _, x := range c.unannounced {
 		switch {
 		case slices.ContainsFunc(c.announced, func(at int) bool { return at > x.from.begun() }):
 			out.Observed(resourcesChangeSent)
@@ -133,14 +133,14 @@ func (c *changedLists) end(s *rules.Session, out *rules.Reporter) {
 				Summary:     "The server sends no notification of a changed resource list.",
 				Permitted:   "notifications/resources/list_changed",
 				Seen:        fmt.Sprintf("%d resources before, %d after, not all the same", len(x.from.uris), len(x.to.uris)),
-				At:          rules.At(first.asked.Event, first.event, last.asked.Event, last.event),
+				At:          rules.At(first.request.Event, first.event, last.request.Event, last.event),
 			})
 		}
 	}
 }
 
 // isSubscribed reports whether a subscription to the list was open while it changed.
-func (c *changedLists) isSubscribed(x silentChange) bool {
+func (c *changedLists) isSubscribed(x unannouncedChange) bool {
 	_, ok := c.listens.during("resourcesListChanged", "", x.from.begun(), x.to.ended().Seq)
 	return ok
 }
@@ -164,22 +164,22 @@ type resourceReads struct {
 }
 
 // resourceChange is a change between two reads.
-type resourceChange struct{ before, by *rules.Observation }
+type resourceChange struct{ before, after *rules.Observation }
 
 type resourceUpdate struct {
-	about string
-	at    int
+	uri      string
+	position int
 }
 
 func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
+	requestedURI, ok := uriOf(obs.Request)
 	if !ok || s.Era() != spec.Stateless || !isFirstResponse(s, obs) {
 		return
 	}
-	r := d.last[asked]
+	r := d.last[requestedURI]
 	if r == nil {
-		r = &resourceReads{uri: asked}
-		d.last[asked] = r
+		r = &resourceReads{uri: requestedURI}
+		d.last[requestedURI] = r
 		d.order = append(d.order, r)
 	}
 	same := r.last != nil && bytes.Equal(r.last.Message.ResultAt("/contents"), obs.Message.ResultAt("/contents"))
@@ -190,27 +190,27 @@ func (d *deliveredUpdates) read(s *rules.Session, obs *rules.Observation, _ *rul
 }
 
 func (d *deliveredUpdates) updated(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	about, _ := wire.Text(obs.Message.ParamAt("/uri"))
-	d.announced = append(d.announced, resourceUpdate{about, obs.Event.Seq})
+	updatedURI, _ := wire.Text(obs.Message.ParamAt("/uri"))
+	d.announced = append(d.announced, resourceUpdate{updatedURI, obs.Event.Seq})
 }
 
 // end judges at the end, because an update may come after the read that shows the change.
 func (d *deliveredUpdates) end(s *rules.Session, out *rules.Reporter) {
 	for _, r := range d.order {
 		for _, c := range r.changes {
-			by, ok := d.listens.during("resourceSubscriptions", r.uri, c.before.Event.Seq, c.by.Event.Seq)
-			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return covers(r.uri, u.about) && u.at > c.before.Event.Seq })
+			subscription, ok := d.listens.during("resourceSubscriptions", r.uri, c.before.Event.Seq, c.after.Event.Seq)
+			announced := slices.ContainsFunc(d.announced, func(u resourceUpdate) bool { return covers(r.uri, u.uri) && u.position > c.before.Event.Seq })
 			switch {
 			case !ok || !s.ServerDeclared("resources.subscribe"):
 			case announced:
 				out.Observed(updateDelivered)
-			case isAnsweredLater(s, c.by.Event) && by.until() > c.by.Event.Seq:
+			case isAnsweredLater(s, c.after.Event) && subscription.until() > c.after.Event.Seq:
 				out.Deviates(verdict.Deviation{
 					Requirement: updateDelivered,
 					Summary:     "The server sends no update of a changed resource to its subscription.",
 					Permitted:   "notifications/resources/updated on the subscription",
-					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
-					At:          rules.At(by.asked.Event, c.before.Event, c.by.Event),
+					Seen:        "the contents changed after two equal reads: " + rules.Excerpt(c.after.Message.Raw),
+					At:          rules.At(subscription.request.Event, c.before.Event, c.after.Event),
 				})
 			}
 		}

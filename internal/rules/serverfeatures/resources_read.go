@@ -19,9 +19,9 @@ import (
 
 func readRules() []rules.Rule {
 	read := func(judge func(l *ledger, s *rules.Session, obs *rules.Observation, out *rules.Reporter)) func() rules.Fold {
-		hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judge(ledgers.Of(s), s, obs, out) }
+		handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judge(ledgers.Of(s), s, obs, out) }
 		return rules.Stateless(rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
-			rules.ResultOf(spec.MethodResourcesRead): hear, rules.ErrorTo(spec.MethodResourcesRead): hear,
+			rules.ResultOf(spec.MethodResourcesRead): handle, rules.ErrorTo(spec.MethodResourcesRead): handle,
 		}})
 	}
 	return []rules.Rule{
@@ -33,7 +33,7 @@ func readRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.missing-resources",
-			Title:        "reading an unknown resource gets the error that the revision has for it",
+			Title:        "reading an unknown resource gets the error that the revision specifies",
 			Requirements: []string{notFoundCode24, notFoundCode26, noEmptyContents},
 			Start:        read((*ledger).judgeMissing),
 		},
@@ -66,17 +66,17 @@ func isNotFound(obs *rules.Observation) bool {
 		return false
 	}
 	message, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
-	said := strings.ToLower(message)
+	lower := strings.ToLower(message)
 	return slices.ContainsFunc([]string{"not found", "no such", "does not exist", "doesn't exist", "unknown resource"}, func(words string) bool {
-		return strings.Contains(said, words)
+		return strings.Contains(lower, words)
 	})
 }
 
 // judgeListed judges reads of listed resources. Errors other than "not found" may have good
 // reasons.
 func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
-	listed, isListed := l.resource(asked)
+	requestedURI, ok := uriOf(obs.Request)
+	listed, isListed := l.resource(requestedURI)
 	if !ok || !isListed || !isFirstResponse(s, obs) || listed.on.event.Seq > obs.Request.Event.Seq {
 		return
 	}
@@ -95,7 +95,7 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 		Seen:        rules.Excerpt(obs.Message.Raw),
 		At:          rules.At(listed.on.event, obs.Request.Event, obs.Event),
 	}
-	if scheme, _, _ := strings.Cut(asked, ":"); scheme == "https" || scheme == "http" {
+	if scheme, _, _ := strings.Cut(requestedURI, ":"); scheme == "https" || scheme == "http" {
 		d.Weight = verdict.OnlyNote // clients may load these from the web themselves
 	}
 	out.Deviates(d)
@@ -104,14 +104,14 @@ func (l *ledger) judgeListed(s *rules.Session, obs *rules.Observation, out *rule
 // judgeMissing judges reads of resources that do not exist: invented URIs, or URIs that the
 // server itself reports as not found.
 func (l *ledger) judgeMissing(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
-	if !ok || !uri.IsURI([]byte(asked)) || !utf8.ValidString(asked) || !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
+	requestedURI, ok := uriOf(obs.Request)
+	if !ok || !uri.IsURI([]byte(requestedURI)) || !utf8.ValidString(requestedURI) || !isFirstResponse(s, obs) || !s.ServerDeclared("resources") {
 		return
 	}
-	if _, listed := l.resource(asked); listed {
+	if _, listed := l.resource(requestedURI); listed {
 		return
 	}
-	nowhere := strings.Contains(asked, uri.Nowhere) && l.isUnknownURI(s, asked)
+	nowhere := strings.Contains(requestedURI, uri.Nowhere) && l.isUnknownURI(s, requestedURI)
 	requirement, want := notFoundCode24, spec.CodesFor(spec.UnknownResource, s.Revision())[0]
 	if s.Era() == spec.Stateless {
 		requirement = notFoundCode26
@@ -159,8 +159,8 @@ func (l *ledger) anyRead() rules.Control {
 	return rules.Control{
 		What: "a read of a listed resource", ByName: true,
 		Matches: func(req *rules.Request) bool {
-			asked, ok := uriOf(req)
-			_, listed := l.resource(asked)
+			requestedURI, ok := uriOf(req)
+			_, listed := l.resource(requestedURI)
 			return req.Message.Method == spec.MethodResourcesRead && ok && listed
 		},
 		Fallback: func(req *rules.Request) bool { return req.Message.Method == spec.MethodResourcesList },
@@ -169,12 +169,12 @@ func (l *ledger) anyRead() rules.Control {
 
 // isUnknownURI reports whether both lists are complete, and neither has the URI or a template for
 // it.
-func (l *ledger) isUnknownURI(s *rules.Session, asked string) bool {
-	if !l.isWhole(spec.MethodResourcesList) || l.isInWhole(spec.MethodResourcesList, asked) {
+func (l *ledger) isUnknownURI(s *rules.Session, requestedURI string) bool {
+	if !l.isWhole(spec.MethodResourcesList) || l.isInLastWalk(spec.MethodResourcesList, requestedURI) {
 		return false
 	}
 	if l.isWhole(spec.MethodResourcesTemplates) {
-		return !l.matchesTemplate(s, asked)
+		return !l.matchesTemplate(s, requestedURI)
 	}
 	return l.refused[spec.MethodResourcesTemplates]
 }
@@ -186,7 +186,7 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 		return
 	}
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
-	asked, isText := uriOf(obs.Request)
+	requestedURI, isText := uriOf(obs.Request)
 	if !isText {
 		d.Requirement, d.Permitted = uriMissing, "error -32602"
 		if out.IsInterpretable(obs, l.anyRead(), uriMissing) {
@@ -194,8 +194,8 @@ func (l *ledger) judgeInvalidURI(s *rules.Session, obs *rules.Observation, out *
 		}
 		return
 	}
-	_, listed := l.listed[asked]
-	if uri.CannotBeURI(asked) && !listed && !l.matchesTemplate(s, asked) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
+	_, listed := l.listed[requestedURI]
+	if uri.CannotBeURI(requestedURI) && !listed && !l.matchesTemplate(s, requestedURI) && out.IsInterpretable(obs, l.anyRead(), uriValidated) {
 		if obs.Message.IsError() {
 			out.Observed(uriValidated)
 		} else if len(contentItems(obs)) > 0 && l.areTemplatesKnown() {
@@ -258,7 +258,7 @@ type sizedResource struct {
 }
 
 func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	asked, _ := uriOf(obs.Request)
+	requestedURI, _ := uriOf(obs.Request)
 	items := contentItems(obs)
 	if !isFirstResponse(s, obs) || len(items) != 1 {
 		return
@@ -267,19 +267,19 @@ func (z *sizes) read(s *rules.Session, obs *rules.Observation, _ *rules.Reporter
 	if !ok {
 		return
 	}
-	listed, isListed := ledgers.Of(s).resource(asked)
+	listed, isListed := ledgers.Of(s).resource(requestedURI)
 	claim, isSize := wire.Integer(wire.At(listed.raw, "/size"))
-	if before := z.byURI[asked]; before != nil {
+	if before := z.byURI[requestedURI]; before != nil {
 		before.same = (before.same || !before.again) && contentOf(contentItems(before.read)[0]) == contentOf(items[0])
 		before.again, before.resized = true, before.resized || before.bytes != n
 		before.listedAgain = before.listedAgain || isListed && isSize && claim == before.claim &&
-			before.read.Event.Seq < listed.on.asked.Event.Seq && listed.on.event.Seq < obs.Request.Event.Seq
+			before.read.Event.Seq < listed.on.request.Event.Seq && listed.on.event.Seq < obs.Request.Event.Seq
 		return
 	}
-	of, _ := wire.Text(wire.At(items[0], "/uri"))
-	if isListed && isSize && of == asked {
+	contentURI, _ := wire.Text(wire.At(items[0], "/uri"))
+	if isListed && isSize && contentURI == requestedURI {
 		r := &sizedResource{listed: listed, read: obs, claim: claim, bytes: n}
-		z.byURI[asked] = r
+		z.byURI[requestedURI] = r
 		z.reads = append(z.reads, r)
 	}
 }

@@ -21,7 +21,7 @@ func subscriptionRules() []rules.Rule {
 			Title:        "subscriptions are confirmed where they are declared, and refused where they are not",
 			Requirements: []string{subscribeConfirmed, unsubscribed, subscribeRefused},
 			Start: func() rules.Fold {
-				a := &subscribedURIs{on: map[string]bool{}}
+				a := &subscribedURIs{confirmed: map[string]bool{}}
 				return rules.Fold{Shared: readsLedger, OnMessage: rules.Handlers{
 					rules.ResultOf(spec.MethodResourcesSubscribe):   a.subscribed,
 					rules.ErrorTo(spec.MethodResourcesSubscribe):    a.subscribed,
@@ -35,10 +35,10 @@ func subscriptionRules() []rules.Rule {
 			Title:        "updates go only to subscribers, while the subscription exists",
 			Requirements: []string{updateUndeclared, updateUnsubscribed, updatesStop, updateSent},
 			Start: func() rules.Fold {
-				u := &updates{lines: map[string]*subscriptionState{}}
+				u := &updates{byURI: map[string]*subscriptionState{}}
 				return rules.Fold{OnMessage: rules.Handlers{
-					rules.ResultOf(""): u.answer,
-					rules.ErrorTo(""):  u.answer,
+					rules.ResultOf(""): u.noteResponse,
+					rules.ErrorTo(""):  u.noteResponse,
 					rules.ClientRequest(spec.MethodResourcesSubscribe):   u.subscribe,
 					rules.ResultOf(spec.MethodResourcesSubscribe):        u.confirmed,
 					rules.ClientRequest(spec.MethodResourcesUnsubscribe): u.unsubscribe,
@@ -54,21 +54,21 @@ func subscriptionRules() []rules.Rule {
 // subscribedURIs judges whether subscription requests are served. Another rule checks that a
 // successful result is empty.
 type subscribedURIs struct {
-	on map[string]bool // URIs that the server confirmed
+	confirmed map[string]bool // URIs whose subscription the server confirmed
 }
 
 func (a *subscribedURIs) subscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
+	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !isFirstResponse(s, obs) {
 		return
 	}
 	d := verdict.Deviation{Requirement: subscribeConfirmed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
-	_, listed := ledgers.Of(s).resource(asked)
+	_, listed := ledgers.Of(s).resource(requestedURI)
 	switch {
 	case !s.ServerDeclared("resources.subscribe"):
 		judgeUnsupported(s, obs, d, out)
 	case !obs.Message.IsError():
-		a.on[asked] = true
+		a.confirmed[requestedURI] = true
 		out.Observed(subscribeConfirmed)
 	case listed:
 		d.Summary = "The server refuses a subscription to a listed resource."
@@ -90,8 +90,8 @@ func judgeUnsupported(s *rules.Session, obs *rules.Observation, d verdict.Deviat
 }
 
 func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
-	if !ok || !isFirstResponse(s, obs) || !a.on[asked] {
+	requestedURI, ok := uriOf(obs.Request)
+	if !ok || !isFirstResponse(s, obs) || !a.confirmed[requestedURI] {
 		return
 	}
 	d := verdict.Deviation{Requirement: unsubscribed, Permitted: "{}, or an object with only _meta", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
@@ -104,15 +104,15 @@ func (a *subscribedURIs) unsubscribed(s *rules.Session, obs *rules.Observation, 
 		return
 	}
 	out.Observed(unsubscribed)
-	delete(a.on, asked)
+	delete(a.confirmed, requestedURI)
 }
 
 // updates tracks subscriptions and the notifications for them.
 type updates struct {
-	asked   bool                          // any subscription was requested, whatever the response
-	fence   int                           // the position of the newest request that was answered: everything before it was read
-	lines   map[string]*subscriptionState // by URI
-	ordered []*subscriptionState
+	isRequested bool                          // any subscription was requested, whatever the response
+	fence       int                           // the position of the newest request that was answered: everything before it was read
+	byURI       map[string]*subscriptionState // by URI
+	ordered     []*subscriptionState
 }
 
 // subscriptionState is the state of the subscriptions to one URI.
@@ -134,7 +134,7 @@ type subscriptionState struct {
 
 // observedChange is a change that a read showed.
 type observedChange struct {
-	by        *rules.Observation
+	shownBy   *rules.Observation
 	steadyAt  int               // the position of the last read before the change
 	confirmed *transcript.Event // the subscription in force
 	// until is the request that ends the subscription or begins another; nil if there is none. A
@@ -152,23 +152,23 @@ func (l *subscriptionState) until(e *transcript.Event) {
 }
 
 func (u *updates) stateOf(uri string) *subscriptionState {
-	l := u.lines[uri]
+	l := u.byURI[uri]
 	if l == nil {
 		l = &subscriptionState{uri: uri}
-		u.lines[uri] = l
+		u.byURI[uri] = l
 		u.ordered = append(u.ordered, l)
 	}
 	return l
 }
 
-func (u *updates) answer(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (u *updates) noteResponse(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	u.fence = max(u.fence, obs.Request.Event.Seq)
 }
 
 func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	u.asked = true
-	if asked, ok := uriOf(obs.Request); ok {
-		l := u.stateOf(asked)
+	u.isRequested = true
+	if requestedURI, ok := uriOf(obs.Request); ok {
+		l := u.stateOf(requestedURI)
 		l.pending++
 		l.leaving, l.left = false, nil
 		l.until(obs.Event)
@@ -177,22 +177,22 @@ func (u *updates) subscribe(_ *rules.Session, obs *rules.Observation, _ *rules.R
 }
 
 func (u *updates) confirmed(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if asked, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
-		u.stateOf(asked).confirmed = obs.Event
+	if requestedURI, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
+		u.stateOf(requestedURI).confirmed = obs.Event
 	}
 }
 
 func (u *updates) unsubscribe(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if asked, ok := uriOf(obs.Request); ok {
-		l := u.stateOf(asked)
+	if requestedURI, ok := uriOf(obs.Request); ok {
+		l := u.stateOf(requestedURI)
 		l.leaving = true
 		l.until(obs.Event)
 	}
 }
 
 func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if asked, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
-		l := u.stateOf(asked)
+	if requestedURI, ok := uriOf(obs.Request); ok && isFirstResponse(s, obs) {
+		l := u.stateOf(requestedURI)
 		if l.leaving && l.pending == 1 && l.confirmed != nil { // with several subscriptions, one may remain
 			l.left, l.pending, l.last, l.steady = obs, 0, nil, false
 		}
@@ -202,8 +202,8 @@ func (u *updates) ended(s *rules.Session, obs *rules.Observation, _ *rules.Repor
 // read records a change between two reads. Reading itself may change the contents, so they must
 // be equal in two reads before the change.
 func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, _ := uriOf(obs.Request)
-	l := u.lines[asked]
+	requestedURI, _ := uriOf(obs.Request)
+	l := u.byURI[requestedURI]
 	if l == nil || l.confirmed == nil || !isFirstResponse(s, obs) || l.leaving && l.left == nil {
 		return
 	}
@@ -216,7 +216,7 @@ func (u *updates) read(s *rules.Session, obs *rules.Observation, out *rules.Repo
 			out.Observed(updatesStop) // it changed, and no update was sent
 		}
 	case l.steady:
-		l.changes = append(l.changes, &observedChange{by: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
+		l.changes = append(l.changes, &observedChange{shownBy: obs, steadyAt: l.last.Event.Seq, confirmed: l.confirmed})
 		l.steady = false
 	default:
 		l.steady = false
@@ -228,9 +228,9 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 	if !s.Began() || s.Era() != spec.Handshake {
 		return
 	}
-	about, _ := wire.Text(obs.Message.ParamAt("/uri"))
+	updatedURI, _ := wire.Text(obs.Message.ParamAt("/uri"))
 	for _, l := range u.ordered {
-		if covers(l.uri, about) {
+		if covers(l.uri, updatedURI) {
 			l.notified = append(l.notified, obs.Event.Seq)
 		}
 	}
@@ -242,31 +242,31 @@ func (u *updates) updated(s *rules.Session, obs *rules.Observation, out *rules.R
 		return
 	}
 	out.Observed(updateUndeclared)
-	if about == "" {
+	if updatedURI == "" {
 		return // the URI is missing or malformed; the rules on shapes judge that
 	}
-	if !u.asked {
-		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only of what was subscribed to"
+	if !u.isRequested {
+		d.Requirement, d.Summary, d.Permitted = updateUnsubscribed, "The server sends a resource update without a subscription.", "updates only for subscribed resources"
 		out.Deviates(d)
 		return
 	}
 	out.Observed(updateUnsubscribed)
-	u.judgeLate(obs, about, d, out)
+	u.judgeLate(obs, updatedURI, d, out)
 }
 
-// crossing is how long after the end of a subscription an update may still be in transit.
-const crossing = 100 * time.Millisecond
+// transitTime is how long after the end of a subscription an update may still be in transit.
+const transitTime = 100 * time.Millisecond
 
 // judgeLate judges an update after the subscription ended. An update in transit may cross the
 // response, so a request sent after the response must have been answered before the update came,
 // and some time must have passed.
-func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Deviation, out *rules.Reporter) {
-	l := u.lines[about]
-	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < crossing || u.fence < l.left.Event.Seq {
+func (u *updates) judgeLate(obs *rules.Observation, updatedURI string, d verdict.Deviation, out *rules.Reporter) {
+	l := u.byURI[updatedURI]
+	if l == nil || l.left == nil || obs.Event.At-l.left.Event.At < transitTime || u.fence < l.left.Event.Seq {
 		return
 	}
 	for _, other := range u.ordered {
-		if other != l && other.left == nil && covers(other.uri, about) {
+		if other != l && other.left == nil && covers(other.uri, updatedURI) {
 			return
 		}
 	}
@@ -277,7 +277,7 @@ func (u *updates) judgeLate(obs *rules.Observation, about string, d verdict.Devi
 
 // covers reports whether a subscription covers updates of the URI: an update may name a resource
 // below the subscribed URI.
-func covers(subscribed, about string) bool { return strings.HasPrefix(about, subscribed) }
+func covers(subscribed, updatedURI string) bool { return strings.HasPrefix(updatedURI, subscribed) }
 
 // updatedBetween reports whether an update came between two positions.
 func (l *subscriptionState) updatedBetween(from, to int) bool {
@@ -304,13 +304,13 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 			switch {
 			case l.updatedBetween(c.steadyAt, c.upTo()):
 				out.Observed(updateSent)
-			case u.fence > c.by.Event.Seq && c.hadTime(s):
+			case u.fence > c.shownBy.Event.Seq && c.hadTime(s):
 				out.Deviates(verdict.Deviation{
 					Requirement: updateSent,
 					Summary:     "The server sends no update of a changed, subscribed resource.",
 					Permitted:   "notifications/resources/updated",
-					Seen:        "other contents than before, twice the same: " + rules.Excerpt(c.by.Message.Raw),
-					At:          rules.At(c.confirmed, c.by.Event),
+					Seen:        "the contents changed after two equal reads: " + rules.Excerpt(c.shownBy.Message.Raw),
+					At:          rules.At(c.confirmed, c.shownBy.Event),
 				})
 			}
 		}
@@ -321,7 +321,7 @@ func (u *updates) end(s *rules.Session, out *rules.Reporter) {
 // subscription was in force.
 func (c *observedChange) hadTime(s *rules.Session) bool {
 	if c.until != nil {
-		return c.until.At-c.by.Event.At >= verdict.NoticeTime
+		return c.until.At-c.shownBy.Event.At >= verdict.NoticeTime
 	}
-	return isAnsweredLater(s, c.by.Event)
+	return isAnsweredLater(s, c.shownBy.Event)
 }

@@ -18,7 +18,7 @@ func templateRules() []rules.Rule {
 		Title:        "expansions of a template can be read, with the template's type",
 		Requirements: []string{templateType, expansionReadable},
 		Start: func() rules.Fold {
-			t := &templateReads{good: map[string]*rules.Observation{}}
+			t := &templateReads{completions: map[string]*rules.Observation{}}
 			return rules.Fold{Shared: readsLedger, OnMessage: rules.MergeHandlers(onPages(t.listed), rules.Handlers{
 				rules.ResultOf(spec.MethodComplete):      t.completed,
 				rules.ResultOf(spec.MethodResourcesRead): t.read,
@@ -30,8 +30,8 @@ func templateRules() []rules.Rule {
 
 // templateReads tracks the server's templates and what is known about their resources.
 type templateReads struct {
-	templates []*templateRead
-	good      map[string]*rules.Observation // completions with usable values, by the URI to which the template expands
+	templates   []*templateRead
+	completions map[string]*rules.Observation // completions with usable values, by the URI to which the template expands
 }
 
 type templateRead struct {
@@ -54,21 +54,21 @@ func (t *templateReads) listed(_ *rules.Session, p *page, _ *rules.Reporter) {
 		}
 		if at >= 0 {
 			t.templates[at] = &templateRead{t.templates[at].Template, i.raw, p}
-		} else if i.key != "" && len(t.templates) < maxShelves {
+		} else if i.key != "" && len(t.templates) < maxTemplates {
 			t.templates = append(t.templates, &templateRead{uri.Parse(i.key), i.raw, p})
 		}
 	}
 }
 
-// maxShelves bounds the templates that are matched for each read.
-const maxShelves = 200
+// maxTemplates bounds the templates that are matched for each read.
+const maxTemplates = 200
 
-// of returns the only template that matches the URI; nil if there is none, if there are several,
-// or if that is unclear.
-func (t *templateReads) of(asked string) *templateRead {
+// onlyMatch returns the only template that matches the URI; nil if there is none, if there are
+// several, or if that is unclear.
+func (t *templateReads) onlyMatch(requestedURI string) *templateRead {
 	var only *templateRead
 	for _, s := range t.templates {
-		if !s.MayMatch(asked) {
+		if !s.MayMatch(requestedURI) {
 			continue
 		}
 		if only != nil {
@@ -79,7 +79,7 @@ func (t *templateReads) of(asked string) *templateRead {
 	if only == nil {
 		return nil
 	}
-	if _, ok := only.Match(asked); !ok {
+	if _, ok := only.Match(requestedURI); !ok {
 		return nil
 	}
 	return only
@@ -97,16 +97,16 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 	if !isFirstResponse(s, obs) || kind != "ref/resource" {
 		return
 	}
-	for _, on := range t.templates {
-		if on.Text != text || len(on.Variables) != 1 || on.Variables[0] != name {
+	for _, template := range t.templates {
+		if template.Text != text || len(template.Variables) != 1 || template.Variables[0] != name {
 			continue
 		}
 		for n, raw := range wire.Elements(obs.Message.ResultAt("/completion/values")) {
 			value, _ := wire.Text(raw)
 			// Servers differ in how they escape values, and a value that ends with a
 			// slash may be completed further.
-			if expanded, ok := on.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
-				t.good[expanded] = obs
+			if expanded, ok := template.Expand(map[string]string{name: value}); ok && value != "" && uri.Escape(value) == value && n < maxValues {
+				t.completions[expanded] = obs
 			}
 		}
 	}
@@ -114,8 +114,8 @@ func (t *templateReads) completed(s *rules.Session, obs *rules.Observation, _ *r
 
 // refused judges "not found" errors for a URI that the server completed itself.
 func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, _ := uriOf(obs.Request)
-	by := t.good[asked]
+	requestedURI, _ := uriOf(obs.Request)
+	by := t.completions[requestedURI]
 	if by == nil || !isFirstResponse(s, obs) || !isNotFound(obs) || by.Event.Seq > obs.Request.Event.Seq {
 		return
 	}
@@ -129,28 +129,28 @@ func (t *templateReads) refused(s *rules.Session, obs *rules.Observation, out *r
 }
 
 func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	asked, ok := uriOf(obs.Request)
+	requestedURI, ok := uriOf(obs.Request)
 	if !ok || !isFirstResponse(s, obs) {
 		return
 	}
-	if t.good[asked] != nil {
+	if t.completions[requestedURI] != nil {
 		out.Observed(expansionReadable)
 	}
-	on := t.of(asked)
-	if _, listed := ledgers.Of(s).listed[asked]; on == nil || listed {
+	template := t.onlyMatch(requestedURI)
+	if _, listed := ledgers.Of(s).listed[requestedURI]; template == nil || listed {
 		return // a resource that is also listed may match the template by chance
 	}
-	if t.good[asked] == nil && len(contentItems(obs)) > 0 {
+	if t.completions[requestedURI] == nil && len(contentItems(obs)) > 0 {
 		out.Observed(expansionReadable)
 	}
-	claim, hasType := wire.Text(wire.At(on.raw, "/mimeType"))
+	claim, hasType := wire.Text(wire.At(template.raw, "/mimeType"))
 	if !hasType {
 		return
 	}
 	for _, item := range contentItems(obs) {
 		kind, typed := wire.Text(wire.At(item, "/mimeType"))
-		of, _ := wire.Text(wire.At(item, "/uri"))
-		if !typed || of != asked {
+		contentURI, _ := wire.Text(wire.At(item, "/uri"))
+		if !typed || contentURI != requestedURI {
 			continue // a read may return other resources too
 		}
 		if normalizeType(kind) == normalizeType(claim) {
@@ -162,7 +162,7 @@ func (t *templateReads) read(s *rules.Session, obs *rules.Observation, out *rule
 			Summary:     "The server's template and its contents have different MIME types.",
 			Permitted:   "a mimeType only if all resources of the template have it",
 			Seen:        rules.Excerpt(claim) + " in the template, and " + rules.Excerpt(kind) + " in the contents",
-			At:          rules.At(on.on.event, obs.Request.Event, obs.Event),
+			At:          rules.At(template.on.event, obs.Request.Event, obs.Event),
 		})
 	}
 }

@@ -17,8 +17,8 @@ type listens struct{ all []listen }
 
 // listen is an acknowledged subscription.
 type listen struct {
-	asked *rules.Request
-	ack   *transcript.Message
+	request *rules.Request
+	ack     *transcript.Message
 }
 
 func (l *listens) handlers() rules.Handlers {
@@ -42,13 +42,13 @@ func (l *listens) handlers() rules.Handlers {
 // it.
 func (l listen) until() int {
 	end := math.MaxInt
-	if len(l.asked.Responses) > 0 {
-		end = l.asked.Responses[0].Event.Seq
+	if len(l.request.Responses) > 0 {
+		end = l.request.Responses[0].Event.Seq
 	}
-	if len(l.asked.Cancellations) > 0 {
-		end = min(end, l.asked.Cancellations[0].Event.Seq)
+	if len(l.request.Cancellations) > 0 {
+		end = min(end, l.request.Cancellations[0].Event.Seq)
 	}
-	if x := l.asked.Exchange; x != nil && x.End != nil {
+	if x := l.request.Exchange; x != nil && x.End != nil {
 		end = min(end, x.End.Seq)
 	}
 	return end

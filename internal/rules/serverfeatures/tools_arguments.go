@@ -22,12 +22,12 @@ const (
 
 // toolArguments judges calls of listed tools with arguments that violate the schema.
 func toolArguments() rules.Fold {
-	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
-		asked := obs.Request.Message
-		name, _ := wire.Text(asked.ParamAt("/name"))
-		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), asked.ParamAt("/arguments")
-		if !isRegular(s, obs) || !s.ServerDeclared("tools") || asked.ParamAt("/task") != nil || input.Kind() != '{' || arguments.Kind() != '{' {
+		request := obs.Request.Message
+		name, _ := wire.Text(request.ParamAt("/name"))
+		input, arguments := wire.At(b.tools.seen[name], "/inputSchema"), request.ParamAt("/arguments")
+		if !isRegular(s, obs) || !s.ServerDeclared("tools") || request.ParamAt("/task") != nil || input.Kind() != '{' || arguments.Kind() != '{' {
 			return
 		}
 		if !acceptsArguments(s, input, arguments) && !isUnknownNameError("tool", name, obs.Message) &&
@@ -35,7 +35,7 @@ func toolArguments() rules.Fold {
 			judgeInvalidArguments(s, input, arguments, obs, out)
 		}
 	}
-	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): handle, rules.ErrorTo(spec.MethodToolsCall): handle}}
 }
 
 // judgeInvalidArguments distinguishes three kinds of success. Arguments that are plainly wrong
@@ -75,7 +75,7 @@ func judgeInvalidArguments(s *rules.Session, input, arguments jsontext.Value, ob
 			d.Requirement = toolValidates
 		}
 		d.Summary = "The server's tool may convert arguments that break its schema."
-		if fits(s, input, knownArguments(input, arguments)) {
+		if conforms(s, input, knownArguments(input, arguments)) {
 			d.Summary, d.Weight = "The server's tool ignores an argument that its schema forbids.", verdict.OnlyNote
 		}
 		out.Deviates(d)

@@ -21,8 +21,8 @@ const (
 
 // toolFailures judges failures of listed tools called with valid arguments.
 func toolFailures() rules.Fold {
-	// inOrder reports whether the call has valid arguments.
-	inOrder := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
+	// checkArguments returns the name of the tool, and whether the call has valid arguments.
+	checkArguments := func(s *rules.Session, obs *rules.Observation) (name string, ok bool) {
 		name, _ = wire.Text(obs.Request.Message.ParamAt("/name"))
 		input, arguments := wire.At(catalogs.Of(s).tools.seen[name], "/inputSchema"), obs.Request.Message.ParamAt("/arguments")
 		return name, input.Kind() == '{' && arguments.Kind() == '{' && acceptsArguments(s, input, arguments)
@@ -33,7 +33,7 @@ func toolFailures() rules.Fold {
 			if !isRegular(s, obs) || asTask(obs) {
 				return
 			}
-			if name, ok := inOrder(s, obs); ok {
+			if name, ok := checkArguments(s, obs); ok {
 				judgeErrorFailure(name, obs, out)
 			}
 		},
@@ -41,7 +41,7 @@ func toolFailures() rules.Fold {
 			if !isRegular(s, obs) || asTask(obs) || !isFailedResult(obs.Message) {
 				return
 			}
-			if name, ok := inOrder(s, obs); ok && !isUnknownNameError("tool", name, obs.Message) {
+			if name, ok := checkArguments(s, obs); ok && !isUnknownNameError("tool", name, obs.Message) {
 				out.Observed(toolFailureIsResult)
 			}
 			judgeResultFailure(obs, out)
@@ -133,9 +133,9 @@ func toolResources() rules.Fold {
 }
 
 func judgeEmbedded(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
-	switch yes, spoiled := declaresCapability(s, "resources"); {
-	case spoiled:
-	case yes:
+	switch declared, malformed := declaresCapability(s, "resources"); {
+	case malformed:
+	case declared:
 		out.Observed(toolEmbedded)
 	default:
 		d := deviationOf(toolEmbedded, obs)

@@ -21,16 +21,16 @@ const (
 
 // toolsFound judges calls only by the names in them.
 func toolsFound() rules.Fold {
-	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		name, ok := wire.Text(obs.Request.Message.ParamAt("/name"))
 		arguments := obs.Request.Message.ParamAt("/arguments")
 		if !ok || !isRegular(s, obs) || arguments != nil && arguments.Kind() != '{' {
 			return
 		}
-		declared, spoiled := declaresCapability(s, "tools")
+		declared, malformed := declaresCapability(s, "tools")
 		switch {
-		case spoiled:
+		case malformed:
 		case !declared:
 			if out.IsInterpretable(obs, rules.PingControl(), toolNotSupported) {
 				judgeUndeclaredCall(obs, out)
@@ -42,7 +42,7 @@ func toolsFound() rules.Fold {
 			judgeUnlistedCall(b, name, s, obs, out)
 		}
 	}
-	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear}}
+	return rules.Fold{Shared: readsCatalog, OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): handle, rules.ErrorTo(spec.MethodToolsCall): handle}}
 }
 
 // deviationOf returns a deviation with the request and its response as evidence.
@@ -70,7 +70,7 @@ func judgeListedCall(name string, obs *rules.Observation, out *rules.Reporter) {
 		return
 	}
 	d := deviationOf(toolListedFound, obs)
-	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "any answer that deals with the tool"
+	d.Summary, d.Permitted = "The server reports a listed tool as unknown.", "a result, or an error other than an unknown tool"
 	out.Deviates(d)
 }
 

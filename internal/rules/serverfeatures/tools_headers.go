@@ -33,7 +33,7 @@ const headerMember = "x-mcp-header"
 func toolHeaderRule() rules.Rule {
 	return rules.Rule{
 		ID:    "rule.tool-headers",
-		Title: "x-mcp-header has values that clients can make headers of",
+		Title: "x-mcp-header names headers that clients can send",
 		Requirements: []string{
 			headerNonEmpty, headerToken, headerControls, headerUnique, headerPrimitive, headerSafe, headerReachable, headerSecrets,
 		},
@@ -72,9 +72,9 @@ const (
 
 // Keywords of JSON Schema that hold a schema, a list of schemas, or schemas by name.
 var (
-	holdSchema = []string{"items", "contains", "additionalProperties", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems"}
-	holdList   = []string{"oneOf", "anyOf", "allOf", "prefixItems", "items"}
-	holdNamed  = []string{"patternProperties", "$defs", "definitions", "dependentSchemas"}
+	schemaKeywords      = []string{"items", "contains", "additionalProperties", "not", "if", "then", "else", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems"}
+	schemaListKeywords  = []string{"oneOf", "anyOf", "allOf", "prefixItems", "items"}
+	namedSchemaKeywords = []string{"patternProperties", "$defs", "definitions", "dependentSchemas"}
 )
 
 func findAnnotations(schema jsontext.Value, property string, reachable bool, depth int, all *[]annotation) {
@@ -89,15 +89,15 @@ func findAnnotations(schema jsontext.Value, property string, reachable bool, dep
 	for _, name := range names {
 		findAnnotations(properties[name], name, reachable, depth+1, all)
 	}
-	for _, keyword := range holdSchema {
+	for _, keyword := range schemaKeywords {
 		findAnnotations(members[keyword], property, false, depth+1, all)
 	}
-	for _, keyword := range holdList {
+	for _, keyword := range schemaListKeywords {
 		for _, element := range wire.Elements(members[keyword]) {
 			findAnnotations(element, property, false, depth+1, all)
 		}
 	}
-	for _, keyword := range holdNamed {
+	for _, keyword := range namedSchemaKeywords {
 		names, named := wire.Members(members[keyword])
 		for _, name := range names {
 			findAnnotations(named[name], name, false, depth+1, all)
@@ -139,7 +139,7 @@ func (a annotation) judge(used map[string]bool, d verdict.Deviation, out *rules.
 	}
 	used[strings.ToLower(name)] = true
 	if !a.reachable {
-		report(headerReachable, "The server's x-mcp-header is where clients do not look for it.", "annotations that properties alone lead to", verdict.Full)
+		report(headerReachable, "The server's x-mcp-header is where clients do not look for it.", "annotations that are reached through properties only", verdict.Full)
 		return
 	}
 	out.Observed(headerReachable)

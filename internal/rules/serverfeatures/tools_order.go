@@ -54,7 +54,7 @@ func (o *orders) page(s *rules.Session, p *page, out *rules.Reporter) {
 			Summary:     "The server lists the same tools in another order.",
 			Permitted:   "the same order, as long as the tools are the same",
 			Seen:        "first " + rules.Excerpt(before[0]) + ", then " + rules.Excerpt(names[0]),
-			At:          append(pages[0].at(), p.at()...),
+			At:          append(pages[0].positions(), p.positions()...),
 		})
 	}
 }

@@ -21,26 +21,26 @@ const (
 // toolRequests judges the form of calls.
 func toolRequests() rules.Fold {
 	bare := &optionalTrial{requirement: toolArgumentsOptional, thing: "tool"}
-	hear := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+	handle := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		b := catalogs.Of(s)
 		if !isRegular(s, obs) || !s.ServerDeclared("tools") {
 			return
 		}
-		asked := obs.Request.Message
-		name, named := wire.Text(asked.ParamAt("/name"))
-		arguments := asked.ParamAt("/arguments")
+		request := obs.Request.Message
+		name, named := wire.Text(request.ParamAt("/name"))
+		arguments := request.ParamAt("/arguments")
 		switch {
 		case !named || arguments != nil && arguments.Kind() != '{':
 			if out.IsInterpretable(obs, b.anyCall(s), toolMalformed) {
 				judgeMalformedCall(obs, out)
 			}
-		case asked.ParamAt("/task") == nil && requiresNothing(s, b.tools.seen[name]):
+		case request.ParamAt("/task") == nil && requiresNothing(s, b.tools.seen[name]):
 			bare.note(name, arguments, obs)
 		}
 	}
 	return rules.Fold{
 		Shared:    readsCatalog,
-		OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): hear, rules.ErrorTo(spec.MethodToolsCall): hear},
+		OnMessage: rules.Handlers{rules.ResultOf(spec.MethodToolsCall): handle, rules.ErrorTo(spec.MethodToolsCall): handle},
 		AtEnd:     func(s *rules.Session, out *rules.Reporter) { bare.judge(s, out) },
 	}
 }
@@ -109,11 +109,11 @@ type acceptsKey struct{ input, arguments *byte }
 // acceptsArguments reports whether the arguments of a request conform to the tool's schema. It
 // returns true if that can't be decided.
 func acceptsArguments(s *rules.Session, input, arguments jsontext.Value) bool {
-	return rules.Memo(s, acceptsKey{&input[0], &arguments[0]}, func() bool { return fits(s, input, arguments) })
+	return rules.Memo(s, acceptsKey{&input[0], &arguments[0]}, func() bool { return conforms(s, input, arguments) })
 }
 
-// fits is like acceptsArguments, without the memo.
-func fits(s *rules.Session, input, arguments jsontext.Value) bool {
+// conforms is like acceptsArguments, without the memo.
+func conforms(s *rules.Session, input, arguments jsontext.Value) bool {
 	return len(schema.For(s.Revision()).Structured(input, arguments)) == 0
 }
 

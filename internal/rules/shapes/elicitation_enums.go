@@ -30,7 +30,7 @@ func (f *form) judgeEnum(name string, v jsontext.Value) {
 // judgeItems records well-formed options of a multi-select field. The message shape rule reports
 // malformed ones.
 func (f *form) judgeItems(items jsontext.Value) {
-	if has(items, "enum") && areTexts(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
+	if has(items, "enum") && areStrings(wire.At(items, "/enum"), false) || has(items, "anyOf") && areTitled(wire.At(items, "/anyOf")) {
 		f.out.Observed(enumForms11)
 	}
 }
@@ -47,7 +47,7 @@ func (f *form) judgeOptions(name string, v jsontext.Value) {
 	case enum == nil && options == nil && !has(v, "anyOf"):
 		return
 	case has(v, "anyOf"), options != nil && !modern, options != nil && !areTitled(options),
-		enum != nil && !areTexts(enum, modern):
+		enum != nil && !areStrings(enum, modern):
 		f.reportForm(name, v, permitted)
 		return
 	}
@@ -67,9 +67,9 @@ func (f *form) reportForm(name string, v jsontext.Value, permitted string) {
 	}
 }
 
-// areTexts reports whether a list holds only strings. A value that is not a list is not a JSON
-// Schema, which another rule reports in revisions that require one.
-func areTexts(v jsontext.Value, modern bool) bool {
+// areStrings reports whether a list has only strings. A value that is not a list is an invalid JSON
+// Schema, which another rule reports in modern revisions: then the result is true.
+func areStrings(v jsontext.Value, modern bool) bool {
 	if v.Kind() != '[' {
 		return modern
 	}

@@ -37,7 +37,7 @@ func requests() []rules.Rule {
 			ID:           "rule.required-elicitations",
 			Title:        "URLElicitationRequired errors list elicitations",
 			Requirements: []string{listsElicitations},
-			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeToolChoice}}),
+			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeRequiredElicitations}}),
 		},
 		{
 			ID:           "rule.sampling-tools",
@@ -48,7 +48,7 @@ func requests() []rules.Rule {
 	}
 }
 
-func judgeToolChoice(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func judgeRequiredElicitations(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	code, ok := obs.Message.ErrorCode()
 	if !ok || spec.Code(code) != spec.CodeURLElicitation || !since(s, obs, spec.V20251125) {
 		return
@@ -204,7 +204,7 @@ func (f *form) judgeKeywords(name, kind string, v jsontext.Value) {
 
 // judgeBounds judges pairs of bounds that permit no value.
 func (f *form) judgeBounds(name string, v jsontext.Value) {
-	came := false
+	observed := false
 	for _, pair := range [][2]string{{"minimum", "maximum"}, {"minLength", "maxLength"}, {"minItems", "maxItems"}} {
 		low, isLow := number(wire.At(v, "/"+pair[0]))
 		high, isHigh := number(wire.At(v, "/"+pair[1]))
@@ -215,7 +215,7 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 			f.report(satisfiable, "The server's form field has bounds that contradict each other.", pair[0]+" that is not above "+pair[1], name, v, verdict.Full)
 			return
 		}
-		came = true
+		observed = true
 	}
 	if least, ok := number(wire.At(v, "/minItems")); ok {
 		n := len(wire.Elements(wire.At(v, "/items/enum"))) + len(wire.Elements(wire.At(v, "/items/anyOf")))
@@ -223,9 +223,9 @@ func (f *form) judgeBounds(name string, v jsontext.Value) {
 			f.report(satisfiable, "The server's form field requires more choices than it has options.", "minItems that is not above the number of options", name, v, verdict.Full)
 			return
 		}
-		came = came || n > 0
+		observed = observed || n > 0
 	}
-	if came {
+	if observed {
 		f.out.Observed(satisfiable)
 	}
 }

@@ -46,12 +46,12 @@ func (q requiredArguments) explains(v schema.Violation, obs *rules.Observation) 
 	}
 	params := obs.Request.Message.Params()
 	_, given := wire.Members(obs.Request.Message.ParamAt("/arguments"))
-	there := text(obs.Message.Raw, v.Pointer)
-	if requestMethod(obs) == spec.MethodResourcesRead && there == text(params, "/uri") {
+	uri := text(obs.Message.Raw, v.Pointer)
+	if requestMethod(obs) == spec.MethodResourcesRead && uri == text(params, "/uri") {
 		return true
 	}
 	for _, raw := range given {
-		if argument, ok := wire.Text(raw); ok && argument == there || !ok && requestMethod(obs) == spec.MethodPromptsGet {
+		if argument, ok := wire.Text(raw); ok && argument == uri || !ok && requestMethod(obs) == spec.MethodPromptsGet {
 			return true
 		}
 	}

@@ -27,7 +27,7 @@ func messageShape() rules.Rule {
 func requirementsOf(rows []row) []string {
 	var all []string
 	for _, r := range rows {
-		for _, id := range strings.Fields(r.on) {
+		for _, id := range strings.Fields(r.ids) {
 			if !slices.Contains(all, id) {
 				all = append(all, id)
 			}
@@ -40,7 +40,7 @@ func requirementsOf(rows []row) []string {
 // than a report for every message.
 func startShape() rules.Fold {
 	var t *compiledTable // of the conversation's revision, which does not change
-	var came []int       // counts, by row
+	var counts []int     // counts, by row
 	q := requiredArguments{}
 	judge := func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 		if !isJudged(s, obs) {
@@ -48,7 +48,7 @@ func startShape() rules.Fold {
 		}
 		if t == nil {
 			t = tables[s.Revision()]()
-			came = make([]int, len(t.rows))
+			counts = make([]int, len(t.rows))
 		}
 		q.note(s, obs)
 		x := t.examine(s, obs)
@@ -56,9 +56,9 @@ func startShape() rules.Fold {
 			noteOtherError(obs, out)
 			return
 		}
-		x.topic.count(&x.met, came)
+		x.topic.count(&x.met, counts)
 		for _, input := range x.inputs {
-			input.count(&x.met, came)
+			input.count(&x.met, counts)
 		}
 		switch {
 		case len(x.violations) == 0:
@@ -71,9 +71,9 @@ func startShape() rules.Fold {
 			for key, input := range x.inputs {
 				var own []schema.Violation
 				own, violations = splitAt(violations, inputPointer(key))
-				input.report(own, q, obs, came, out)
+				input.report(own, q, obs, counts, out)
 			}
-			x.topic.report(violations, q, obs, came, out)
+			x.topic.report(violations, q, obs, counts, out)
 		}
 	}
 	return rules.Fold{
@@ -85,7 +85,7 @@ func startShape() rules.Fold {
 			rules.ServerRequest(""): judge,
 		},
 		AtEnd: func(_ *rules.Session, out *rules.Reporter) {
-			for i, n := range came {
+			for i, n := range counts {
 				if n > 0 {
 					out.ObservedTimes(t.rows[i].requirement, n)
 				}
@@ -94,7 +94,7 @@ func startShape() rules.Fold {
 	}
 }
 
-// examined is a message as the table sees it.
+// examined is what the table and the validator found in a message.
 type examined struct {
 	topic      *topic            // nil if the table has none
 	inputs     map[string]*topic // of the entries of inputRequests, by key
@@ -234,8 +234,8 @@ func deduplicate(all []schema.Violation) []schema.Violation {
 }
 
 // report reports each violation under its requirement.
-func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, came []int, out *rules.Reporter) {
-	lacks := missingMembers(violations)
+func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *rules.Observation, counts []int, out *rules.Reporter) {
+	missing := missingMembers(violations)
 	for i, v := range violations {
 		r := t.find(v)
 		if v.Basis == schema.Schema && t.general != nil && r != t.general {
@@ -245,10 +245,10 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 			continue
 		}
 		if q.explains(v, obs) {
-			came[r.number]-- // the client's input caused it, so it says nothing about the server
+			counts[r.number]-- // the client's input caused it, so it says nothing about the server
 			continue
 		}
-		if v.Kind == schema.Missing && lacks[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
+		if v.Kind == schema.Missing && missing[parentPointer(v)] > 0 && isAboutMissing(violations[:i], parentPointer(v)) {
 			out.ReportedElsewhere(r.requirement)
 			continue
 		}
@@ -264,25 +264,25 @@ func (t *topic) report(violations []schema.Violation, q requiredArguments, obs *
 	}
 }
 
-// another is how many members an object must lack to count as a wrong object, such as a wrapper
-// around the right one. That is reported as one mistake.
-const another = 3
+// wrongObject is the number of missing members from which an object counts as a wrong one, such as
+// a wrapper around the right one. Its missing members are reported as one mistake.
+const wrongObject = 3
 
 // missingMembers returns the number of missing members of objects that count as wrong, by their
 // pointers.
 func missingMembers(violations []schema.Violation) map[string]int {
-	lacks := map[string]int{}
+	missing := map[string]int{}
 	for _, v := range violations {
 		if v.Kind == schema.Missing {
-			lacks[parentPointer(v)]++
+			missing[parentPointer(v)]++
 		}
 	}
-	for at, n := range lacks {
-		if n < another {
-			delete(lacks, at)
+	for at, n := range missing {
+		if n < wrongObject {
+			delete(missing, at)
 		}
 	}
-	return lacks
+	return missing
 }
 
 // isAboutMissing reports whether one of the violations is a missing member of the object at the
@@ -346,7 +346,7 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 	t := &compiledTable{validator: v, topics: map[string]*topic{}}
 	for i := range rows {
 		r := &compiledRow{row: &rows[i]}
-		for _, id := range strings.Fields(r.on) {
+		for _, id := range strings.Fields(r.ids) {
 			if spec.Requirements().Lookup(id).AppliesTo(revision, spec.Stdio) {
 				r.requirement = id
 			}
@@ -376,13 +376,13 @@ func compile(rows []row, revision spec.Revision) *compiledTable {
 }
 
 // count records which requirements were observed in a message.
-func (t *topic) count(met *schema.Met, came []int) {
+func (t *topic) count(met *schema.Met, counts []int) {
 	if g := t.general; g != nil && (len(g.places) == 0 || g.observed(met)) {
-		came[g.number]++
+		counts[g.number]++
 	}
 	for _, r := range t.rows {
 		if r.observed(met) {
-			came[r.number]++
+			counts[r.number]++
 		}
 	}
 }
@@ -399,7 +399,7 @@ func (r *compiledRow) observed(met *schema.Met) bool {
 // find returns the row that matches a violation, or nil.
 func (t *topic) find(v schema.Violation) *compiledRow {
 	for _, r := range t.rows {
-		if r.fits(v) {
+		if r.matches(v) {
 			return r
 		}
 	}

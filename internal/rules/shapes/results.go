@@ -94,20 +94,20 @@ func judgeCounts(s *rules.Session, obs *rules.Observation, out *rules.Reporter) 
 }
 
 func emptyResults() rules.Rule {
-	hears := rules.Handlers{}
+	handlers := rules.Handlers{}
 	ids := map[string]string{
 		spec.MethodSetLevel:             setLevelEmpty,
 		spec.MethodResourcesSubscribe:   subscribeEmpty,
 		spec.MethodResourcesUnsubscribe: unsubscribeDone,
 	}
 	for method, id := range ids {
-		hears[rules.ResultOf(method)] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judgeEmpty(s, obs, id, out) }
+		handlers[rules.ResultOf(method)] = func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) { judgeEmpty(s, obs, id, out) }
 	}
 	return rules.Rule{
 		ID:           "rule.empty-results",
 		Title:        "methods without a result type return an empty result",
 		Requirements: []string{setLevelEmpty, subscribeEmpty, unsubscribeDone},
-		Start:        rules.Stateless(rules.Fold{OnMessage: hears}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
 	}
 }
 

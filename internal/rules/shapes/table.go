@@ -19,14 +19,15 @@ type row struct {
 	// name. Empty matches every schema violation that no other row matches.
 	place string
 	kinds []schema.Kind // empty means those of the schema
-	// on is the requirement, or one for each of several revisions.
-	on      string
+	// ids is the requirement, or one for each of several revisions, separated by spaces.
+	ids     string
 	summary string
 	weight  verdict.Weight
 	// when is a further condition on the violation; nil means none.
 	when func(v schema.Violation) bool
-	// came are the places that show that the requirement was observed, if they differ from place.
-	came string
+	// observedAt are the places that show that the requirement was observed, if they differ from
+	// place.
+	observedAt string
 	// elsewhere is set if another rule reports the violation, so that this one does not.
 	elsewhere bool
 }
@@ -59,13 +60,13 @@ func (r *row) topics() []string {
 // subjects returns the places that show that the requirement was observed: types and their own
 // members, because the schema counts no others.
 func (r *row) subjects() string {
-	if r.came != "" {
-		return r.came
+	if r.observedAt != "" {
+		return r.observedAt
 	}
 	return r.place
 }
 
-func (r *compiledRow) fits(v schema.Violation) bool {
+func (r *compiledRow) matches(v schema.Violation) bool {
 	if len(r.kinds) == 0 && v.Basis != schema.Schema || len(r.kinds) > 0 && !slices.Contains(r.kinds, v.Kind) {
 		return false
 	}
@@ -88,10 +89,10 @@ func table() []row {
 // generalRows returns the rows of messages as a whole.
 func generalRows() []row {
 	general := func(method, on, what string) row {
-		return row{in: method, on: on, summary: what + " does not have the shape that the revision gives it."}
+		return row{in: method, ids: on, summary: what + " does not have the shape that the revision gives it."}
 	}
 	call := general(spec.MethodToolsCall, "tools.call.result-schema", "The result of tools/call")
-	call.came = "CallToolResult" // and not a task
+	call.observedAt = "CallToolResult" // and not a task
 	return []row{
 		call,
 		general(spec.MethodToolsList, "tools.list.result-schema", "The result of tools/list"),

@@ -20,75 +20,75 @@ func serverRequestRows() []row {
 	)
 	return []row{
 		{
-			in: spec.MethodProgress, place: "ProgressNotification.message", kinds: kinds(schema.Blank), on: "progress.message-useful",
+			in: spec.MethodProgress, place: "ProgressNotification.message", kinds: kinds(schema.Blank), ids: "progress.message-useful",
 			summary: "The server's progress message is empty.",
 		},
 		{
-			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), on: "elicitation.message.explains",
+			in: elicit, place: "ElicitRequestFormParams.message ElicitRequestURLParams.message", kinds: kinds(schema.Blank), ids: "elicitation.message.explains",
 			summary: "The server's elicitation message is empty.", weight: verdict.AtMostWarning, // the member is present
 		},
 		{
-			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", on: "progress.server-token-type",
+			in: sampling + " " + elicit + " " + spec.MethodRootsList + " " + spec.MethodPing, place: "RequestMeta.progressToken", ids: "progress.server-token-type",
 			summary: "The server's progressToken is not a string or an integer.",
 		},
 
 		{
-			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), on: "sampling.message.role", when: isMemberItself, came: "SamplingMessage",
+			in: sampling, place: "SamplingMessage.content", kinds: kinds(schema.Missing), ids: "sampling.message.role", when: isMemberItself, observedAt: "SamplingMessage",
 			summary: "The server's sampling message has no content.",
 		},
-		{in: sampling, place: "SamplingMessage.role", on: "sampling.message.role", came: "SamplingMessage", summary: "The server's sampling message has an unknown role."},
+		{in: sampling, place: "SamplingMessage.role", ids: "sampling.message.role", observedAt: "SamplingMessage", summary: "The server's sampling message has an unknown role."},
 		{
-			in: sampling, place: "SamplingMessage.content", on: contentTypes,
+			in: sampling, place: "SamplingMessage.content", ids: contentTypes,
 			summary: "The server's sampling message has content of an unknown type.",
 		},
 		{
-			in: sampling, place: "ModelPreferences.costPriority ModelPreferences.speedPriority ModelPreferences.intelligencePriority", on: "sampling.priorities.range",
+			in: sampling, place: "ModelPreferences.costPriority ModelPreferences.speedPriority ModelPreferences.intelligencePriority", ids: "sampling.priorities.range",
 			summary: "The server's model priority is not a number from 0 to 1.",
 		},
 		{
-			in: sampling, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "sampling.tools.definitions-valid", came: "Tool",
+			in: sampling, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), ids: "sampling.tools.definitions-valid", observedAt: "Tool",
 			summary: "The server's sampling request has a tool with an invalid schema.",
 		},
 
 		{
-			in: elicit, place: form + ".type " + form + ".properties MultiSelectEnumSchema.items", on: "elicitation.form.flat-primitive-properties",
-			came: "ElicitRequestFormParams.requestedSchema", summary: "The server's form schema is not a flat object of primitive properties.",
+			in: elicit, place: form + ".type " + form + ".properties MultiSelectEnumSchema.items", ids: "elicitation.form.flat-primitive-properties",
+			observedAt: "ElicitRequestFormParams.requestedSchema", summary: "The server's form schema is not a flat object of primitive properties.",
 		},
 		{
-			in: elicit, place: form, kinds: kinds(schema.NotDialect), on: "elicitation.form.schema-valid",
+			in: elicit, place: form, kinds: kinds(schema.NotDialect), ids: "elicitation.form.schema-valid",
 			summary: "The server's form schema is not valid JSON Schema.",
 		},
 		{
-			in: elicit, place: "StringSchema.format", kinds: kinds(schema.WrongWord), on: "elicitation.form.string-formats",
+			in: elicit, place: "StringSchema.format", kinds: kinds(schema.WrongWord), ids: "elicitation.form.string-formats",
 			summary: "The server's form schema has a string format that forms do not have.",
 		},
 		{
-			in: elicit, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
+			in: elicit, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",
 			summary: "The server's elicitation has an invalid url.",
 		},
 		{
-			in: elicit, place: "ElicitRequestURLParams.elicitationId", on: "elicitation.url.id-present-2025-11-25", came: "ElicitRequestURLParams",
+			in: elicit, place: "ElicitRequestURLParams.elicitationId", ids: "elicitation.url.id-present-2025-11-25", observedAt: "ElicitRequestURLParams",
 			summary: "The server's URL elicitation has no elicitationId.",
 		},
 		{
-			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", on: "elicitation.complete.known-id-2025-11-25",
+			in: spec.MethodElicitDone, place: "ElicitationCompleteNotification.elicitationId params", ids: "elicitation.complete.known-id-2025-11-25",
 			summary: "The server's elicitation/complete has no elicitationId.",
 		},
 
 		{
-			in: anError, place: "URLElicitationRequiredError.data", on: onlyForElicitation, when: isDataItself, came: "URLElicitationRequiredError",
+			in: anError, place: "URLElicitationRequiredError.data", ids: onlyForElicitation, when: isDataItself, observedAt: "URLElicitationRequiredError",
 			summary: "The server's error -32042 has no data.elicitations.",
 		},
 		{
-			in: anError, place: "URLElicitationRequiredError.data.elicitations", on: required + "lists-elicitations-2025-11-25", when: isNoEntry,
-			came: "URLElicitationRequiredError.data", summary: "The server's error -32042 has elicitations that are not an array.",
+			in: anError, place: "URLElicitationRequiredError.data.elicitations", ids: required + "lists-elicitations-2025-11-25", when: isListItself,
+			observedAt: "URLElicitationRequiredError.data", summary: "The server's error -32042 has elicitations that are not an array.",
 		},
 		{
-			in: anError, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", on: required + "url-mode-with-id-2025-11-25",
-			came: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
+			in: anError, place: "URLElicitationRequiredError.data.elicitations ElicitRequestURLParams", ids: required + "url-mode-with-id-2025-11-25",
+			observedAt: "ElicitRequestURLParams", summary: "The server's error -32042 has an incomplete URL elicitation.",
 		},
 		{
-			in: anError, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), on: "elicitation.url.valid",
+			in: anError, place: "ElicitRequestURLParams.url", kinds: kinds(schema.NotURI), ids: "elicitation.url.valid",
 			summary: "The server's elicitation has an invalid url.",
 		},
 	}
@@ -102,6 +102,6 @@ func isDataItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data" || v.Place == "URLElicitationRequiredError.data.elicitations" && v.Kind == schema.Missing
 }
 
-func isNoEntry(v schema.Violation) bool {
+func isListItself(v schema.Violation) bool {
 	return v.Place == "URLElicitationRequiredError.data.elicitations"
 }

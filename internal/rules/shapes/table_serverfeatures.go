@@ -18,42 +18,42 @@ func offerRows() []row {
 		},
 
 		{
-			in: spec.MethodToolsList, place: "Tool.inputSchema", on: "tools.input-schema.object-not-null", when: isSchemaItself,
-			came: "Tool", summary: "The server's tool has no inputSchema of type object.",
+			in: spec.MethodToolsList, place: "Tool.inputSchema", ids: "tools.input-schema.object-not-null", when: isSchemaItself,
+			observedAt: "Tool", summary: "The server's tool has no inputSchema of type object.",
 		},
 		{
-			in: spec.MethodToolsList, place: "Tool.outputSchema", on: "tools.output-schema.root-object-2025-06-18", when: isSchemaItself,
+			in: spec.MethodToolsList, place: "Tool.outputSchema", ids: "tools.output-schema.root-object-2025-06-18", when: isSchemaItself,
 			summary: "The server's tool has an outputSchema that is not of type object.",
 		},
 		{
-			in: spec.MethodToolsList, place: "Tool.inputSchema", kinds: kinds(schema.NotDialect), on: "tools.input-schema.is-json-schema-2024-11-05",
+			in: spec.MethodToolsList, place: "Tool.inputSchema", kinds: kinds(schema.NotDialect), ids: "tools.input-schema.is-json-schema-2024-11-05",
 			summary: "The server's tool has an inputSchema that is not a JSON Schema.",
 		},
 		{
-			in: spec.MethodToolsList, place: "Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "tools.output-schema.valid",
+			in: spec.MethodToolsList, place: "Tool.outputSchema", kinds: kinds(schema.NotDialect), ids: "tools.output-schema.valid",
 			summary: "The server's tool has an outputSchema that is not a JSON Schema.",
 		},
 		{
-			in: spec.MethodToolsList, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), on: "base.json-schema-valid",
+			in: spec.MethodToolsList, place: "Tool.inputSchema Tool.outputSchema", kinds: kinds(schema.NotDialect), ids: "base.json-schema-valid",
 			summary: "The server's tool has a schema that is invalid in its dialect.",
 		},
 		{
-			in: spec.MethodToolsCall, place: "CallToolResult.structuredContent", on: "tools.structured.object-only-2025-06-18",
+			in: spec.MethodToolsCall, place: "CallToolResult.structuredContent", ids: "tools.structured.object-only-2025-06-18",
 			summary: "The server's structuredContent is not an object.",
 		},
 
 		{
-			in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.custom-scheme-rfc3986", when: hasBadScheme,
+			in: resources, place: uris, kinds: kinds(schema.NotURI), ids: "resources.uri.custom-scheme-rfc3986", when: hasBadScheme,
 			summary: "The server's resource URI has a malformed scheme.",
 		},
-		{in: resources, place: uris, kinds: kinds(schema.NotURI), on: "resources.uri.valid", summary: "The server's resource URI is not valid."},
+		{in: resources, place: uris, kinds: kinds(schema.NotURI), ids: "resources.uri.valid", summary: "The server's resource URI is not valid."},
 		{
 			in: spec.MethodResourcesTemplates, place: "ResourceTemplate.uriTemplate", kinds: kinds(schema.NotTemplate),
-			on: "resources.templates.uri-template-valid", summary: "The server's uriTemplate is not a URI template.",
+			ids: "resources.templates.uri-template-valid", summary: "The server's uriTemplate is not a URI template.",
 		},
 
 		{
-			in: spec.MethodComplete, place: "Completion.values", kinds: kinds(schema.TooMany), on: "completion.values.max-100",
+			in: spec.MethodComplete, place: "Completion.values", kinds: kinds(schema.TooMany), ids: "completion.values.max-100",
 			summary: "The server's completion has more than 100 values.",
 		},
 	}

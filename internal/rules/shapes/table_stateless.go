@@ -14,16 +14,16 @@ func statelessRows() []row {
 		{place: membersOf("ttlMs"), elsewhere: true},      // caching.ttl.integer
 		{place: membersOf("cacheScope"), elsewhere: true}, // caching.scope.known-value
 		{
-			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", on: "discover.supported-versions",
+			in: spec.MethodDiscover, place: "DiscoverResult.supportedVersions", ids: "discover.supported-versions",
 			summary: "The server's supportedVersions are not an array of strings.",
 		},
 		{in: anInput, place: "InputRequiredResult.inputRequests.*", elsewhere: true}, // mrtr.input-request-kinds judges it by its method
 		{
-			in: anInput, place: "InputRequiredResult.inputRequests", on: "mrtr.input-request-kinds",
+			in: anInput, place: "InputRequiredResult.inputRequests", ids: "mrtr.input-request-kinds",
 			summary: "The server's inputRequests are not an object.",
 		},
 		{
-			in: anInput, place: "InputRequiredResult.requestState", on: "mrtr.inputs-or-state",
+			in: anInput, place: "InputRequiredResult.requestState", ids: "mrtr.inputs-or-state",
 			summary: "The server's requestState is not a string.",
 		},
 	}

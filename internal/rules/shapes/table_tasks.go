@@ -8,34 +8,34 @@ import (
 // taskRows returns the rows of tasks. Package tasks judges the course of a task.
 func taskRows() []row {
 	const (
-		call     = spec.MethodToolsCall
-		shown    = spec.MethodTasksGet + " " + spec.MethodTasksCancel + " " + spec.MethodTasksList
-		notified = spec.MethodTasksStatus
-		any      = call + " " + shown
-		noDate   = "The server's task has a time that is not ISO 8601."
-		made     = "Task.createdAt GetTaskResult.createdAt CancelTaskResult.createdAt"
-		since    = "Task.lastUpdatedAt GetTaskResult.lastUpdatedAt CancelTaskResult.lastUpdatedAt"
+		call      = spec.MethodToolsCall
+		queries   = spec.MethodTasksGet + " " + spec.MethodTasksCancel + " " + spec.MethodTasksList
+		notified  = spec.MethodTasksStatus
+		withTask  = call + " " + queries
+		noDate    = "The server's task has a time that is not ISO 8601."
+		createdAt = "Task.createdAt GetTaskResult.createdAt CancelTaskResult.createdAt"
+		updatedAt = "Task.lastUpdatedAt GetTaskResult.lastUpdatedAt CancelTaskResult.lastUpdatedAt"
 	)
 	return []row{
 		{
-			in: spec.MethodToolsList, place: "ToolExecution.taskSupport", on: "tasks.tool-support-values",
+			in: spec.MethodToolsList, place: "ToolExecution.taskSupport", ids: "tasks.tool-support-values",
 			summary: "The server's tool has a taskSupport that does not exist.",
 		},
 
-		{in: any, place: "Task.taskId GetTaskResult.taskId CancelTaskResult.taskId", on: "tasks.id-string", summary: "The server's task has a taskId that is not a string."},
+		{in: withTask, place: "Task.taskId GetTaskResult.taskId CancelTaskResult.taskId", ids: "tasks.id-string", summary: "The server's task has a taskId that is not a string."},
 		{
-			in: any, place: "Task.status GetTaskResult.status CancelTaskResult.status", on: "tasks.transitions",
+			in: withTask, place: "Task.status GetTaskResult.status CancelTaskResult.status", ids: "tasks.transitions",
 			summary: "The server's task has no status, or one that does not exist.",
 		},
-		{in: any, place: made, on: "tasks.created-at", summary: "The server's task has no createdAt."},
-		{in: any, place: made, kinds: kinds(schema.NotDate), on: "tasks.created-at", summary: noDate},
-		{in: notified, place: "TaskStatusNotification.createdAt", kinds: kinds(schema.NotDate), on: "tasks.created-at", summary: noDate},
-		{in: any, place: since, on: "tasks.last-updated-at", summary: "The server's task has no lastUpdatedAt."},
-		{in: any, place: since, kinds: kinds(schema.NotDate), on: "tasks.last-updated-at", summary: noDate},
-		{in: notified, place: "TaskStatusNotification.lastUpdatedAt", kinds: kinds(schema.NotDate), on: "tasks.last-updated-at", summary: noDate},
-		{in: spec.MethodTasksGet, place: "GetTaskResult.ttl", on: "tasks.ttl-in-get", summary: "The server's task has no ttl."},
+		{in: withTask, place: createdAt, ids: "tasks.created-at", summary: "The server's task has no createdAt."},
+		{in: withTask, place: createdAt, kinds: kinds(schema.NotDate), ids: "tasks.created-at", summary: noDate},
+		{in: notified, place: "TaskStatusNotification.createdAt", kinds: kinds(schema.NotDate), ids: "tasks.created-at", summary: noDate},
+		{in: withTask, place: updatedAt, ids: "tasks.last-updated-at", summary: "The server's task has no lastUpdatedAt."},
+		{in: withTask, place: updatedAt, kinds: kinds(schema.NotDate), ids: "tasks.last-updated-at", summary: noDate},
+		{in: notified, place: "TaskStatusNotification.lastUpdatedAt", kinds: kinds(schema.NotDate), ids: "tasks.last-updated-at", summary: noDate},
+		{in: spec.MethodTasksGet, place: "GetTaskResult.ttl", ids: "tasks.ttl-in-get", summary: "The server's task has no ttl."},
 
-		{in: call, place: "CreateTaskResult Task", on: "tasks.create-result", came: "CreateTaskResult", summary: "The server creates a task with missing or invalid members."},
-		{in: notified, on: "tasks.status-notification-complete", summary: "The server's task status notification lacks members of the task."},
+		{in: call, place: "CreateTaskResult Task", ids: "tasks.create-result", observedAt: "CreateTaskResult", summary: "The server creates a task with missing or invalid members."},
+		{in: notified, ids: "tasks.status-notification-complete", summary: "The server's task status notification lacks members of the task."},
 	}
 }

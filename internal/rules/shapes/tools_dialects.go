@@ -20,34 +20,35 @@ func supportedDialect() rules.Rule {
 		Title:        "arguments are judged by JSON Schema 2020-12 where the schema names no dialect",
 		Requirements: []string{supports202012},
 		Start: func() rules.Fold {
-			l := &listing{member: "inputSchema"}
+			l := &toolSchemas{member: "inputSchema"}
 			return rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodToolsList):        l.learn,
 				rules.Notification(spec.MethodToolsChanged): l.forget,
-				rules.ResultOf(spec.MethodToolsCall):        l.called,
-				rules.ErrorTo(spec.MethodToolsCall):         l.called,
+				rules.ResultOf(spec.MethodToolsCall):        l.judgeCall,
+				rules.ErrorTo(spec.MethodToolsCall):         l.judgeCall,
 			}}
 		},
 	}
 }
 
-// differing are in keywords that draft-07 lacks or interprets differently than 2020-12.
+// differing are parts of the names of keywords that draft-07 lacks or interprets differently than
+// 2020-12.
 var differing = []string{"prefixItems", "unevaluated", "dependen", "Contains", "$ref", "$dynamicRef", "additionalItems"}
 
-func differs(input jsontext.Value) bool {
+func hasDifferingKeyword(input jsontext.Value) bool {
 	return slices.ContainsFunc(differing, func(word string) bool { return bytes.Contains(input, []byte(word)) })
 }
 
-// called judges calls whose arguments are valid in only one of the dialects; only these show
+// judgeCall judges calls whose arguments are valid in only one of the dialects; only these show
 // which one the server uses. One call is not proof: accepted arguments may have been converted,
 // and refused ones may have another fault.
-func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *toolSchemas) judgeCall(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	params := obs.Request.Message.Params()
 	if !since(s, obs, spec.V20251125) || !obs.Request.WellFormed || len(l.schemas) == 0 {
 		return
 	}
 	input, arguments := l.schemas[text(params, "/name")], obs.Request.Message.ParamAt("/arguments")
-	if input == nil || !differs(input) || arguments.Kind() != '{' || has(params, "task") {
+	if input == nil || !hasDifferingKeyword(input) || arguments.Kind() != '{' || has(params, "task") {
 		return
 	}
 	v := schema.For(s.Revision())
@@ -71,7 +72,7 @@ func (l *listing) called(s *rules.Session, obs *rules.Observation, out *rules.Re
 			return
 		}
 		d.Summary, d.Weight = "The server refuses arguments that JSON Schema 2020-12 permits.", verdict.OnlyNote
-		d.Permitted, d.Seen = "what the tool gives for arguments that fit its schema", seenArguments(arguments, rules.Excerpt(obs.Message.Raw))
+		d.Permitted, d.Seen = "the tool's result for arguments that match its schema", seenArguments(arguments, rules.Excerpt(obs.Message.Raw))
 		out.Deviates(d)
 	}
 }

@@ -24,7 +24,7 @@ func structuredContent() rules.Rule {
 		Title:        "tools with an output schema return structured content that fits it, and a text copy",
 		Requirements: []string{structuredPresent, structuredConforms, structuredCopy},
 		Start: func() rules.Fold {
-			l := &listing{member: "outputSchema"}
+			l := &toolSchemas{member: "outputSchema"}
 			return rules.Fold{OnMessage: rules.Handlers{
 				rules.ResultOf(spec.MethodToolsList):        l.learn,
 				rules.Notification(spec.MethodToolsChanged): l.forget,
@@ -34,15 +34,15 @@ func structuredContent() rules.Rule {
 	}
 }
 
-// listing has the known input or output schemas of the tools.
-type listing struct {
+// toolSchemas has the known input or output schemas of the tools.
+type toolSchemas struct {
 	member  string
 	schemas map[string]jsontext.Value // nil if the tool has none, or if it is unclear
 }
 
 // learn records the schemas of a list. If a tool is listed again with another schema without an
 // announced change, its schema is unclear.
-func (l *listing) learn(sess *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (l *toolSchemas) learn(sess *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if l.schemas == nil {
 		l.schemas = map[string]jsontext.Value{}
 	}
@@ -61,21 +61,21 @@ func (l *listing) learn(sess *rules.Session, obs *rules.Observation, _ *rules.Re
 	}
 }
 
-func (l *listing) forget(*rules.Session, *rules.Observation, *rules.Reporter) { l.schemas = nil }
+func (l *toolSchemas) forget(*rules.Session, *rules.Observation, *rules.Reporter) { l.schemas = nil }
 
 // judge skips error results, which need not be structured, results of cancelled calls, which may
 // be partial, and tasks, whose result comes later.
-func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (l *toolSchemas) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	result := obs.Message.Result()
 	if !since(s, obs, spec.V20250618) || !obs.Request.WellFormed || obs.Request.IsCancelled() || result.Kind() != '{' {
 		return
 	}
-	var promised jsontext.Value
+	var outputSchema jsontext.Value
 	if len(l.schemas) > 0 {
-		promised = l.schemas[text(obs.Request.Message.Params(), "/name")]
+		outputSchema = l.schemas[text(obs.Request.Message.Params(), "/name")]
 	}
 	structured := member(result, "structuredContent")
-	if promised == nil && structured == nil {
+	if outputSchema == nil && structured == nil {
 		return
 	}
 	if isTrue(result, "/isError") || has(result, "task") && !has(result, "content") {
@@ -88,14 +88,14 @@ func (l *listing) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.Deviates(d)
 		return
 	}
-	if promised != nil {
+	if outputSchema != nil {
 		out.Observed(structuredPresent)
 	}
 	if structured.Kind() != '{' && !s.Revision().AtLeast(spec.V20260728) {
 		return // reported by the message shape rule
 	}
-	if promised != nil {
-		judgeConformance(s, promised, structured, d, out)
+	if outputSchema != nil {
+		judgeConformance(s, outputSchema, structured, d, out)
 	}
 	judgeCopy(result, structured, d, out)
 }
@@ -108,8 +108,8 @@ func member(v jsontext.Value, name string) jsontext.Value {
 	return wire.At(v, "/"+name)
 }
 
-func judgeConformance(s *rules.Session, promised, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
-	found := schema.For(s.Revision()).Structured(promised, structured)
+func judgeConformance(s *rules.Session, outputSchema, structured jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
+	found := schema.For(s.Revision()).Structured(outputSchema, structured)
 	if len(found) == 0 {
 		out.Observed(structuredConforms)
 		return

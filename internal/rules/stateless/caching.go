@@ -44,7 +44,7 @@ func cachingRules() []rules.Rule {
 			Title:        "all pages of a list have the same cacheScope",
 			Requirements: []string{scopeConstant},
 			Start: func() rules.Fold {
-				p := &pageScopes{handed: map[string]*rules.Observation{}, several: map[string]bool{}}
+				p := &pageScopes{returned: map[string]*rules.Observation{}, several: map[string]bool{}}
 				all := rules.Handlers{}
 				for method := range listCapabilities {
 					all[rules.ResultOf(method)] = p.judge
@@ -63,7 +63,7 @@ func judgeInterim(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 		out.Observed(hintsAbsent)
 		return
 	}
-	d := shows(hintsAbsent, obs)
+	d := deviationOf(hintsAbsent, obs)
 	d.Summary, d.Permitted = "The server's result that requires input has caching hints.", "neither ttlMs nor cacheScope"
 	out.Deviates(d)
 }
@@ -98,12 +98,12 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	later := obs.Request.Message.ParamAt("/cursor").Kind() == '"'
 	switch {
 	case ttl == nil && scope != nil && later:
-		d := shows(ttlPerPage, obs)
+		d := deviationOf(ttlPerPage, obs)
 		d.Summary, d.Permitted = "The server's later page has no ttlMs.", "ttlMs and cacheScope"
 		out.Deviates(d)
 		out.ReportedElsewhere(hintsRequired)
 	case ttl == nil || scope == nil:
-		d := shows(hintsRequired, obs)
+		d := deviationOf(hintsRequired, obs)
 		d.Summary, d.Permitted = "The server's result lacks ttlMs or cacheScope.", "ttlMs and cacheScope"
 		d.Seen = "no " + missingHints(ttl, scope) + ": " + d.Seen
 		out.Deviates(d)
@@ -124,7 +124,7 @@ func judgeHints(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 
 func judgeTTL(ttl jsontext.Value, obs *rules.Observation, out *rules.Reporter) {
 	deviates := func(requirement, summary, permitted string) {
-		d := shows(requirement, obs)
+		d := deviationOf(requirement, obs)
 		d.Pointer, d.Summary, d.Permitted, d.Seen = "/result/ttlMs", summary, permitted, "ttlMs "+rules.Excerpt(ttl)
 		out.Deviates(d)
 	}
@@ -154,7 +154,7 @@ func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporte
 		out.Observed(scopeKnown)
 		return
 	}
-	d := shows(scopeKnown, obs)
+	d := deviationOf(scopeKnown, obs)
 	d.Pointer, d.Seen = "/result/cacheScope", "cacheScope "+rules.Excerpt(scope)
 	d.Summary, d.Permitted = "The server's cacheScope is neither public nor private.", `"public" or "private"`
 	out.Deviates(d)
@@ -162,8 +162,8 @@ func judgeScope(scope jsontext.Value, obs *rules.Observation, out *rules.Reporte
 
 // pageScopes follows the cursors from page to page.
 type pageScopes struct {
-	handed  map[string]*rules.Observation // the page that returned a cursor, by method and cursor
-	several map[string]bool               // cursors returned by pages with different scopes
+	returned map[string]*rules.Observation // the page that returned a cursor, by method and cursor
+	several  map[string]bool               // cursors returned by pages with different scopes
 }
 
 func (p *pageScopes) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -172,16 +172,16 @@ func (p *pageScopes) judge(s *rules.Session, obs *rules.Observation, out *rules.
 	}
 	method := obs.Request.Message.Method
 	if cursor, ok := wire.Text(obs.Request.Message.ParamAt("/cursor")); ok {
-		if before := p.handed[method+" "+cursor]; before != nil && !p.several[method+" "+cursor] {
+		if before := p.returned[method+" "+cursor]; before != nil && !p.several[method+" "+cursor] {
 			judgeScopes(before, obs, out)
 		}
 	}
 	if next, ok := wire.Text(obs.Message.ResultAt("/nextCursor")); ok {
 		key := method + " " + next
-		if other := p.handed[key]; other != nil && scopeOf(other) != scopeOf(obs) {
+		if other := p.returned[key]; other != nil && scopeOf(other) != scopeOf(obs) {
 			p.several[key] = true
 		}
-		p.handed[key] = obs
+		p.returned[key] = obs
 	}
 }
 

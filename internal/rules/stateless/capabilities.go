@@ -81,9 +81,9 @@ func withoutMeta(req *rules.Request) string {
 	return string(req.Message.ParamAt("/name")) + string(req.Message.ParamAt("/uri")) + string(req.Message.ParamAt("/arguments"))
 }
 
-// of returns a capability that an equal request needed before and that this one does not declare,
-// or "".
-func (n *needs) of(req *rules.Request) string {
+// missingFor returns a capability that an equal request needed before and that this one does not
+// declare, or "".
+func (n *needs) missingFor(req *rules.Request) string {
 	for _, before := range n.seen {
 		if before.request.Message.Method == req.Message.Method && !req.Declares(before.capability) && withoutMeta(before.request) == withoutMeta(req) {
 			return before.capability
@@ -100,11 +100,11 @@ func (n *needs) judgeError(s *rules.Session, obs *rules.Observation, out *rules.
 		judgeMissingCapability(obs, out)
 		return
 	}
-	capability := n.of(obs.Request)
+	capability := n.missingFor(obs.Request)
 	if capability == "" || !obs.Request.IsRegular() {
 		return
 	}
-	d := shows(missingCapability, obs)
+	d := deviationOf(missingCapability, obs)
 	d.Summary, d.Permitted = "The server refuses an undeclared capability, but not with -32021.", "error -32021, or a result that does without "+capability
 	message, _ := wire.Text(wire.At(obs.Message.Member("error"), "/message"))
 	if !regexp.MustCompile(`(?i)\b` + strings.TrimSuffix(capability, "s")).MatchString(message) {
@@ -117,7 +117,7 @@ func (n *needs) judgeError(s *rules.Session, obs *rules.Observation, out *rules.
 // judged as a misuse of the code.
 func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 	required := requiredCapabilities(obs)
-	d := shows(missingCapabilityData, obs)
+	d := deviationOf(missingCapabilityData, obs)
 	d.Permitted = `data.requiredCapabilities with the missing capabilities, such as {"elicitation":{}}`
 	names, _ := wire.Members(required)
 	switch {
@@ -141,7 +141,7 @@ func judgeMissingCapability(obs *rules.Observation, out *rules.Reporter) {
 		out.Observed(missingCapabilityStatus)
 		return
 	}
-	d = shows(missingCapabilityStatus, obs)
+	d = deviationOf(missingCapabilityStatus, obs)
 	d.Summary, d.Permitted = "The server's error -32021 comes with a status other than 400.", "status 400"
 	d.Seen = x.ResponseHead().Line + ": " + d.Seen
 	if x.IsStream() {

@@ -15,7 +15,7 @@ const (
 func deprecationRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.deprecated-features",
-		Title:        "the server does without logging, sampling and roots, which are deprecated",
+		Title:        "the server does not use logging, sampling and roots, which are deprecated",
 		Requirements: []string{deprecatedLogging, deprecatedSampling, deprecatedRoots},
 		Start: rules.Stateless(rules.Fold{OnMessage: rules.Handlers{
 			rules.ResultOf(spec.MethodDiscover): judgeDeprecatedLogging,
@@ -36,7 +36,7 @@ func judgeDeprecatedLogging(s *rules.Session, obs *rules.Observation, out *rules
 		out.Observed(deprecatedLogging)
 		return
 	}
-	d := shows(deprecatedLogging, obs)
+	d := deviationOf(deprecatedLogging, obs)
 	d.Summary, d.Permitted, d.Weight = "The server declares logging, which is deprecated.", "stderr over stdio, or OpenTelemetry; an existing implementation may keep logging", verdict.OnlyNote
 	out.Deviates(d)
 }

@@ -79,7 +79,7 @@ func (d *discoveries) judgeAnswers(_ *rules.Session, out *rules.Reporter) {
 		return
 	}
 	for _, obs := range d.failed {
-		found := shows(discoverImplemented, obs)
+		found := deviationOf(discoverImplemented, obs)
 		found.Summary, found.Permitted = "The server does not implement server/discover.", "a result"
 		if codeOf(obs) != spec.CodeMethodNotFound {
 			found.Summary, found.Weight = "The server answers server/discover with an error.", verdict.AtMostWarning
@@ -94,7 +94,7 @@ func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out 
 		return
 	}
 	result := obs.Message.Result()
-	if versions, ok := texts(obs.Message.ResultAt("/supportedVersions")); ok {
+	if versions, ok := stringsOf(obs.Message.ResultAt("/supportedVersions")); ok {
 		judgeVersions(versions, obs, out)
 	}
 	judgeExtensions(result, obs, out)
@@ -105,7 +105,7 @@ func (d *discoveries) judgeResult(s *rules.Session, obs *rules.Observation, out 
 
 // judgeVersions judges the listed versions. No keyword requires the list to be non-empty.
 func judgeVersions(versions []string, obs *rules.Observation, out *rules.Reporter) {
-	d := shows(discoverVersions, obs)
+	d := deviationOf(discoverVersions, obs)
 	d.Pointer, d.Weight = "/result/supportedVersions", verdict.AtMostWarning
 	sorted := slices.Sorted(slices.Values(versions))
 	switch {
@@ -132,7 +132,7 @@ func judgeExtensions(result jsontext.Value, obs *rules.Observation, out *rules.R
 			out.Observed(extensionID)
 			continue
 		}
-		d := shows(extensionID, obs)
+		d := deviationOf(extensionID, obs)
 		d.Summary, d.Permitted = "The server declares an extension whose identifier is malformed.", "a key as _meta has it, with a prefix, such as com.example/name"
 		d.Seen, d.Pointer = "the extension "+rules.Excerpt(wire.Quote(name)), "/result/capabilities/extensions"
 		out.Deviates(d)
@@ -149,7 +149,7 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 			out.Observed(discoverConstant)
 			return
 		}
-		found := shows(discoverConstant, obs)
+		found := deviationOf(discoverConstant, obs)
 		found.Summary, found.Permitted = "The server's result of server/discover changes from time to time.", "the same each time"
 		found.At = rules.At(before.Request.Event, before.Event, obs.Request.Event, obs.Event)
 		out.Deviates(found)
@@ -161,8 +161,8 @@ func (d *discoveries) judgeConstancy(obs *rules.Observation, out *rules.Reporter
 }
 
 func isSameDiscovery(a, b jsontext.Value) bool {
-	v, _ := texts(wire.At(a, "/supportedVersions"))
-	w, _ := texts(wire.At(b, "/supportedVersions"))
+	v, _ := stringsOf(wire.At(a, "/supportedVersions"))
+	w, _ := stringsOf(wire.At(b, "/supportedVersions"))
 	return isSameSet(v, w) && canonical(wire.At(a, "/capabilities")) == canonical(wire.At(b, "/capabilities"))
 }
 
@@ -202,7 +202,7 @@ func judgeListedVersion(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	case codeOf(obs) == spec.CodeUnsupported && req.Message.Method == spec.MethodDiscover:
 		out.ReportedElsewhere(listedVersionsWork)
 	default:
-		d := shows(listedVersionsWork, obs)
+		d := deviationOf(listedVersionsWork, obs)
 		d.Summary, d.Permitted = "The server refuses a version that server/discover lists.", "a result"
 		d.Seen = "version " + rules.Excerpt(version) + ": " + d.Seen
 		d.At = rules.At(s.Declaration.Responses[0].Event, req.Event, obs.Event)
@@ -231,7 +231,7 @@ func judgeDiscoveredCapability(s *rules.Session, obs *rules.Observation, out *ru
 		return
 	}
 	declared := s.ServerDeclared(listCapabilities[obs.Request.Message.Method])
-	d := shows(discoverCapabilities, obs)
+	d := deviationOf(discoverCapabilities, obs)
 	switch refused := obs.Message.IsError(); {
 	case declared && !refused, !declared && refused && codeOf(obs) == spec.CodeMethodNotFound:
 		out.Observed(discoverCapabilities)

@@ -26,7 +26,7 @@ func errorRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.error-codes",
-			Title:        "errors have codes that this revision leaves to them",
+			Title:        "errors use only codes that this revision permits",
 			Requirements: []string{codeReserved, codeRetired, codeLegacy, codeApplication},
 			Start:        rules.Stateless(rules.Fold{OnMessage: rules.Handlers{rules.ErrorTo(""): judgeCode}}),
 		},
@@ -38,7 +38,7 @@ func errorRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.trace-context",
-			Title:        "trace context in _meta has the forms of the W3C",
+			Title:        "trace context in _meta follows the W3C formats",
 			Requirements: []string{traceContext},
 			Start:        rules.Stateless(rules.Fold{OnMessage: rules.MergeHandlers(rules.OnResult("", judgeResultTrace), rules.Handlers{rules.Notification(""): judgeNotificationTrace})}),
 		},
@@ -60,7 +60,7 @@ func judgeCode(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if _, ok := obs.Message.ErrorCode(); !ok || !isFirst(s, obs) || !isModern(s, obs.Request) {
 		return
 	}
-	d := shows(codeReserved, obs)
+	d := deviationOf(codeReserved, obs)
 	d.Pointer = "/error/code"
 	switch code := codeOf(obs); {
 	case code == spec.CodeResourceNotFound || code == spec.CodeURLElicitation:
@@ -97,7 +97,7 @@ func judgeMeaning(s *rules.Session, obs *rules.Observation, out *rules.Reporter)
 	if !isFirst(s, obs) || !isModern(s, req) || !req.HasLegalID() {
 		return
 	}
-	d := shows(codeMeaning, obs)
+	d := deviationOf(codeMeaning, obs)
 	d.Pointer = "/error/code"
 	switch codeOf(obs) {
 	case spec.CodeHeaderMismatch:

@@ -41,9 +41,9 @@ func judgeInputRequired(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	if !isJudged(s, obs) {
 		return
 	}
-	d := shows(supportedRequests, obs)
+	d := deviationOf(supportedRequests, obs)
 	if method := obs.Request.Message.Method; !headers.NeedsName(method) {
-		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required for tools/call, prompts/get and resources/read alone"
+		d.Summary, d.Permitted = "The server requires input for a request that cannot have any.", "input_required only for tools/call, prompts/get and resources/read"
 		out.Deviates(d)
 		return
 	}
@@ -93,7 +93,7 @@ func hasRepeatedKey(obs *rules.Observation) bool {
 func judgeInputRequest(key string, v []byte, obs *rules.Observation, out *rules.Reporter) {
 	_, members := wire.Members(v)
 	method, _ := wire.Text(members["method"])
-	d := shows(inputKinds, obs)
+	d := deviationOf(inputKinds, obs)
 	d.Pointer = "/result/inputRequests/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
 	d.Seen = fmt.Sprintf("%s: %s", rules.Excerpt(wire.Quote(key)), rules.Excerpt(v))
 	switch {

@@ -85,12 +85,11 @@ func mayBeOlder(s *rules.Session, req *rules.Request) bool {
 		(req.Exchange == nil || spec.Revision(req.Exchange.RequestHead().Get(headers.Version)) != s.Revision())
 }
 
-// servedIncomplete holds, by requirement, the first result of a request without complete
-// metadata.
+// servedIncomplete has, by requirement, the first result of a request without complete metadata.
 type servedIncomplete map[string]verdict.Deviation
 
-// report says one thing about a server that looks at no metadata: that it serves requests
-// without any implies the rest.
+// report reports a server that ignores metadata only once: if it serves requests without any
+// metadata, the other findings follow from that.
 func (served servedIncomplete) report(_ *rules.Session, out *rules.Reporter) {
 	d, servesAll := served[metaMissing]
 	if servesAll {
@@ -118,7 +117,7 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 	if requirement == "" || s.Transport == spec.Stdio && s.IsOlder(obs.Event) {
 		return
 	}
-	d := shows(requirement, obs)
+	d := deviationOf(requirement, obs)
 	d.Permitted = "error -32602"
 	code := codeOf(obs)
 	switch {
@@ -136,7 +135,7 @@ func (served servedIncomplete) judge(s *rules.Session, obs *rules.Observation, o
 	case older, code == spec.CodeMethodNotFound && req.Message.Method != spec.MethodDiscover:
 	case code == spec.CodeHeaderMismatch && req.Metadata.Version == "" && req.Exchange != nil:
 		out.Observed(requirement) // the header has no counterpart in the body
-	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // what has the wrong type may be seen as the message's fault
+	case requirement == metaMalformed && code == spec.CodeInvalidRequest: // a wrong type may count as an invalid message
 	case requirement == metaMalformed && code == spec.CodeUnsupported && slices.Contains(req.Metadata.Malformed, spec.MetaVersion):
 	default:
 		d.Summary = "The server refuses a request " + what + ", but not with -32602."
@@ -153,7 +152,7 @@ func judgeRefusalStatus(obs *rules.Observation, out *rules.Reporter) {
 		out.Observed(metaStatus)
 		return
 	}
-	d := shows(metaStatus, obs)
+	d := deviationOf(metaStatus, obs)
 	d.Summary, d.Permitted = "The server refuses missing metadata, but not with status 400.", "status 400 with error -32602"
 	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
 	out.Deviates(d)
@@ -181,7 +180,7 @@ func judgeAnonymous(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	if codeOf(obs) == spec.CodeMethodNotFound || !out.IsInterpretable(obs, named, infoOptional) {
 		return
 	}
-	d := shows(infoOptional, obs)
+	d := deviationOf(infoOptional, obs)
 	d.Summary, d.Permitted = "The server refuses a request without clientInfo.", "the result that a request with clientInfo gets"
 	out.Deviates(d)
 }
@@ -198,7 +197,7 @@ func judgeUninitialized(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	case !obs.Message.IsError():
 		out.Observed(noInitialize)
 	case uninitialized.MatchString(text):
-		d := shows(noInitialize, obs)
+		d := deviationOf(noInitialize, obs)
 		d.Summary, d.Permitted = "The server demands initialize of a request with complete metadata.", "a response without any handshake"
 		out.Deviates(d)
 	}

@@ -65,7 +65,7 @@ func judgeRemoved(requirement string, s *rules.Session, obs *rules.Observation, 
 	switch {
 	case !isRegular(s, obs):
 	case !obs.Message.IsError():
-		d := shows(requirement, obs)
+		d := deviationOf(requirement, obs)
 		d.Summary, d.Permitted = "The server serves a method that this revision has removed.", "error -32601"
 		out.Deviates(d)
 	case codeOf(obs) == spec.CodeMethodNotFound:

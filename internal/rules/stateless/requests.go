@@ -14,7 +14,7 @@ const (
 func requestRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.no-server-requests",
-		Title:        "the server sends no requests; what it needs of the client is in its results",
+		Title:        "the server sends no requests; what it needs from the client is in its results",
 		Requirements: []string{noServerRequests, requestsByRounds},
 		Start: func() rules.Fold {
 			r := &serverRequests{}
@@ -48,7 +48,7 @@ func (r *serverRequests) judge(s *rules.Session, obs *rules.Observation, out *ru
 	r.sent = true
 	d := verdict.Deviation{
 		Requirement: noServerRequests, Summary: "The server sends a request.",
-		Permitted: "responses and notifications alone", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Permitted: "only responses and notifications", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
 	}
 	if capabilityOf(obs.Message.Method) != "" {
 		d.Requirement, d.Summary = requestsByRounds, "The server sends a request to its client as a message of its own."

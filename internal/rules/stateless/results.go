@@ -30,7 +30,7 @@ func resultRules() []rules.Rule {
 			Title:        "each result names the server",
 			Requirements: []string{serverInfo, discoveredInfo},
 			Start: func() rules.Fold {
-				u := &unnamed{}
+				u := &unnamedResults{}
 				return rules.Fold{OnMessage: rules.OnResult("", u.judge), AtEnd: u.report}
 			},
 		},
@@ -61,7 +61,7 @@ func judgeResultType(s *rules.Session, obs *rules.Observation, out *rules.Report
 		}
 		return
 	}
-	d := shows(resultType, obs)
+	d := deviationOf(resultType, obs)
 	switch {
 	case kind == nil:
 		d.Summary, d.Permitted = "The server's result has no resultType.", `"complete", or "input_required"`
@@ -98,12 +98,12 @@ func hasExtensions(capabilities jsontext.Value) bool {
 	return len(names) > 0
 }
 
-// unnamed holds the first results that do not name the server: of server/discover, and of
+// unnamedResults has the first results that do not name the server: of server/discover, and of
 // other methods. It is one mistake if both do not.
-type unnamed struct{ discovery, other *verdict.Deviation }
+type unnamedResults struct{ discovery, other *verdict.Deviation }
 
 // judge skips malformed values, which the message shape rule reports.
-func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+func (u *unnamedResults) judge(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if !isJudged(s, obs) || obs.Message.Result().Kind() != '{' {
 		return
 	}
@@ -118,7 +118,7 @@ func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	case info == nil && hasOlderForm(obs):
 		out.ReportedElsewhere(requirement)
 	case info == nil:
-		d := shows(requirement, obs)
+		d := deviationOf(requirement, obs)
 		d.Summary, d.Permitted = "The server's result does not name the server.", "_meta with "+spec.MetaServerInfo
 		first := &u.other
 		if requirement == discoveredInfo {
@@ -137,7 +137,7 @@ func (u *unnamed) judge(s *rules.Session, obs *rules.Observation, out *rules.Rep
 	}
 }
 
-func (u *unnamed) report(_ *rules.Session, out *rules.Reporter) {
+func (u *unnamedResults) report(_ *rules.Session, out *rules.Reporter) {
 	switch {
 	case u.discovery != nil:
 		out.Deviates(*u.discovery)

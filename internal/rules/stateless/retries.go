@@ -24,7 +24,7 @@ const (
 func retryRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.retries",
-		Title:        "a retry with the required input goes on; what it lacks is asked for again",
+		Title:        "a retry with the required input continues; missing input is requested again",
 		Requirements: []string{askedAgain, unexpectedInput, malformedInput, validatesInput, retriesCompleted},
 		Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeRetry)}),
 	}}

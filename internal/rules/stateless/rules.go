@@ -51,8 +51,8 @@ func isRegular(s *rules.Session, obs *rules.Observation) bool {
 	return isFirst(s, obs) && obs.Request.IsRegular()
 }
 
-// shows returns a deviation with a request and its response as evidence.
-func shows(requirement string, obs *rules.Observation) verdict.Deviation {
+// deviationOf returns a deviation with a request and its response as evidence.
+func deviationOf(requirement string, obs *rules.Observation) verdict.Deviation {
 	return verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Request.Event, obs.Event)}
 }
 

@@ -41,16 +41,16 @@ func subscriptionRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.subscriptions-acknowledged",
-			Title:        "a subscription is acknowledged, with what the server agrees to of what was requested",
+			Title:        "a subscription is acknowledged with the part of the request that the server agrees to",
 			Requirements: []string{acknowledged, ackSubset, ackSupported, filterRequired, refusedByError, patternsSupported, unsupportedVersion, capabilitiesRequired},
-			Start:        func() rules.Fold { return rules.Fold{Shared: follows, AtEnd: judgeAcknowledgements} },
+			Start:        func() rules.Fold { return rules.Fold{Shared: readsSubscriptions, AtEnd: judgeAcknowledgements} },
 		},
 		{
 			ID:           "rule.subscription-notifications",
 			Title:        "a subscription brings what was requested, after the acknowledgement and with its id",
 			Requirements: []string{ackFirst, idPresent, idValue, onlyTypes, onlyResources, onlyOnListen, cancelledOnStdio, serverRespects},
 			Start: func() rules.Fold {
-				return rules.Fold{Shared: follows, OnMessage: rules.Handlers{rules.Notification(""): judgeDelivery}}
+				return rules.Fold{Shared: readsSubscriptions, OnMessage: rules.Handlers{rules.Notification(""): judgeDelivery}}
 			},
 		},
 		{
@@ -63,7 +63,7 @@ func subscriptionRules() []rules.Rule {
 			ID:           "rule.subscription-ends",
 			Title:        "a subscription stays open, and ends with a result that names it",
 			Requirements: []string{staysOpen, gracefulResponse, gracefulID, answeredByStream},
-			Start:        func() rules.Fold { return rules.Fold{Shared: follows, AtEnd: judgeEnds} },
+			Start:        func() rules.Fold { return rules.Fold{Shared: readsSubscriptions, AtEnd: judgeEnds} },
 		},
 		{
 			ID:           "rule.notifications-related",
@@ -85,9 +85,9 @@ var changes = map[string]struct{ filter, capability string }{
 
 // subscription is a subscriptions/listen request and its course.
 type subscription struct {
-	asked  *rules.Request
-	filter jsontext.Value // nil if the request has no filter object
-	ack    *rules.Observation
+	request *rules.Request
+	filter  jsontext.Value // nil if the request has no filter object
+	ack     *rules.Observation
 	// early is set if a notification came before the acknowledgement.
 	early    bool
 	response *rules.Observation
@@ -110,15 +110,15 @@ func (t *roundTrips) note(obs *rules.Observation) {
 	}
 }
 
-// settled is how many round trips ensure that no earlier message is still in transit.
-const settled = 2
+// settlingTrips is how many round trips ensure that no earlier message is still in transit.
+const settlingTrips = 2
 
 // subscriptions are the subscriptions of a conversation.
 type subscriptions struct{ all []*subscription }
 
-// followed keeps the subscriptions of each conversation. Requests, cancellations and responses
+// sharedSubscriptions keeps the subscriptions of each conversation. Requests, cancellations and responses
 // are recorded before the rules see them, acknowledgements after.
-var followed = &rules.Shared[*subscriptions]{Start: func() (f *subscriptions, before, after rules.Handlers) {
+var sharedSubscriptions = &rules.Shared[*subscriptions]{Start: func() (f *subscriptions, before, after rules.Handlers) {
 	f = &subscriptions{}
 	return f, rules.MergeHandlers(rules.Handlers{
 			rules.ClientRequest(spec.MethodListen):         f.noteRequest,
@@ -128,13 +128,13 @@ var followed = &rules.Shared[*subscriptions]{Start: func() (f *subscriptions, be
 		}
 }}
 
-var follows = []rules.SharedState{followed}
+var readsSubscriptions = []rules.SharedState{sharedSubscriptions}
 
 func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	if s.Era() != spec.Stateless {
 		return
 	}
-	sub := &subscription{asked: obs.Request, sent: roundTrips{after: obs.Event.Seq}}
+	sub := &subscription{request: obs.Request, sent: roundTrips{after: obs.Event.Seq}}
 	if filter := obs.Message.ParamAt("/notifications"); filter.Kind() == '{' {
 		sub.filter = filter
 	}
@@ -144,7 +144,7 @@ func (f *subscriptions) noteRequest(s *rules.Session, obs *rules.Observation, _ 
 func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	id := obs.Message.ParamIDAt("/requestId")
 	for _, sub := range f.all {
-		if sub.cancelled == nil && sub.asked.Message.ID.Same(id) {
+		if sub.cancelled == nil && sub.request.Message.ID.Same(id) {
 			sub.cancelled, sub.since = obs.Event, roundTrips{after: obs.Event.Seq}
 		}
 	}
@@ -152,7 +152,7 @@ func (f *subscriptions) noteCancelled(_ *rules.Session, obs *rules.Observation, 
 
 func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	for _, sub := range f.all {
-		if sub.asked == obs.Request {
+		if sub.request == obs.Request {
 			if sub.response == nil {
 				sub.response, sub.atShutdown = obs, s.InputClosed || s.Signalled
 			}
@@ -166,26 +166,26 @@ func (f *subscriptions) noteResponse(s *rules.Session, obs *rules.Observation, _
 }
 
 func (f *subscriptions) noteAcknowledged(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
-	if sub, _ := f.of(s, obs); sub != nil && sub.ack == nil {
+	if sub, _ := f.find(s, obs); sub != nil && sub.ack == nil {
 		sub.ack = obs
 	}
 }
 
-// of returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
+// find returns the subscription that a notification belongs to (over HTTP by its stream, over stdio
 // by its id), and whether its metadata has the id of that subscription.
-func (f *subscriptions) of(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
+func (f *subscriptions) find(s *rules.Session, obs *rules.Observation) (sub *subscription, sameID bool) {
 	id := subscriptionID(obs.Message)
 	if s.Transport != spec.Stdio {
 		on := s.StreamOf(obs.Event)
 		for _, sub := range f.all {
-			if sub.asked == on {
-				return sub, sub.asked.Message.ID.Same(id)
+			if sub.request == on {
+				return sub, sub.request.Message.ID.Same(id)
 			}
 		}
 		return nil, false
 	}
 	for _, sub := range slices.Backward(f.all) {
-		if sub.asked.Message.ID.Same(id) {
+		if sub.request.Message.ID.Same(id) {
 			return sub, true
 		}
 	}
@@ -199,7 +199,7 @@ func subscriptionID(m *wire.Message) wire.ID {
 
 // isActive reports whether the server may still send notifications for the subscription.
 func (sub *subscription) isActive() bool {
-	return sub.response == nil && (sub.cancelled == nil || sub.since.n < settled)
+	return sub.response == nil && (sub.cancelled == nil || sub.since.n < settlingTrips)
 }
 
 // deliversAny reports whether the server has agreed to deliver any type of notification.
@@ -228,22 +228,22 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 	change, isChange := changes[obs.Message.Method]
 	isAck := obs.Message.Method == spec.MethodAcknowledged
-	f := followed.Of(s)
-	sub, sameID := f.of(s, obs)
+	f := sharedSubscriptions.Of(s)
+	sub, sameID := f.find(s, obs)
 	d := verdict.Deviation{Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event)}
 	if isChange {
 		judgeCapability(s, change.capability, obs, out)
 	}
 	if sub == nil {
 		if isChange || isAck {
-			f.judgeStray(s, isChange, obs, d, out)
+			f.judgeUnmatched(s, isChange, obs, d, out)
 		}
 		return
 	}
 	if !isChange && !isAck && (s.Transport == spec.Stdio || obs.Message.Method == spec.MethodProgress || obs.Message.Method == spec.MethodMessage) {
 		return // it belongs to another request, and other rules judge it
 	}
-	d.At = rules.At(sub.asked.Event, obs.Event)
+	d.At = rules.At(sub.request.Event, obs.Event)
 	switch id := subscriptionID(obs.Message); {
 	case !id.Present():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
@@ -252,16 +252,16 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	case !sameID:
 		out.Observed(idPresent)
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
-		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.asked.Message.ID.Raw())
+		d.Permitted = "the id of the request in type and value: " + rules.Excerpt(sub.request.Message.ID.Raw())
 		out.Deviates(d)
 	default:
 		out.Observed(idPresent)
 		out.Observed(idValue)
 	}
 	switch {
-	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.since.n >= settled:
-		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "nothing more of it"
-		d.At = rules.At(sub.asked.Event, sub.cancelled, obs.Event)
+	case s.Transport == spec.Stdio && sub.cancelled != nil && sub.since.n >= settlingTrips:
+		d.Requirement, d.Summary, d.Permitted = cancelledOnStdio, "The server sends a notification of a cancelled subscription.", "no further notification for it"
+		d.At = rules.At(sub.request.Event, sub.cancelled, obs.Event)
 		out.Deviates(d)
 		return
 	case sub.response != nil && sub.response.Event.Seq < obs.Event.Seq && isChange:
@@ -283,8 +283,8 @@ func judgeDelivery(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	if isChange {
 		out.Observed(onlyOnListen)
 		sub.judgeRequested(change.filter, obs, d, out)
-		if slices.ContainsFunc(f.all, func(over *subscription) bool {
-			return over != sub && over.cancelled != nil && over.since.n >= settled && over.requests(change.filter)
+		if slices.ContainsFunc(f.all, func(other *subscription) bool {
+			return other != sub && other.cancelled != nil && other.since.n >= settlingTrips && other.requests(change.filter)
 		}) {
 			out.Observed(cancelledOnStdio) // the cancelled subscription would have got this notification too
 		}
@@ -307,7 +307,7 @@ func (sub *subscription) judgeRequested(member string, obs *rules.Observation, d
 		return
 	}
 	about, ok := wire.Text(obs.Message.ParamAt("/uri"))
-	wanted, _ := texts(wire.At(sub.filter, "/resourceSubscriptions"))
+	wanted, _ := stringsOf(wire.At(sub.filter, "/resourceSubscriptions"))
 	switch {
 	case !ok: // the shape rules report it
 	case slices.ContainsFunc(wanted, func(uri string) bool { return strings.HasPrefix(about, uri) }): // the URI itself or one below it
@@ -334,9 +334,9 @@ func judgeCapability(s *rules.Session, capability string, obs *rules.Observation
 	}
 }
 
-// judgeStray judges a notification that matches no subscription by its stream or id. Over stdio,
+// judgeUnmatched judges a notification that matches no subscription by its stream or id. Over stdio,
 // a notification with a wrong id or none may belong to any active subscription.
-func (f *subscriptions) judgeStray(s *rules.Session, isChange bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
+func (f *subscriptions) judgeUnmatched(s *rules.Session, isChange bool, obs *rules.Observation, d verdict.Deviation, out *rules.Reporter) {
 	id := subscriptionID(obs.Message)
 	var active *subscription
 	for _, sub := range f.all {
@@ -354,13 +354,13 @@ func (f *subscriptions) judgeStray(s *rules.Session, isChange bool, obs *rules.O
 	case active != nil && !id.Present():
 		d.Requirement, d.Summary = idPresent, "The server's notification on a subscription has no subscriptionId."
 		d.Permitted = spec.MetaSubscriptionID + " in _meta, with the id of the request"
-		d.At = rules.At(active.asked.Event, obs.Event)
+		d.At = rules.At(active.request.Event, obs.Event)
 		out.Deviates(d)
 		return
 	case active != nil:
 		d.Requirement, d.Summary = idValue, "The server's subscriptionId is not the id of the request."
 		d.Permitted = "the id of a subscriptions/listen request, in type and value"
-		d.At = rules.At(active.asked.Event, obs.Event)
+		d.At = rules.At(active.request.Event, obs.Event)
 		out.Deviates(d)
 		return
 	case !isChange:
@@ -382,7 +382,7 @@ func judgeForeignID(s *rules.Session, obs *rules.Observation, out *rules.Reporte
 	}
 	out.Deviates(verdict.Deviation{
 		Requirement: idElsewhere, Summary: "The server's progress or log notification has a subscriptionId.",
-		Permitted: "a subscriptionId only on what a subscription brings", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
+		Permitted: "a subscriptionId only in notifications of a subscription", Seen: rules.Excerpt(obs.Message.Raw), At: rules.At(obs.Event),
 	})
 }
 
@@ -411,5 +411,5 @@ func judgeRelation(s *rules.Session, obs *rules.Observation, out *rules.Reporter
 	}
 }
 
-// atOnce is the time within which the end of a subscription is too early.
-const atOnce = time.Second
+// tooEarly is the time within which the end of a subscription is too early.
+const tooEarly = time.Second

@@ -17,8 +17,8 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 	if s.Era() != spec.Stateless {
 		return
 	}
-	for _, sub := range followed.Of(s).all {
-		req := sub.asked
+	for _, sub := range sharedSubscriptions.Of(s).all {
+		req := sub.request
 		switch {
 		case len(s.RequestsWithID(req.Message.ID)) > 1 || !req.HasLegalID() || len(req.HeaderFlaws) > 0 || !req.WellFormed && !req.Metadata.NoObject:
 		case !req.Metadata.IsComplete() || !s.Governs(req):
@@ -33,7 +33,7 @@ func judgeAcknowledgements(s *rules.Session, out *rules.Reporter) {
 
 // describe returns a deviation with the request and an event as evidence.
 func (sub *subscription) describe(requirement string, e *transcript.Event, seen string) verdict.Deviation {
-	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.At(sub.asked.Event, e)}
+	return verdict.Deviation{Requirement: requirement, Seen: seen, At: rules.At(sub.request.Event, e)}
 }
 
 // judgeRefused judges a request that must be refused for its metadata or version. An
@@ -41,11 +41,11 @@ func (sub *subscription) describe(requirement string, e *transcript.Event, seen 
 func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 	requirement, what := sub.refusal()
 	switch {
-	case sub.ack != nil && !(sub.asked.Metadata.IsComplete() && slices.Contains(s.SupportedVersions(), sub.asked.Metadata.Version)):
+	case sub.ack != nil && !(sub.request.Metadata.IsComplete() && slices.Contains(s.SupportedVersions(), sub.request.Metadata.Version)):
 		d := sub.describe(requirement, sub.ack.Event, rules.Excerpt(sub.ack.Message.Raw))
 		d.Summary, d.Permitted = "The server acknowledges a subscription "+what+".", "an error, and no acknowledgement"
 		if requirement == unsupportedVersion {
-			d.Seen = "version " + rules.Excerpt(sub.asked.Metadata.Version) + ": " + d.Seen
+			d.Seen = "version " + rules.Excerpt(sub.request.Metadata.Version) + ": " + d.Seen
 		}
 		out.Deviates(d)
 	case sub.response != nil && sub.response.Message.IsError():
@@ -57,9 +57,9 @@ func (sub *subscription) judgeRefused(s *rules.Session, out *rules.Reporter) {
 // refusal returns the requirement to refuse the request, and a description of what is wrong with
 // it.
 func (sub *subscription) refusal() (requirement, what string) {
-	missing, what := incomplete(sub.asked)
-	version := sub.asked.Metadata.Version
-	switch complete := sub.asked.Metadata.IsComplete(); {
+	missing, what := incomplete(sub.request)
+	version := sub.request.Metadata.Version
+	switch complete := sub.request.Metadata.IsComplete(); {
 	case missing == capabilitiesRequired:
 		return missing, what
 	case missing != "":
@@ -77,13 +77,13 @@ func (sub *subscription) judgeWithoutFilter(out *rules.Reporter) {
 	d.Summary, d.Permitted = "The server accepts a subscription without a filter.", "error -32602"
 	switch {
 	case sub.ack != nil:
-		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.At(sub.asked.Event, sub.ack.Event)
+		d.Seen, d.At = rules.Excerpt(sub.ack.Message.Raw), rules.At(sub.request.Event, sub.ack.Event)
 		out.Deviates(d)
 	case sub.response == nil:
 	case sub.response.Message.IsError():
 		out.Observed(filterRequired)
 	default:
-		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.At(sub.asked.Event, sub.response.Event)
+		d.Seen, d.At = rules.Excerpt(sub.response.Message.Raw), rules.At(sub.request.Event, sub.response.Event)
 		out.Deviates(d)
 	}
 }
@@ -101,7 +101,7 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 			d.Requirement, d.Summary = patternsSupported, "The server does not know subscriptions/listen."
 		} else {
 			d.Summary, d.Weight = "The server refuses a subscription.", verdict.AtMostWarning
-			if slices.ContainsFunc(followed.Of(s).all, func(other *subscription) bool { return other.ack != nil }) {
+			if slices.ContainsFunc(sharedSubscriptions.Of(s).all, func(other *subscription) bool { return other.ack != nil }) {
 				d.Weight = verdict.OnlyNote // it accepts others, and may limit how many
 			}
 		}
@@ -123,15 +123,15 @@ func (sub *subscription) judgeAcknowledged(s *rules.Session, out *rules.Reporter
 // missedUntil returns the event by which an acknowledgement should have come; nil if it may still
 // come, or if the subscription was given up too early.
 func (sub *subscription) missedUntil(s *rules.Session) *transcript.Event {
-	x := sub.asked.Exchange
+	x := sub.request.Exchange
 	switch {
 	case sub.response != nil:
 		return sub.response.Event
-	case s.Waits.GaveUpOn(sub.asked.Event):
-		return sub.asked.Event
-	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.asked.Event.At >= verdict.NoticeTime):
+	case s.Waits.GaveUpOn(sub.request.Event):
+		return sub.request.Event
+	case x != nil && x.End != nil && x.Succeeded() && (x.End.How == transcript.Complete || x.End.How == transcript.Dropped && x.End.At-sub.request.Event.At >= verdict.NoticeTime):
 		return x.End
-	case sub.cancelled != nil && sub.cancelled.At-sub.asked.Event.At >= verdict.NoticeTime && sub.sent.n >= settled:
+	case sub.cancelled != nil && sub.cancelled.At-sub.request.Event.At >= verdict.NoticeTime && sub.sent.n >= settlingTrips:
 		return sub.cancelled
 	}
 	return nil
@@ -178,8 +178,8 @@ func (sub *subscription) judgeFilter(s *rules.Session, out *rules.Reporter) {
 
 // judgeURIs judges whether the acknowledged URIs were requested.
 func (sub *subscription) judgeURIs(member string, agreed jsontext.Value, d verdict.Deviation, out *rules.Reporter) {
-	wanted, _ := texts(wire.At(sub.filter, "/"+member))
-	granted, _ := texts(wire.At(agreed, "/"+member))
+	wanted, _ := stringsOf(wire.At(sub.filter, "/"+member))
+	granted, _ := stringsOf(wire.At(agreed, "/"+member))
 	if slices.ContainsFunc(granted, func(uri string) bool { return !slices.Contains(wanted, uri) }) {
 		d.Summary = "The server acknowledges a resource that was not requested."
 		out.Deviates(d)
@@ -193,8 +193,8 @@ func judgeEnds(s *rules.Session, out *rules.Reporter) {
 	if s.Era() != spec.Stateless {
 		return
 	}
-	for _, sub := range followed.Of(s).all {
-		if !sub.asked.IsRegular() || sub.filter == nil {
+	for _, sub := range sharedSubscriptions.Of(s).all {
+		if !sub.request.IsRegular() || sub.filter == nil {
 			continue
 		}
 		sub.judgeMedia(out)
@@ -211,7 +211,7 @@ func judgeEnds(s *rules.Session, out *rules.Reporter) {
 
 // judgeMedia judges the media type of a subscription over HTTP.
 func (sub *subscription) judgeMedia(out *rules.Reporter) {
-	x := sub.asked.Exchange
+	x := sub.request.Exchange
 	if x == nil || !x.Succeeded() || sub.response != nil && sub.response.Message.IsError() {
 		return
 	}
@@ -236,7 +236,7 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 	switch {
 	case !id.Present(): // the shape rules report a missing id
 		return
-	case !id.Same(sub.asked.Message.ID):
+	case !id.Same(sub.request.Message.ID):
 		d.Summary = "The server's last result of a subscription names another one."
 	case kind != spec.ResultComplete || slices.ContainsFunc(names, func(name string) bool { return name != "resultType" && name != "_meta" }):
 		d.Summary, d.Weight = "The server's last result of a subscription has more than its id.", verdict.OnlyNote
@@ -251,7 +251,7 @@ func (sub *subscription) judgeFinal(out *rules.Reporter) {
 // A server that has agreed to deliver nothing has a reason.
 func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	var end *transcript.Event
-	x := sub.asked.Exchange
+	x := sub.request.Exchange
 	switch {
 	case sub.response != nil:
 		end = sub.response.Event
@@ -260,11 +260,11 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 	}
 	atShutdown := sub.atShutdown || sub.response == nil && (s.InputClosed || s.Signalled)
 	switch {
-	case sub.sent.n >= settled && (end == nil || atShutdown):
+	case sub.sent.n >= settlingTrips && (end == nil || atShutdown):
 		out.Observed(staysOpen)
 	case end == nil || atShutdown || sub.cancelled != nil || !sub.deliversAny():
-	case end.At-sub.ack.Event.At < atOnce && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
-		return req.Event.Seq > sub.asked.Event.Seq && req.Event.Seq < end.Seq
+	case end.At-sub.ack.Event.At < tooEarly && !slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
+		return req.Event.Seq > sub.request.Event.Seq && req.Event.Seq < end.Seq
 	}):
 		d := sub.describe(staysOpen, end, "the end right after the acknowledgement")
 		d.Summary, d.Permitted = "The server ends a subscription at once.", "a subscription that stays open until the client or a shutdown ends it"
@@ -274,7 +274,7 @@ func (sub *subscription) judgeDuration(s *rules.Session, out *rules.Reporter) {
 
 // judgeStreamEnd judges a stream that the server ended. A broken connection shows nothing.
 func (sub *subscription) judgeStreamEnd(out *rules.Reporter) {
-	x := sub.asked.Exchange
+	x := sub.request.Exchange
 	switch {
 	case sub.response != nil && !sub.response.Message.IsError():
 		out.Observed(gracefulResponse)

@@ -27,7 +27,7 @@ func versionRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.unsupported-version",
-			Title:        "a version that the server does not have is refused with -32022 and a list of those that it has",
+			Title:        "an unsupported version is refused with -32022 and a list of the supported versions",
 			Requirements: []string{unsupportedVersion, knownLegacy, supportedList, listConsistent, unsupportedStatus},
 			Start:        rules.Stateless(rules.Fold{OnMessage: rules.OnResponse("", judgeOtherVersion)}),
 		},
@@ -64,7 +64,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	if version == s.Revision() {
 		return // an earlier request may have moved the process to an older revision
 	}
-	d := shows(unsupportedVersion, obs)
+	d := deviationOf(unsupportedVersion, obs)
 	d.Permitted = "error -32022 with the versions that the server supports"
 	d.Seen = "version " + rules.Excerpt(req.Metadata.Version) + ": " + d.Seen
 	code := codeOf(obs)
@@ -86,7 +86,7 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	case version.Published():
 		out.Observed(knownLegacy)
 	case slices.Contains(s.SupportedVersions(), req.Metadata.Version) || mayExist(req.Metadata.Version):
-	default: // one text, because servers do both, depending on the method
+	default: // one summary for results and other errors, because servers do both, depending on the method
 		d.Summary = "The server does not refuse an unsupported version with -32022."
 		out.Deviates(d)
 	}
@@ -95,10 +95,10 @@ func judgeOtherVersion(s *rules.Session, obs *rules.Observation, out *rules.Repo
 // judgeSupportedList judges the data of an error -32022.
 func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	data := wire.At(obs.Message.Member("error"), "/data")
-	supported, isList := texts(wire.At(data, "/supported"))
+	supported, isList := stringsOf(wire.At(data, "/supported"))
 	requested, _ := wire.Text(wire.At(data, "/requested"))
 	asked := obs.Request.Metadata.Version
-	d := shows(supportedList, obs)
+	d := deviationOf(supportedList, obs)
 	d.Permitted = "data.supported with the versions that the server supports, and data.requested with the version of the request"
 	switch {
 	case !isList || len(supported) == 0:
@@ -114,7 +114,7 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.Observed(supportedList)
 	}
 	if known := s.SupportedVersions(); len(known) > 0 && len(supported) > 0 {
-		d = shows(listConsistent, obs)
+		d = deviationOf(listConsistent, obs)
 		if isSameSet(known, supported) {
 			out.Observed(listConsistent)
 		} else {
@@ -130,14 +130,14 @@ func judgeSupportedList(s *rules.Session, obs *rules.Observation, out *rules.Rep
 		out.Observed(unsupportedStatus)
 		return
 	}
-	d = shows(unsupportedStatus, obs)
+	d = deviationOf(unsupportedStatus, obs)
 	d.Summary, d.Permitted = "The server's error -32022 comes with a status other than 400.", "status 400"
 	d.Seen = obs.Request.Exchange.ResponseHead().Line + ": " + d.Seen
 	out.Deviates(d)
 }
 
-// texts returns the strings of an array; false if it is not an array of strings.
-func texts(v []byte) ([]string, bool) {
+// stringsOf returns the strings of an array; false if it is not an array of strings.
+func stringsOf(v []byte) ([]string, bool) {
 	var out []string
 	for _, e := range wire.Elements(v) {
 		text, ok := wire.Text(e)
@@ -167,7 +167,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 	if req.Metadata.Version == string(s.Revision()) && req.Metadata.IsComplete() {
 		requirement = initializeRemoved
 	}
-	d := shows(requirement, obs)
+	d := deviationOf(requirement, obs)
 	if !obs.Message.IsError() {
 		chosen, _ := wire.Text(obs.Message.ResultAt("/protocolVersion"))
 		switch {
@@ -191,7 +191,7 @@ func judgeInitialize(s *rules.Session, obs *rules.Observation, out *rules.Report
 		out.Observed(initializeNames)
 		return
 	}
-	d = shows(initializeNames, obs)
+	d = deviationOf(initializeNames, obs)
 	d.Summary, d.Permitted = "The server's error to initialize names no supported version.", "their names in the message or the data of the error"
 	if requirement == initializeRemoved {
 		d.Weight = verdict.OnlyNote // only clients of a handshake revision need the names, and they send no such metadata

@@ -21,7 +21,7 @@ func accountRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.http-account",
-			Title:        "every HTTP request gets a whole response",
+			Title:        "every HTTP request gets a complete response",
 			Requirements: []string{httpResponse},
 			Start:        ruleOver(judgeResponses),
 		},
@@ -50,8 +50,8 @@ func (v *view) factsOf(x *exchange) discount.ExchangeFacts {
 	if x.Sent != nil {
 		f.Size = x.Sent.Size
 	}
-	// A request that names a session known to be over tests exactly that;
-	// a request that was in progress when the session ended does not.
+	// A request with the id of a session that is known to be over tests the response to that, so it
+	// counts. A request that was in progress when the session ended does not.
 	f.SessionOver = x.flaws&endedSession == 0 && x.Method() != "DELETE" && v.isSessionOver(x)
 	f.AnsweredElsewhere = len(x.requests) > 0 && !slices.ContainsFunc(x.requests, func(req *rules.Request) bool { return len(req.Responses) == 0 })
 	for _, req := range x.requests {
@@ -150,7 +150,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 			Requirement: httpServed,
 			Summary:     "The server refuses a legal request by HTTP status alone.",
 			Permitted:   "a result or a JSON-RPC error with the id of the request",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		}
 		switch failed := x.Status() >= 500 && x.Status() != 501; {
 		case legal && x.Succeeded():
@@ -159,7 +159,7 @@ func judgeLegalRequests(v *view, out *rules.Reporter) {
 			d.Summary = "The server fails on a legal request, without a JSON-RPC response."
 			out.Deviates(d)
 		case failed && x.Method() == "DELETE" && x.flaws == 0 && x.session != "":
-			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a status of success, or 405 where clients may not end sessions"
+			d.Summary, d.Permitted = "The server fails on a DELETE with the id of an open session.", "a success status, or 405 where clients may not end sessions"
 			out.Deviates(d)
 		case failed:
 			d.Weight, d.Summary = verdict.OnlyNote, "The server fails on a request that it may refuse."
@@ -180,7 +180,7 @@ func judgePlainRequests(v *view, out *rules.Reporter) {
 		if v.isOnePingRefused(x) {
 			out.Deviates(verdict.Deviation{
 				Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
-				Permitted: "a result, as for the pings before and after it in the session", Seen: x.describeSeen(), At: x.at(),
+				Permitted: "a result, as for the pings before and after it in the session", Seen: x.describeSeen(), At: x.positions(),
 			})
 			continue
 		}
@@ -222,16 +222,16 @@ func (v *view) isOnePingRefused(x *exchange) bool {
 	return before && after
 }
 
-// judgeRefusedPing judges a ping of a conversation in which no ping was served. An error that
-// calls it malformed is wrong in any case. Any other refusal may have another reason, such as a
-// session that another process holds.
+// judgeRefusedPing judges a ping of a conversation in which no ping was served. An error that calls
+// it malformed is wrong in any case. Any other refusal may have another reason, such as a session
+// that belongs to another process.
 func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 	if x.Status() != 400 {
 		return
 	}
 	d := verdict.Deviation{
 		Requirement: pingResponds, Summary: "The server refuses a ping as malformed.",
-		Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.at(),
+		Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.positions(),
 	}
 	if e := x.errorIn(); e == nil || errorCode(e) != spec.CodeParse && errorCode(e) != spec.CodeInvalidRequest {
 		d.Summary, d.Weight = "The server refuses every ping by HTTP status.", verdict.AtMostWarning
@@ -243,7 +243,7 @@ func (x *exchange) judgeRefusedPing(out *rules.Reporter) {
 // JSON-RPC or opens streams; any other refusal may come from something that is not an MCP server.
 // "Invalid request" may mean that another client has the only session.
 func (x *exchange) judgeFailedInitialize(out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.at()}
+	d := verdict.Deviation{Requirement: initResponse, Permitted: "a result, in the response to the POST", Seen: x.describeSeen(), At: x.positions()}
 	e := x.errorIn()
 	switch {
 	case x.Status() == 400 && e != nil && errorCode(e) == spec.CodeParse:
@@ -274,7 +274,7 @@ func (v *view) wasListening(x *exchange) bool {
 		return true
 	}
 	streams := v.channelsFor(x)
-	return len(streams) == 1 && streams[0].open(x.Response.Seq)
+	return len(streams) == 1 && streams[0].isOpenAt(x.Response.Seq)
 }
 
 // dependsOnState reports whether a status depends on more than the request itself: 404 and 410

@@ -34,10 +34,10 @@ func (v *view) whyUnclear(x *exchange) string {
 	}
 	controls := v.controlsFor(x)
 	if len(controls) == 0 {
-		return control.Control{What: "the same request in order"}.Unclear(odd, false)
+		return control.Control{What: "the same request without the flaw"}.Unclear(odd, false)
 	}
 	for _, y := range controls {
-		c := control.Control{What: "the same request in order", Sent: true, Served: y.isAccepted(), Got: control.Status("status " + strconv.Itoa(y.Status()))}
+		c := control.Control{What: "the same request without the flaw", Sent: true, Served: y.isAccepted(), Got: control.Status("status " + strconv.Itoa(y.Status()))}
 		if why := c.Unclear(odd, false); why != "" {
 			return why
 		}
@@ -51,7 +51,7 @@ func (v *view) whyUnclear(x *exchange) string {
 func (v *view) mayBeSecond(x *exchange) bool {
 	return x.Method() == "GET" && slices.ContainsFunc(v.all, func(y *exchange) bool {
 		return y != x && y.Method() == "GET" && y.isStreamOpened() && y.Request.Seq < x.Request.Seq &&
-			(y.session == x.session || x.session == "") && (x.Status() == 409 || y.open(x.Request.Seq))
+			(y.session == x.session || x.session == "") && (x.Status() == 409 || y.isOpenAt(x.Request.Seq))
 	})
 }
 

@@ -3,21 +3,21 @@ package streamablehttp
 import "strconv"
 
 const (
-	// leastCounted is how many consecutive ids must count up to rule out chance.
-	leastCounted = 3
-	// mostStep is the maximum difference of consecutive ids: other clients of the server may get
+	// minSequential is the number of consecutive ids that must count up to rule out chance.
+	minSequential = 3
+	// maxStep is the maximum difference of consecutive ids: other clients of the server may get
 	// ids in between.
-	mostStep = 1000
+	maxStep = 1000
 )
 
-// doCountUp reports whether the ids, in the order in which they were assigned, differ only in a
+// areSequential reports whether the ids, in the order in which they were assigned, differ only in a
 // number that grows by small steps. A random or signed part makes them differ in more than that.
-func doCountUp(ids []string) bool {
-	if len(ids) < leastCounted {
+func areSequential(ids []string) bool {
+	if len(ids) < minSequential {
 		return false
 	}
 	for i := range ids[1:] {
-		if step, ok := stepBetween(ids[i], ids[i+1]); !ok || step > mostStep {
+		if step, ok := stepBetween(ids[i], ids[i+1]); !ok || step > maxStep {
 			return false
 		}
 	}

@@ -31,7 +31,7 @@ func TestCountUp(t *testing.T) {
 		{"a long beginning and a random end", []string{"production-eu-west-1-8f2a6c0e", "production-eu-west-1-1b7d9e3a", "production-eu-west-1-c4e5f607"}, false},
 		{"letters", []string{"session-number-aaaaaaaaag", "session-number-aaaaaaaaah", "session-number-aaaaaaaaai"}, false},
 	} {
-		if got := doCountUp(test.ids); got != test.want {
+		if got := areSequential(test.ids); got != test.want {
 			t.Errorf("%s: %v", test.name, got)
 		}
 	}

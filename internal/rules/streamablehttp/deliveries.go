@@ -98,7 +98,7 @@ func (v *view) countMissing(x *exchange) (missing, late, elsewhere int) {
 
 // isOnResumed reports whether the event came on a stream that resumes that of x.
 func (v *view) isOnResumed(x *exchange, e *transcript.Event) bool {
-	y := v.of(e)
+	y := v.exchangeOf(e)
 	return y != nil && y != x && v.origin(y) == x
 }
 
@@ -120,8 +120,8 @@ func (v *view) judgePolling(x *exchange, out *rules.Reporter) {
 // judgeHalfDelivered judges a response in an event without its final blank line: clients drop
 // such events.
 func (v *view) judgeHalfDelivered(x *exchange, out *rules.Reporter) bool {
-	for _, p := range x.pieces {
-		if p.Kind != transcript.Received || p.says.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
+	for _, p := range x.events {
+		if p.Kind != transcript.Received || p.sse.Complete() || p.IsCut() || x.Ended() != transcript.Complete {
 			continue
 		}
 		out.Deviates(verdict.Deviation{
@@ -144,7 +144,7 @@ func (v *view) judgeMisplaced(x *exchange, out *rules.Reporter) bool {
 			continue
 		}
 		e := req.Responses[0].Event
-		if y := v.of(e); y == nil || y == x || y.Method() != "POST" {
+		if y := v.exchangeOf(e); y == nil || y == x || y.Method() != "POST" {
 			continue
 		}
 		out.Deviates(verdict.Deviation{

@@ -44,11 +44,11 @@ func getRules() []rules.Rule {
 	}
 }
 
-// forEachGet calls see with each GET that does not resume a stream.
-func (v *view) forEachGet(see func(x *exchange)) {
+// forEachGet calls visit with each GET that does not resume a stream.
+func (v *view) forEachGet(visit func(x *exchange)) {
 	for _, x := range v.all {
 		if v.s.Transport == spec.StreamableHTTP && x.Method() == "GET" && !x.isResumption() {
-			see(x)
+			visit(x)
 		}
 	}
 }
@@ -65,7 +65,7 @@ func judgeGetStatus(v *view, out *rules.Reporter) {
 		if isBarringStatus(x.Status()) {
 			return
 		}
-		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.describeSeen(), At: x.at()}
+		d := verdict.Deviation{Requirement: streamOr405, Permitted: "status 200 with text/event-stream, or 405", Seen: x.describeSeen(), At: x.positions()}
 		other := v.otherOpenStream(x)
 		switch {
 		case x.Status() == 405 || x.Status() == 200 && x.ResponseHead().MediaType() == transcript.EventStream:
@@ -119,7 +119,7 @@ func (v *view) judgeUnanswered(x *exchange, out *rules.Reporter) {
 			limit = max(limit, slowerThan*(y.Response.At-y.Request.At))
 		}
 	}
-	if until-x.Request.At < min(limit, lingering) || x.End != nil && x.End.How != transcript.Dropped {
+	if until-x.Request.At < min(limit, lingerTime) || x.End != nil && x.End.How != transcript.Dropped {
 		return
 	}
 	for _, y := range v.all {
@@ -151,7 +151,7 @@ func (v *view) hadStreamBefore(x *exchange) bool {
 // otherOpenStream returns a GET of the same session whose stream was open when x was sent.
 func (v *view) otherOpenStream(x *exchange) *exchange {
 	for _, y := range v.all {
-		if y != x && y.Method() == "GET" && y.session == x.session && y.open(x.Request.Seq) {
+		if y != x && y.Method() == "GET" && y.session == x.session && y.isOpenAt(x.Request.Seq) {
 			return y
 		}
 	}
@@ -166,7 +166,7 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 		if v.isAnsweredDuring(x) {
 			out.Observed(getNoResponse)
 		}
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			if p.Kind != transcript.Received || p.IsCut() {
 				continue
 			}
@@ -189,7 +189,7 @@ func judgeGetMessages(v *view, out *rules.Reporter) {
 	})
 }
 
-func responseIn(p piece) *wire.Message {
+func responseIn(p streamEvent) *wire.Message {
 	for i := range p.Frame.Messages {
 		if m := &p.Frame.Messages[i]; m.Kind == wire.Response {
 			return m
@@ -202,7 +202,7 @@ func responseIn(p piece) *wire.Message {
 // the response could have come on it.
 func (v *view) isAnsweredDuring(x *exchange) bool {
 	for _, req := range v.s.ClientRequests() {
-		if len(req.Responses) > 0 && req.Responses[0].Event.Exchange != x.Number && x.open(req.Responses[0].Event.Seq) {
+		if len(req.Responses) > 0 && req.Responses[0].Event.Exchange != x.Number && x.isOpenAt(req.Responses[0].Event.Seq) {
 			return true
 		}
 	}
@@ -211,7 +211,7 @@ func (v *view) isAnsweredDuring(x *exchange) bool {
 
 // judgeUnrelated judges only progress: other messages don't show whether they belong to a request
 // in progress.
-func (v *view) judgeUnrelated(x *exchange, p piece, out *rules.Reporter) {
+func (v *view) judgeUnrelated(x *exchange, p streamEvent, out *rules.Reporter) {
 	owner, token := v.progressOf(p)
 	switch {
 	case owner == nil:
@@ -267,7 +267,7 @@ func (v *view) laterResponse(x *exchange) *transcript.Event {
 		if len(req.Responses) == 0 {
 			continue
 		}
-		if y := v.of(req.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
+		if y := v.exchangeOf(req.Responses[0].Event); y != nil && y.Request.Seq > x.End.Seq && v.origin(y) == origin {
 			return req.Responses[0].Event
 		}
 	}
@@ -278,7 +278,7 @@ func (v *view) laterResponse(x *exchange) *transcript.Event {
 // connections: a client keeps the last value.
 func (v *view) hasRetryUpTo(x *exchange) bool {
 	return slices.ContainsFunc(v.all, func(y *exchange) bool {
-		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.pieces, func(p piece) bool { return p.says.Retry != "" && p.Seq < x.End.Seq })
+		return v.origin(y) == v.origin(x) && slices.ContainsFunc(y.events, func(p streamEvent) bool { return p.sse.Retry != "" && p.Seq < x.End.Seq })
 	})
 }
 

@@ -52,7 +52,7 @@ func headerRules() []rules.Rule {
 		},
 		{
 			ID:    "rule.headers-understood",
-			Title: "headers that match the body are not refused, in whatever form, nor those that mean nothing",
+			Title: "headers that match the body are accepted in any form, and headers without a meaning are ignored",
 			Requirements: []string{
 				nameEncoded, namesAnyCase, whitespace, paramEncoded, paramNotExpected, paramNumeric, paramIgnored, resumeIgnored,
 				sessionIgnored, listenUnnamed, codeMeaning,
@@ -62,9 +62,9 @@ func headerRules() []rules.Rule {
 	}
 }
 
-// forEachRequest calls see with each POST of a single stateless request that is valid apart from
+// forEachRequest calls visit with each POST of a single stateless request that is valid apart from
 // its headers and has an interpretable response.
-func (v *view) forEachRequest(see func(x *exchange, req *rules.Request)) {
+func (v *view) forEachRequest(visit func(x *exchange, req *rules.Request)) {
 	if v.s.Transport != spec.StreamableHTTP || v.s.Era() != spec.Stateless {
 		return
 	}
@@ -73,7 +73,7 @@ func (v *view) forEachRequest(see func(x *exchange, req *rules.Request)) {
 			continue
 		}
 		if req := x.requests[0]; req.WellFormed && req.HasLegalID() && req.Metadata.IsComplete() {
-			see(x, req)
+			visit(x, req)
 		}
 	}
 }
@@ -116,7 +116,7 @@ func hasOtherMarker(value string) bool {
 
 // judgeMismatch judges the outcome of a request with one flaw.
 func (v *view) judgeMismatch(x *exchange, req *rules.Request, flaw rules.HeaderFlaw, requirement string, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: requirement, Permitted: "status 400 with error -32020", Seen: x.describeFlawed(flaw), At: x.at(), Header: flawHeader(flaw)}
+	d := verdict.Deviation{Requirement: requirement, Permitted: "status 400 with error -32020", Seen: x.describeFlawed(flaw), At: x.positions(), Header: flawHeader(flaw)}
 	e := x.errorIn()
 	switch {
 	case x.isAccepted():
@@ -205,7 +205,7 @@ func judgeUnderstood(v *view, out *rules.Reporter) {
 		if x.ResponseHead().Has(sessionHeader) && v.s.IsStatelessOnly() {
 			out.Deviates(verdict.Deviation{
 				Requirement: sessionIgnored, Summary: "The server assigns a session to a request of the stateless era.",
-				Permitted: "no Mcp-Session-Id in responses", Seen: rules.Excerpt(x.ResponseHead().Describe(sessionHeader)), At: x.at(),
+				Permitted: "no Mcp-Session-Id in responses", Seen: rules.Excerpt(x.ResponseHead().Describe(sessionHeader)), At: x.positions(),
 			})
 		}
 		switch flaws := req.HeaderFlaws; {
@@ -329,7 +329,7 @@ func (v *view) judgeMatching(x *exchange, req *rules.Request, out *rules.Reporte
 	}
 	d := verdict.Deviation{
 		Requirement: codeMeaning, Summary: "The server reports a header mismatch, but the headers match.",
-		Permitted: "a response; each header has the value that the body has", Seen: x.describeSeen(), At: x.at(),
+		Permitted: "a response; each header has the value that the body has", Seen: x.describeSeen(), At: x.positions(),
 	}
 	switch len(odd) {
 	case 0:
@@ -356,7 +356,7 @@ func (v *view) judgeMeaningless(x *exchange, req *rules.Request, flaw rules.Head
 	default:
 		out.Deviates(verdict.Deviation{
 			Requirement: requirement, Summary: "The server refuses a request for a header that it should ignore.",
-			Permitted: "the response that the request gets without the header", Seen: x.describeSeen(), At: x.at(),
+			Permitted: "the response that the request gets without the header", Seen: x.describeSeen(), At: x.positions(),
 		})
 	}
 }

@@ -92,8 +92,8 @@ func (s *server) empty(n int, status string) {
 	s.over(n, transcript.Complete)
 }
 
-// piece sends the lines as an event on the stream.
-func (s *server) piece(r *running, lines ...string) {
+// streamEvent sends the lines as an event on the stream.
+func (s *server) streamEvent(r *running, lines ...string) {
 	text := strings.Join(lines, r.end) + r.end + r.end
 	s.rec.Add(transcript.Event{Kind: transcript.Streamed, Exchange: r.exchange, Stream: []byte(text)})
 }
@@ -116,7 +116,7 @@ func (s *server) message(r *running, text string) {
 	} else {
 		lines = append(lines, "data: "+text)
 	}
-	s.piece(r, lines...)
+	s.streamEvent(r, lines...)
 }
 
 func (s *server) begin(r *running) {
@@ -127,11 +127,11 @@ func (s *server) begin(r *running) {
 	if s.rev == spec.V20251125 {
 		s.ids++
 		id := fmt.Sprintf("%d-%x", r.id, s.ids)
-		s.piece(r, "id: "+id, "retry: 100", "data:")
+		s.streamEvent(r, "id: "+id, "retry: 100", "data:")
 		r.sent = append(r.sent, sent{id: id, primes: true})
 	}
 	if s.yes(3, "comment") {
-		s.piece(r, ": hello")
+		s.streamEvent(r, ": hello")
 	}
 }
 
@@ -161,7 +161,7 @@ func (s *server) interim(r *running) {
 	r.step++
 	switch {
 	case s.yes(3, "comment"):
-		s.piece(r, ": still here")
+		s.streamEvent(r, ": still here")
 	case s.pings < 3 && s.yes(3, "ping"): // more would be excessive, because no time passes
 		s.pings++
 		s.asked++
@@ -207,7 +207,7 @@ func (s *server) part(r *running) {
 	s.begin(r)
 	for _, e := range lost {
 		if !e.primes {
-			s.piece(r, e.lines...)
+			s.streamEvent(r, e.lines...)
 		}
 	}
 	r.resumes = true
@@ -305,7 +305,7 @@ func TestNothingIsSaidOfLegalTraffic(t *testing.T) {
 // A hostile server must not make judging expensive. The bound is generous: quadratic work in the
 // amount of traffic takes minutes.
 func TestJudgingHTTPIsBounded(t *testing.T) {
-	for name, piece := range map[string]string{
+	for name, streamEvent := range map[string]string{
 		"responses":     "data: {\"jsonrpc\":\"2.0\",\"id\":\"x\",\"result\":{}}\n\n",
 		"ids":           "id: 1\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n",
 		"progress":      "data: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{\"progressToken\":\"t7\",\"progress\":1}}\n\n",
@@ -335,7 +335,7 @@ func TestJudgingHTTPIsBounded(t *testing.T) {
 					exchanges = append(exchanges, n)
 				}
 				for i := range 4000 {
-					s.rec.Add(transcript.Event{Kind: transcript.Streamed, Exchange: exchanges[i%len(exchanges)], Stream: []byte(piece)})
+					s.rec.Add(transcript.Event{Kind: transcript.Streamed, Exchange: exchanges[i%len(exchanges)], Stream: []byte(streamEvent)})
 				}
 				for _, n := range exchanges {
 					s.over(n, transcript.Complete)

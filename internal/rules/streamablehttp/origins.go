@@ -46,7 +46,7 @@ func (v *view) judgeForeign(x *exchange, out *rules.Reporter) {
 		validated = legacyOriginChecks
 	}
 	d := verdict.Deviation{
-		Requirement: validated, Permitted: "a refusal", At: x.at(),
+		Requirement: validated, Permitted: "a refusal", At: x.positions(),
 		Seen: "Origin " + rules.Excerpt(x.RequestHead().Get("Origin")) + ": " + x.describeSeen(),
 	}
 	if !isLoopback(x.RequestHead().Get("Host")) {
@@ -128,7 +128,7 @@ func judgeForbiddenBody(x *exchange, out *rules.Reporter) {
 			Requirement: originBody,
 			Summary:     "The server's error in the body of a 403 has an id.",
 			Permitted:   "an error without an id, or a body that is not a message",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	}
 }

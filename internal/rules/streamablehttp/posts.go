@@ -68,7 +68,7 @@ func judgeWithoutRequests(v *view, out *rules.Reporter) {
 		}
 		found := func(requirement, summary string) {
 			out.Deviates(verdict.Deviation{
-				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.describeSeen(), At: x.at(),
+				Requirement: requirement, Summary: summary, Permitted: "status 202 without a body, or an error status", Seen: x.describeSeen(), At: x.positions(),
 				Weight: weight,
 			})
 		}
@@ -107,7 +107,7 @@ func judgeRefusalBody(x *exchange, out *rules.Reporter) {
 			Requirement: rejectedBody,
 			Summary:     "The server's refusal has a body that is not an error without id.",
 			Permitted:   "an error without an id, or a body that is not a message",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	}
 	if plain {
@@ -136,7 +136,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 		}
 		d := verdict.Deviation{
 			Requirement: contentType, Permitted: "application/json or text/event-stream, with the response",
-			Summary: "The server answers a request with another media type.", Seen: x.describeSeen(), At: x.at(),
+			Summary: "The server answers a request with another media type.", Seen: x.describeSeen(), At: x.positions(),
 		}
 		if !x.hasBody() {
 			d.Summary = "The server answers a request without a body."
@@ -151,7 +151,7 @@ func judgePosts(v *view, out *rules.Reporter) {
 func (x *exchange) unusualStatus() (verdict.Deviation, bool) {
 	d := verdict.Deviation{
 		Requirement: contentType, Weight: verdict.AtMostWarning, Permitted: "200 with the response",
-		Summary: "The server answers a request with a status other than 200.", Seen: x.describeSeen(), At: x.at(),
+		Summary: "The server answers a request with a status other than 200.", Seen: x.describeSeen(), At: x.positions(),
 	}
 	switch {
 	case x.Status() == 203:
@@ -177,7 +177,7 @@ func (v *view) judgeJSONBody(x *exchange, out *rules.Reporter) {
 		})
 	}
 	if len(x.Body) == 0 {
-		found("The server's JSON body is empty.", x.at())
+		found("The server's JSON body is empty.", x.positions())
 		return
 	}
 	e := x.Body[0]
@@ -256,7 +256,7 @@ func judgeAccepted(v *view, out *rules.Reporter) {
 				Requirement: acceptBoth,
 				Summary:     "The server refuses an Accept that lists both types with 406.",
 				Permitted:   "a response of either type",
-				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.describeSeen(), At: x.at(), Header: "Accept",
+				Seen:        rules.Excerpt(x.RequestHead().Describe("Accept")) + ": " + x.describeSeen(), At: x.positions(), Header: "Accept",
 			})
 		}
 	}
@@ -270,7 +270,7 @@ func judgeUnparsable(v *view, out *rules.Reporter) {
 		if x.flaws != badBody {
 			continue // it may be refused for another reason
 		}
-		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.describeSeen(), At: x.at()}
+		d := verdict.Deviation{Requirement: parseErrorHTTP, Permitted: "an error status, optionally with error -32700 without an id", Seen: x.describeSeen(), At: x.positions()}
 		m := x.errorIn()
 		switch {
 		case x.Succeeded() && m != nil:

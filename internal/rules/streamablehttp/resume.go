@@ -47,35 +47,35 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 	type place struct {
 		session, id string
 	}
-	first := map[place]piece{}
+	first := map[place]streamEvent{}
 	for _, p := range v.inOrder() {
-		if v.s.Transport != spec.StreamableHTTP || p.says.ID == "" || !p.says.Complete() {
+		if v.s.Transport != spec.StreamableHTTP || p.sse.ID == "" || !p.sse.Complete() {
 			continue
 		}
-		x := v.of(p.Event)
+		x := v.exchangeOf(p.Event)
 		if x.session == "" && !v.isSessionless() {
 			continue // without a session there is no scope in which ids must be unique
 		}
-		at := place{x.session, p.says.ID}
+		at := place{x.session, p.sse.ID}
 		known, seen := first[at]
 		if !seen {
 			first[at] = p
 			out.Observed(eventIDUnique)
 			continue
 		}
-		same := bytes.Equal(known.says.Data, p.says.Data)
-		if x.isResumption() && (same || len(p.says.Data) == 0 || len(known.says.Data) == 0 && !(isPriming(v, known) && isMessage(p))) || same && len(p.says.Data) > 0 && known.Exchange != p.Exchange {
+		same := bytes.Equal(known.sse.Data, p.sse.Data)
+		if x.isResumption() && (same || len(p.sse.Data) == 0 || len(known.sse.Data) == 0 && !(isPriming(v, known) && isMessage(p))) || same && len(p.sse.Data) > 0 && known.Exchange != p.Exchange {
 			continue // redelivered or broadcast
 		}
-		gets := x.Method() == "GET" && v.of(known.Event).Method() == "GET"
-		if gets && (len(p.says.Data) == 0 || len(known.says.Data) == 0 && known.Exchange != p.Exchange) {
+		gets := x.Method() == "GET" && v.exchangeOf(known.Event).Method() == "GET"
+		if gets && (len(p.sse.Data) == 0 || len(known.sse.Data) == 0 && known.Exchange != p.Exchange) {
 			continue // the position of the same stream, sent again to a client that reopens it; connections may overtake each other
 		}
 		out.Deviates(verdict.Deviation{
 			Requirement: eventIDUnique,
 			Summary:     "The server uses an event id twice.",
 			Permitted:   "ids that are unique over all streams of the session",
-			Seen:        "the id " + rules.Excerpt(p.says.ID),
+			Seen:        "the id " + rules.Excerpt(p.sse.ID),
 			At:          positionsOf(known.Event, p.Event),
 		})
 	}
@@ -83,14 +83,14 @@ func judgeEventIDs(v *view, out *rules.Reporter) {
 
 // isPriming reports whether an event without a message came on the stream of a POST. Its id
 // belongs to no message, and may be repeated when the stream is resumed.
-func isPriming(v *view, known piece) bool {
-	x := v.of(known.Event)
+func isPriming(v *view, known streamEvent) bool {
+	x := v.exchangeOf(known.Event)
 	return x.Method() == "POST" && !x.isResumption()
 }
 
 // isMessage reports whether the event has a message. Some servers repeat an event without one as
 // an empty object.
-func isMessage(p piece) bool {
+func isMessage(p streamEvent) bool {
 	return slices.ContainsFunc(p.Event.Messages(), func(m wire.Message) bool {
 		return m.Kind == wire.Request || m.Kind == wire.Notification || m.Kind == wire.Response
 	})
@@ -105,9 +105,9 @@ func (v *view) isSessionless() bool {
 	return slices.ContainsFunc(v.s.ClientRequests(), func(req *rules.Request) bool { return req.Message.Method == spec.MethodInitialize && req.Succeeded() })
 }
 
-// inOrder returns the pieces of all streams in the order in which they came.
-func (v *view) inOrder() []piece {
-	return rules.Memo(v.s, inOrderKey{}, v.sortPieces)
+// inOrder returns the events of all streams in the order in which they came.
+func (v *view) inOrder() []streamEvent {
+	return rules.Memo(v.s, inOrderKey{}, v.sortEvents)
 }
 
 type inOrderKey struct{}
@@ -167,7 +167,7 @@ func (v *view) judgeNotResumed(x, origin *exchange, id string, out *rules.Report
 		d.At = positionsOf(origin.Request, closed, x.Request, x.Response)
 	case x.Status() == 405:
 		d.Summary, d.Weight = "The server sends event ids, but refuses to resume with 405.", verdict.OnlyNote
-		d.Permitted = "this: resending missed messages is optional"
+		d.Permitted = "405: resending missed messages is optional"
 	}
 	out.Deviates(d)
 }
@@ -200,7 +200,7 @@ func (v *view) isCancelled(req *rules.Request, before int) bool {
 func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Reporter) {
 	old := v.idsUpTo(origin, last, x)
 	clean, fresh := true, true
-	for _, p := range x.pieces {
+	for _, p := range x.events {
 		if p.Kind != transcript.Received || p.IsCut() {
 			continue
 		}
@@ -214,13 +214,13 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 				At:          positionsOf(origin.Request, x.Request, p.Event),
 			})
 		}
-		if fresh && p.says.ID != "" && old[p.says.ID] {
+		if fresh && p.sse.ID != "" && old[p.sse.ID] {
 			fresh = false
 			out.Deviates(verdict.Deviation{
 				Requirement: replay,
 				Summary:     "The server resumes a stream before the event that the client named.",
 				Permitted:   "the events after it",
-				Seen:        "after " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.says.ID),
+				Seen:        "after " + rules.Excerpt(last) + " the event " + rules.Excerpt(p.sse.ID),
 				At:          positionsOf(x.Request, p.Event),
 			})
 		}
@@ -237,14 +237,14 @@ func (v *view) judgeReplayed(x, origin *exchange, last string, out *rules.Report
 func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[string]bool {
 	ids := map[string]bool{}
 	for _, p := range v.inOrder() {
-		y := v.of(p.Event)
-		if y == before || y.session != before.session || p.says.ID == "" || v.origin(y) != origin {
+		y := v.exchangeOf(p.Event)
+		if y == before || y.session != before.session || p.sse.ID == "" || v.origin(y) != origin {
 			continue
 		}
-		if len(p.says.Data) > 0 {
-			ids[p.says.ID] = true
+		if len(p.sse.Data) > 0 {
+			ids[p.sse.ID] = true
 		}
-		if p.says.ID == last {
+		if p.sse.ID == last {
 			return ids
 		}
 	}
@@ -254,11 +254,11 @@ func (v *view) idsUpTo(origin *exchange, last string, before *exchange) map[stri
 // isForeignTo reports whether a message on the resumed stream x belongs to a stream other than
 // that of origin: it was delivered there before, or is the response to or progress of a request
 // that was posted elsewhere. Events without a message are not foreign.
-func (v *view) isForeignTo(p piece, x, origin *exchange) bool {
+func (v *view) isForeignTo(p streamEvent, x, origin *exchange) bool {
 	if !isMessage(p) {
 		return false
 	}
-	if known := v.ids[x.session][p.says.ID]; p.says.ID != "" && known != nil && known.Number < x.Number {
+	if known := v.ids[x.session][p.sse.ID]; p.sse.ID != "" && known != nil && known.Number < x.Number {
 		// Many servers treat all GETs of a session as one stream.
 		if at := v.origin(known); at != nil && at != origin && (at.Method() != "GET" || origin.Method() != "GET") {
 			return true
@@ -285,7 +285,7 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 		if v.s.Transport != spec.StreamableHTTP || x.isResumption() {
 			continue
 		}
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			first, twice := v.earlierDelivery(p)
 			if twice {
 				out.Deviates(verdict.Deviation{
@@ -306,30 +306,30 @@ func judgeBroadcasts(v *view, out *rules.Reporter) {
 // areOthersOpen reports whether another stream of the session was open.
 func (v *view) areOthersOpen(x *exchange, at int) bool {
 	for _, y := range v.all {
-		if y != x && y.session == x.session && y.open(at) {
+		if y != x && y.session == x.session && y.isOpenAt(at) {
 			return true
 		}
 	}
 	return false
 }
 
-// earlierDelivery returns the earlier piece of another stream of the session with the same
-// message. Notifications may be equal legitimately, apart from progress, which must grow for each
-// token; so that is compared only if exactly one request has the token.
-func (v *view) earlierDelivery(p piece) (piece, bool) {
+// earlierDelivery returns the earlier event on another stream of the session with the same message.
+// Notifications may be equal legitimately, apart from progress, which must grow for each token; so
+// that is compared only if exactly one request has the token.
+func (v *view) earlierDelivery(p streamEvent) (streamEvent, bool) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 || !v.isDistinguishable(&p.Frame.Messages[0]) {
-		return piece{}, false
+		return streamEvent{}, false
 	}
-	x := v.of(p.Event)
+	x := v.exchangeOf(p.Event)
 	first, ok := v.firstDeliveries()[key{x.session, string(p.Raw)}]
 	if !ok || first.Seq == p.Seq || first.Exchange == p.Exchange || x.isResumption() {
-		return piece{}, false
+		return streamEvent{}, false
 	}
 	if x.Response == nil || x.Response.Seq > first.Seq || x.session == "" && p.Frame.Messages[0].Kind == wire.Request {
-		return piece{}, false // an equal but different message
+		return streamEvent{}, false // an equal but different message
 	}
 	if m := responseIn(p); m != nil && len(x.requests) > 0 && belongsHere(x, m) {
-		return piece{}, false // each request with this id is answered on its own stream
+		return streamEvent{}, false // each request with this id is answered on its own stream
 	}
 	return first, true
 }
@@ -350,12 +350,12 @@ type key struct{ session, text string }
 
 type firstsKey struct{}
 
-// firstDeliveries returns the first piece of each message.
-func (v *view) firstDeliveries() map[key]piece {
-	return rules.Memo(v.s, firstsKey{}, func() map[key]piece {
-		out := map[key]piece{}
+// firstDeliveries returns the first event with each message.
+func (v *view) firstDeliveries() map[key]streamEvent {
+	return rules.Memo(v.s, firstsKey{}, func() map[key]streamEvent {
+		out := map[key]streamEvent{}
 		for _, p := range v.inOrder() {
-			k := key{v.of(p.Event).session, string(p.Raw)}
+			k := key{v.exchangeOf(p.Event).session, string(p.Raw)}
 			if _, ok := out[k]; !ok && p.Kind == transcript.Received && !p.IsCut() {
 				out[k] = p
 			}

@@ -28,10 +28,10 @@ func Rules() []rules.Rule {
 }
 
 // ruleOver returns the start of a rule that judges the exchanges at the end.
-func ruleOver(see func(v *view, out *rules.Reporter)) func() rules.Fold {
+func ruleOver(judge func(v *view, out *rules.Reporter)) func() rules.Fold {
 	return rules.Stateless(rules.Fold{AtEnd: func(s *rules.Session, out *rules.Reporter) {
 		if v := viewOf(s); len(v.all) > 0 {
-			see(v, out)
+			judge(v, out)
 		}
 	}})
 }

@@ -83,8 +83,8 @@ func isBefore(in map[string]int, id string, at int) bool {
 	return ok && when < at
 }
 
-// of returns the session that an exchange belongs to.
-func (s *sessions) of(x *exchange) string {
+// sessionOf returns the session that an exchange belongs to.
+func (s *sessions) sessionOf(x *exchange) string {
 	if x.hasInitialize() {
 		if given := x.ResponseHead().Get(sessionHeader); given != "" {
 			return given
@@ -131,7 +131,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 			continue
 		}
 		id := x.ResponseHead().Get(sessionHeader)
-		d := verdict.Deviation{At: x.at(), Seen: "the session id " + rules.Excerpt(id)}
+		d := verdict.Deviation{At: x.positions(), Seen: "the session id " + rules.Excerpt(id)}
 		if id == "" || strings.ContainsFunc(id, func(c rune) bool { return c < 0x21 || c > 0x7e }) {
 			d.Requirement, d.Summary, d.Permitted = sessionCharset, "The server's session id has characters that are not visible ASCII.", "characters from 0x21 to 0x7E"
 			if id == "" {
@@ -146,7 +146,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 		case other != nil && !x.RequestHead().Has(sessionHeader):
 			d.At, d.Summary = positionsOf(other.Response, x.Request, x.Response), "The server gives two sessions the same id."
 			out.Deviates(d)
-		case idStrength(id) < leastStrength:
+		case idStrength(id) < minStrength:
 			d.Summary = "The server's session id is short enough to be guessed."
 			out.Deviates(d)
 		default:
@@ -157,7 +157,7 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 		}
 		first[id] = x
 	}
-	if doCountUp(strong) {
+	if areSequential(strong) {
 		n := len(strong)
 		out.Deviates(verdict.Deviation{
 			Requirement: sessionUnique,
@@ -169,9 +169,9 @@ func judgeSessionIDs(v *view, out *rules.Reporter) {
 	}
 }
 
-// leastStrength is the number of bits that an id must be able to hold so as not to count as
-// guessable. Secure ids have about 128; anything in between passes.
-const leastStrength = 64
+// minStrength is the minimum number of bits of an id that does not count as guessable. Secure ids
+// have about 128; anything in between passes.
+const minStrength = 64
 
 // idStrength returns the maximum number of bits in the id, estimated from its length and its
 // characters.
@@ -193,7 +193,7 @@ func judgeSessionStatus(v *view, out *rules.Reporter) {
 				Requirement: sessionTerminated,
 				Summary:     "The server does not answer a request of an ended session.",
 				Permitted:   "404",
-				Seen:        x.describeSeen(), At: x.at(),
+				Seen:        x.describeSeen(), At: x.positions(),
 			})
 		}
 		if x.Response == nil || isBarringStatus(x.Status()) {
@@ -231,7 +231,7 @@ func (v *view) judgeWithoutSession(x *exchange, out *rules.Reporter) {
 			Requirement: sessionRequired,
 			Summary:     "The server refuses a missing session id, but not with 400.",
 			Permitted:   "status 400, or a normal response",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	}
 }
@@ -250,7 +250,7 @@ func (v *view) judgeGetWithoutSession(x *exchange, out *rules.Reporter) {
 		Requirement: sessionRequired,
 		Summary:     "The server opens a stream for a GET without a session id.",
 		Permitted:   "400, or the stream of HTTP+SSE, which announces its endpoint",
-		Seen:        x.describeSeen(), At: append(positionsOf(refused.Request, refused.Response), x.at()...),
+		Seen:        x.describeSeen(), At: append(positionsOf(refused.Request, refused.Response), x.positions()...),
 	})
 }
 
@@ -277,7 +277,7 @@ func (v *view) judgeEndedSession(x *exchange, out *rules.Reporter) {
 			Requirement: sessionTerminated,
 			Summary:     "The server refuses an ended session, but not with 404.",
 			Permitted:   "404",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		}
 		if x.isAccepted() {
 			d.Summary = "The server serves a request of an ended session."
@@ -300,7 +300,7 @@ func (v *view) judgeUnknownSession(x *exchange, out *rules.Reporter) {
 			Weight:      verdict.OnlyNote, // the specification does not mention such ids
 			Summary:     "The server serves a request with an invented session id.",
 			Permitted:   "status 404; 400 is tolerated",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	case (x.Status() == 404 || x.Status() == 400) && v.isInterpretable(x, out, sessionUnknown):
 		out.Observed(sessionUnknown)
@@ -320,8 +320,8 @@ func (v *view) judgeEnded(x *exchange, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: sessionDelete,
 		Summary:     "The server's DELETE neither ends the session nor gets 405.",
-		Permitted:   "a status of success, or 405",
-		Seen:        x.describeSeen(), At: x.at(),
+		Permitted:   "a success status, or 405",
+		Seen:        x.describeSeen(), At: x.positions(),
 	})
 }
 
@@ -344,7 +344,7 @@ func judgeInitialized(x *exchange, out *rules.Reporter) {
 			Requirement: sessionless,
 			Summary:     "The server refuses initialize without session and version headers.",
 			Permitted:   "a response; both headers are required only later",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	}
 }

@@ -58,11 +58,11 @@ func (v *view) firstDropped() *exchange {
 // to which they belong.
 func (v *view) judgeAfterDrop(out *rules.Reporter) {
 	for _, req := range v.s.ClientRequests() {
-		x := v.of(req.Event)
+		x := v.exchangeOf(req.Event)
 		if x == nil || len(req.Responses) == 0 {
 			continue
 		}
-		own, on := v.channelsFor(x), v.of(req.Responses[0].Event)
+		own, on := v.channelsFor(x), v.exchangeOf(req.Responses[0].Event)
 		if len(own) != 1 || v.isShared(own[0]) || own[0].End == nil || own[0].End.How != transcript.Dropped || on == nil || on.Method() != "GET" || on.Request.Seq < own[0].End.Seq {
 			continue
 		}

@@ -51,7 +51,7 @@ func legacyRules() []rules.Rule {
 // channel is a stream of HTTP+SSE with its endpoint.
 type channel struct {
 	*exchange
-	announced *piece
+	announced *streamEvent
 	target    string // path and query of the endpoint, "" if it is unknown
 	foreign   bool   // the endpoint is on another host
 }
@@ -75,13 +75,13 @@ func (v *view) channels() []*channel {
 
 // findEndpoint finds the event that announces the endpoint.
 func (c *channel) findEndpoint() {
-	for i := range c.pieces {
-		p := &c.pieces[i]
-		if p.says.Type != "endpoint" || !p.says.Complete() {
+	for i := range c.events {
+		p := &c.events[i]
+		if p.sse.Type != "endpoint" || !p.sse.Complete() {
 			continue
 		}
 		c.announced = p
-		u, ok := endpointURL(p.says.Data)
+		u, ok := endpointURL(p.sse.Data)
 		if !ok {
 			return
 		}
@@ -116,8 +116,8 @@ func endpointURL(data []byte) (*url.URL, bool) {
 	return u, true
 }
 
-// patience is how long a stream may take to announce its endpoint.
-const patience = 3 * time.Second
+// endpointTimeout is how long a stream may take to announce its endpoint.
+const endpointTimeout = 3 * time.Second
 
 func judgeEndpoints(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
@@ -150,8 +150,8 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 		}
 		return
 	}
-	d.Seen, d.At = rules.Excerpt(c.announced.says.Data), positionsOf(c.Request, c.Response, c.announced.Event)
-	if _, ok := endpointURL(c.announced.says.Data); !ok {
+	d.Seen, d.At = rules.Excerpt(c.announced.sse.Data), positionsOf(c.Request, c.Response, c.announced.Event)
+	if _, ok := endpointURL(c.announced.sse.Data); !ok {
 		d.Summary = "The server's endpoint event is not a URI."
 		out.Deviates(d)
 		return
@@ -163,9 +163,9 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 	} else {
 		out.Observed(endpointOrigin)
 	}
-	for _, p := range c.pieces {
-		if p.Seq < c.announced.Seq && p.says.HasData && p.says.Complete() {
-			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments are none"
+	for _, p := range c.events {
+		if p.Seq < c.announced.Seq && p.sse.HasData && p.sse.Complete() {
+			d.Requirement, d.Summary, d.Permitted = endpointFirst, "The server sends another event before the endpoint event.", "the endpoint event before all others; comments do not count"
 			d.Seen, d.At = rules.Excerpt(p.Stream), positionsOf(c.Request, p.Event, c.announced.Event)
 			out.Deviates(d)
 			return
@@ -177,12 +177,12 @@ func (v *view) judgeAnnouncement(c *channel, out *rules.Reporter) {
 // missingEndpoint returns the event that shows that no endpoint is announced: the end of the
 // stream, another event, or the client's timeout.
 func (v *view) missingEndpoint(c *channel) *transcript.Event {
-	for _, p := range c.pieces {
-		if p.says.HasData && p.says.Complete() {
+	for _, p := range c.events {
+		if p.sse.HasData && p.sse.Complete() {
 			return p.Event
 		}
 	}
-	if c.End != nil && (c.End.How == transcript.Complete || c.End.How == transcript.Dropped && c.End.At-c.Response.At >= patience) {
+	if c.End != nil && (c.End.How == transcript.Complete || c.End.How == transcript.Dropped && c.End.At-c.Response.At >= endpointTimeout) {
 		return c.End
 	}
 	return nil
@@ -204,8 +204,8 @@ func (v *view) isShared(c *channel) bool {
 	return slices.ContainsFunc(v.channels(), func(other *channel) bool { return other != c && other.target == c.target })
 }
 
-// settled is how long a server may take to notice that the client closed a stream.
-const settled = time.Second
+// closeNoticeTime is how long a server may take to notice that the client closed a stream.
+const closeNoticeTime = time.Second
 
 func judgeLegacyPosts(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
@@ -214,9 +214,9 @@ func judgeLegacyPosts(v *view, out *rules.Reporter) {
 		}
 		for _, c := range v.channelsFor(x) {
 			switch {
-			case c.open(x.Request.Seq):
+			case c.isOpenAt(x.Request.Seq):
 				v.judgeLegacyPost(x, out)
-			case len(v.channelsFor(x)) == 1 && c.End != nil && c.End.Seq < x.Request.Seq && (c.End.How == transcript.Complete || x.Request.At-c.End.At >= settled):
+			case len(v.channelsFor(x)) == 1 && c.End != nil && c.End.Seq < x.Request.Seq && (c.End.How == transcript.Complete || x.Request.At-c.End.At >= closeNoticeTime):
 				judgePostToClosed(x, c, out)
 			}
 		}
@@ -225,7 +225,7 @@ func judgeLegacyPosts(v *view, out *rules.Reporter) {
 
 // judgeLegacyPost judges a POST to the endpoint of an open stream.
 func (v *view) judgeLegacyPost(x *exchange, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a status of success", Seen: x.describeSeen(), At: x.at()}
+	d := verdict.Deviation{Requirement: acceptsPost, Permitted: "a success status", Seen: x.describeSeen(), At: x.positions()}
 	switch {
 	case x.Succeeded():
 		out.Observed(twoEndpoints)
@@ -267,7 +267,7 @@ func judgePostToClosed(x *exchange, c *channel, out *rules.Reporter) {
 	out.Deviates(verdict.Deviation{
 		Requirement: closedRefused,
 		Summary:     "The server accepts a message for a stream that is closed.",
-		Permitted:   "a status of an error",
+		Permitted:   "an error status",
 		Seen:        x.describeSeen(),
 		At:          positionsOf(c.Request, c.End, x.Request, x.Sent, x.Response),
 	})
@@ -278,16 +278,16 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 		return
 	}
 	for _, c := range v.channels() {
-		for _, p := range c.pieces {
-			if p.Kind != transcript.Received || !p.says.Complete() {
+		for _, p := range c.events {
+			if p.Kind != transcript.Received || !p.sse.Complete() {
 				continue
 			}
-			if p.says.Type != "" && p.says.Type != "message" {
+			if p.sse.Type != "" && p.sse.Type != "message" {
 				out.Deviates(verdict.Deviation{
 					Requirement: messageEvents,
 					Summary:     "The server sends a message as an event of another type.",
 					Permitted:   "the event type message, explicit or by default",
-					Seen:        "an event of the type " + rules.Excerpt(p.says.Type),
+					Seen:        "an event of the type " + rules.Excerpt(p.sse.Type),
 					At:          positionsOf(c.Request, p.Event),
 				})
 				continue
@@ -296,7 +296,7 @@ func judgeLegacyMessages(v *view, out *rules.Reporter) {
 		}
 	}
 	for _, req := range v.s.ClientRequests() {
-		if x := v.of(req.Event); x != nil && len(req.Responses) > 0 {
+		if x := v.exchangeOf(req.Event); x != nil && len(req.Responses) > 0 {
 			v.judgeResponseStream(x, req, out)
 		}
 	}
@@ -317,7 +317,7 @@ func (v *view) judgeResponseStream(x *exchange, req *rules.Request, out *rules.R
 		return
 	}
 	own := v.channelsFor(x)
-	if len(own) != 1 || !own[0].open(e.Seq) || v.isShared(own[0]) {
+	if len(own) != 1 || !own[0].isOpenAt(e.Seq) || v.isShared(own[0]) {
 		return
 	}
 	if e = v.misdirectedResponse(own[0], req); e == nil {
@@ -341,7 +341,7 @@ func (v *view) misdirectedResponse(own *channel, req *rules.Request) *transcript
 		return nil
 	}
 	for _, c := range v.channels() {
-		for _, p := range c.pieces {
+		for _, p := range c.events {
 			if c != own && p.Kind == transcript.Received && p.Seq > req.Event.Seq && slices.ContainsFunc(p.Messages(), func(m wire.Message) bool {
 				return m.IsResponseTo(req.Message.ID)
 			}) {

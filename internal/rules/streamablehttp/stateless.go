@@ -31,7 +31,7 @@ func statelessRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.other-methods-refused",
-			Title:        "a server of the stateless era alone refuses GET and DELETE with 405",
+			Title:        "a server of only the stateless era refuses GET and DELETE with 405",
 			Requirements: []string{getRefused, deleteRefused},
 			Start:        ruleOver(judgeOtherMethods),
 		},
@@ -56,7 +56,7 @@ func judgeMethodStatus(v *view, out *rules.Reporter) {
 			return
 		}
 		e := x.errorIn()
-		d := verdict.Deviation{Requirement: methodStatus, Permitted: "status 404 with error -32601", Seen: x.describeSeen(), At: x.at()}
+		d := verdict.Deviation{Requirement: methodStatus, Permitted: "status 404 with error -32601", Seen: x.describeSeen(), At: x.positions()}
 		switch unknown := e != nil && errorCode(e) == spec.CodeMethodNotFound; {
 		case x.Status() == 405:
 			d.Requirement, d.Summary, d.Permitted = endpointPost, "The server refuses POST at its endpoint.", "POST for every request"
@@ -102,21 +102,21 @@ func judgeOtherMethods(v *view, out *rules.Reporter) {
 		default:
 			out.Deviates(verdict.Deviation{
 				Requirement: requirement, Summary: "The server answers " + x.Method() + " with a status other than 405.",
-				Permitted: "405: this revision has POST alone", Seen: x.describeSeen(), At: x.at(),
+				Permitted: "405: this revision has only POST", Seen: x.describeSeen(), At: x.positions(),
 			})
 		}
 	}
 }
 
-// forEachOwnStream calls see with the streams that respond to a request of the session's
+// forEachOwnStream calls visit with the streams that respond to a request of the session's
 // stateless revision.
-func (v *view) forEachOwnStream(see func(x *exchange, req *rules.Request)) {
+func (v *view) forEachOwnStream(visit func(x *exchange, req *rules.Request)) {
 	if v.s.Era() != spec.Stateless {
 		return
 	}
 	for _, x := range v.all {
 		if len(x.requests) == 1 && x.isStreamOpened() && v.s.Governs(x.requests[0]) {
-			see(x, x.requests[0])
+			visit(x, x.requests[0])
 		}
 	}
 }
@@ -128,15 +128,15 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 		} else {
 			d := verdict.Deviation{
 				Requirement: noBuffering, Summary: "The server's event stream lacks X-Accel-Buffering: no.", Permitted: "the header X-Accel-Buffering: no",
-				Seen: rules.Excerpt(x.ResponseHead().Describe("X-Accel-Buffering")), At: x.at(),
+				Seen: rules.Excerpt(x.ResponseHead().Describe("X-Accel-Buffering")), At: x.positions(),
 			}
 			if !isLoopback(x.RequestHead().Get("Host")) {
 				d.Weight = verdict.OnlyNote // a proxy in front removes it
 			}
 			out.Deviates(d)
 		}
-		for _, p := range x.pieces {
-			if p.says.ID == "" {
+		for _, p := range x.events {
+			if p.sse.ID == "" {
 				continue
 			}
 			out.Deviates(verdict.Deviation{
@@ -145,7 +145,7 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 			})
 			return
 		}
-		if len(x.pieces) > 0 {
+		if len(x.events) > 0 {
 			out.Observed(notResumable)
 		}
 	})
@@ -155,7 +155,7 @@ func judgeStreamForm(v *view, out *rules.Reporter) {
 // notifications of a subscription have rules of their own.
 func judgeStreamOwner(v *view, out *rules.Reporter) {
 	v.forEachOwnStream(func(x *exchange, req *rules.Request) {
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			if p.Kind != transcript.Received || p.IsCut() {
 				continue
 			}
@@ -166,7 +166,7 @@ func judgeStreamOwner(v *view, out *rules.Reporter) {
 	})
 }
 
-func (v *view) judgeOwner(x *exchange, req *rules.Request, p piece, m *wire.Message, out *rules.Reporter) {
+func (v *view) judgeOwner(x *exchange, req *rules.Request, p streamEvent, m *wire.Message, out *rules.Reporter) {
 	d := verdict.Deviation{Permitted: "messages that belong to the request of the stream", Seen: rules.Excerpt(m.Raw), At: positionsOf(x.Request, x.Sent, p.Event)}
 	switch {
 	case m.Kind == wire.Notification && m.Method == spec.MethodProgress:

@@ -51,21 +51,21 @@ func streamRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.stream-messages",
-			Title:        "the data of an event are a message",
+			Title:        "the data of each event is a JSON-RPC message",
 			Requirements: []string{jsonrpc20, legacyUTF8},
 			Start:        ruleOver(judgeStreamMessages),
 		},
 	}
 }
 
-// forEachStream calls see with the streams that respond to requests. It skips streams of another
+// forEachStream calls visit with the streams that respond to requests. It skips streams of another
 // revision, on which the requirements depend: without a version header a server may assume an
 // older one, initialize may ask for another, and its result may negotiate another.
-func (v *view) forEachStream(see func(x *exchange)) {
+func (v *view) forEachStream(visit func(x *exchange)) {
 	for _, x := range v.all {
 		other := x.flaws&(noVersion|badVersion|otherVersion) != 0 || v.beginsOtherRevision(x)
 		if v.s.Transport == spec.StreamableHTTP && !other && x.isPost() && len(x.requests) > 0 && x.isStreamOpened() {
-			see(x)
+			visit(x)
 		}
 	}
 }
@@ -120,7 +120,7 @@ func lastResponse(x *exchange) (*transcript.Event, bool) {
 // mayBeMisread reports whether the response may have come in another form, which other rules
 // judge: with another id, or unreadable.
 func (v *view) mayBeMisread(x *exchange) bool {
-	for _, p := range x.pieces {
+	for _, p := range x.events {
 		if p.Kind != transcript.Received {
 			continue
 		}
@@ -144,8 +144,8 @@ func (v *view) isExcused(x *exchange) bool {
 }
 
 func (x *exchange) hasIDs() bool {
-	for _, p := range x.pieces {
-		if p.says.ID != "" {
+	for _, p := range x.events {
+		if p.sse.ID != "" {
 			return true
 		}
 	}
@@ -153,8 +153,8 @@ func (x *exchange) hasIDs() bool {
 }
 
 func (x *exchange) hasRetry() bool {
-	for _, p := range x.pieces {
-		if p.says.Retry != "" {
+	for _, p := range x.events {
+		if p.sse.Retry != "" {
 			return true
 		}
 	}
@@ -163,11 +163,11 @@ func (x *exchange) hasRetry() bool {
 
 func judgePriming(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
-		for _, p := range x.pieces {
-			if !p.says.HasID && !p.says.HasData {
+		for _, p := range x.events {
+			if !p.sse.HasID && !p.sse.HasData {
 				continue // comments or a retry field
 			}
-			if p.says.ID != "" && len(p.says.Data) == 0 {
+			if p.sse.ID != "" && len(p.sse.Data) == 0 {
 				out.Observed(primingEvent)
 				return
 			}
@@ -183,8 +183,8 @@ func judgePriming(v *view, out *rules.Reporter) {
 	})
 }
 
-// lingering is how long a stream may stay open after its last response.
-const lingering = 5 * time.Second
+// lingerTime is how long a stream may stay open after its last response.
+const lingerTime = 5 * time.Second
 
 func judgeStreamEnds(v *view, out *rules.Reporter) {
 	requirement := closeAfterResponse
@@ -202,7 +202,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 				Seen: seen, At: append(positionsOf(x.Request, x.Response, last), more...),
 			})
 		}
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			if p.Seq > last.Seq && p.Kind == transcript.Received && !v.isJudgedAlone(p) {
 				found("The server sends messages after the response on its stream.", rules.Excerpt(p.Raw), p.Seq)
 				return
@@ -219,7 +219,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 		default:
 			return
 		}
-		if until-last.At >= lingering {
+		if until-last.At >= lingerTime {
 			found("The server keeps the stream open after the response.", fmt.Sprintf("no end for %v", (until-last.At).Round(time.Second)))
 		}
 	})
@@ -228,7 +228,7 @@ func judgeStreamEnds(v *view, out *rules.Reporter) {
 // isJudgedAlone reports whether other requirements cover the messages after a response: a second
 // response, or further progress; in the stateless era also log messages and notifications of a
 // subscription.
-func (v *view) isJudgedAlone(p piece) bool {
+func (v *view) isJudgedAlone(p streamEvent) bool {
 	if p.IsCut() {
 		return true
 	}
@@ -246,7 +246,7 @@ func (v *view) isJudgedAlone(p piece) bool {
 // they are related.
 func judgeRelated(v *view, out *rules.Reporter) {
 	v.forEachStream(func(x *exchange) {
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			owner, token := v.progressOf(p)
 			switch {
 			case owner == nil:
@@ -265,10 +265,10 @@ func judgeRelated(v *view, out *rules.Reporter) {
 	})
 }
 
-// progressOf returns the request whose progress the piece reports, and its token; nil if it is
-// not progress, or if several requests have the token. It skips tasks of 2025-11-25, which
-// outlive their request.
-func (v *view) progressOf(p piece) (*rules.Request, string) {
+// progressOf returns the request whose progress the event reports, and its token; nil if it is not
+// progress, or if several requests have the token. It skips tasks of 2025-11-25, which outlive
+// their request.
+func (v *view) progressOf(p streamEvent) (*rules.Request, string) {
 	if p.Kind != transcript.Received || p.IsCut() || len(p.Frame.Messages) != 1 {
 		return nil, ""
 	}
@@ -286,7 +286,7 @@ func (v *view) progressOf(p piece) (*rules.Request, string) {
 
 func judgeStreamMessages(v *view, out *rules.Reporter) {
 	for _, x := range v.all {
-		for _, p := range x.pieces {
+		for _, p := range x.events {
 			if p.Kind != transcript.Received || p.IsCut() || p.Frame.Has(wire.TooDeep) || p.Frame.Has(wire.TooMany) {
 				continue
 			}
@@ -307,7 +307,7 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 				found(requirement, "The server's message event has more than one JSON value.")
 			case p.Frame.Has(wire.InvalidUTF8) && requirement == legacyUTF8 && !p.isUTF8():
 				found(requirement, "The server's message event is not UTF-8.")
-			case !holdsMessage(p.Frame):
+			case !hasMessage(p.Frame):
 				found(jsonrpc20, "The server's message event is not a JSON-RPC message.")
 			default:
 				out.Observed(requirement)
@@ -316,8 +316,8 @@ func judgeStreamMessages(v *view, out *rules.Reporter) {
 	}
 }
 
-// holdsMessage reports whether any value in the frame is meant to be a message.
-func holdsMessage(f *wire.Frame) bool {
+// hasMessage reports whether any value in the frame is meant to be a message.
+func hasMessage(f *wire.Frame) bool {
 	for i := range f.Messages {
 		if m := &f.Messages[i]; m.Kind != wire.Invalid || m.Has("jsonrpc") {
 			return true

@@ -37,7 +37,7 @@ func judgeVersionHeaders(v *view, out *rules.Reporter) {
 }
 
 func (v *view) judgeInvalidVersion(x *exchange, out *rules.Reporter) {
-	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.describeSeen(), At: x.at()}
+	d := verdict.Deviation{Requirement: versionInvalid, Permitted: "400", Seen: x.describeSeen(), At: x.positions()}
 	switch {
 	case x.Response == nil:
 		d.Summary = "The server does not answer a request with an invalid version header."
@@ -68,7 +68,7 @@ func (v *view) judgeMissingVersion(x *exchange, out *rules.Reporter) {
 			Requirement: versionDefault,
 			Summary:     "The server refuses a session's request without a version header.",
 			Permitted:   "a response in the version that the session negotiated",
-			Seen:        x.describeSeen(), At: x.at(),
+			Seen:        x.describeSeen(), At: x.positions(),
 		})
 	}
 }

@@ -41,15 +41,15 @@ type view struct {
 type exchange struct {
 	*transcript.Exchange
 	requests []*rules.Request // in the request body
-	pieces   []piece          // of the event stream
+	events   []streamEvent    // of the event stream
 	session  string           // the session that it names or, for initialize, that the server assigns
 	flaws    flaw
 }
 
-// piece is a piece of an event stream.
-type piece struct {
+// streamEvent is an event on an event stream, with its parsed fields.
+type streamEvent struct {
 	*transcript.Event
-	says *transcript.StreamEvent
+	sse *transcript.StreamEvent
 }
 
 type viewKey struct{}
@@ -70,8 +70,8 @@ func newView(s *rules.Session) *view {
 		x := &exchange{Exchange: known, requests: s.Posted(known)}
 		for _, e := range known.Body {
 			v.end = max(v.end, e.At)
-			if says := e.StreamEvent(); says != nil && (e.Frame != nil || e.Kind == transcript.Streamed) {
-				x.pieces = append(x.pieces, piece{e, says})
+			if sse := e.StreamEvent(); sse != nil && (e.Frame != nil || e.Kind == transcript.Streamed) {
+				x.events = append(x.events, streamEvent{e, sse})
 			}
 		}
 		if known.End != nil {
@@ -89,7 +89,7 @@ func newView(s *rules.Session) *view {
 	}
 	v.sessions = newSessions(v.all)
 	for _, x := range v.all {
-		x.session = v.sessions.of(x)
+		x.session = v.sessions.sessionOf(x)
 		x.flaws = v.flawsOf(x)
 	}
 	v.index()
@@ -102,21 +102,21 @@ func (v *view) index() {
 		if v.ids[x.session] == nil {
 			v.ids[x.session] = map[string]*exchange{}
 		}
-		for _, p := range x.pieces {
-			if known := v.ids[x.session]; p.says.ID != "" && known[p.says.ID] == nil {
-				known[p.says.ID] = x
+		for _, p := range x.events {
+			if known := v.ids[x.session]; p.sse.ID != "" && known[p.sse.ID] == nil {
+				known[p.sse.ID] = x
 			}
 		}
 	}
 }
 
-// sortPieces returns the pieces of all streams in the order in which they came.
-func (v *view) sortPieces() []piece {
-	var out []piece
+// sortEvents returns the events of all streams in the order in which they came.
+func (v *view) sortEvents() []streamEvent {
+	var out []streamEvent
 	for _, x := range v.all {
-		out = append(out, x.pieces...)
+		out = append(out, x.events...)
 	}
-	slices.SortFunc(out, func(a, b piece) int { return cmp.Compare(a.Seq, b.Seq) })
+	slices.SortFunc(out, func(a, b streamEvent) int { return cmp.Compare(a.Seq, b.Seq) })
 	return out
 }
 
@@ -197,16 +197,16 @@ func (v *view) origin(x *exchange) *exchange {
 }
 
 // isUTF8 reports whether the data are UTF-8.
-func (p piece) isUTF8() bool { return utf8.Valid(p.Raw) }
+func (p streamEvent) isUTF8() bool { return utf8.Valid(p.Raw) }
 
-// of returns the exchange of an event, or nil.
-func (v *view) of(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
+// exchangeOf returns the exchange of an event, or nil.
+func (v *view) exchangeOf(e *transcript.Event) *exchange { return v.byNumber[e.Exchange] }
 
 // isStreamOpened reports whether the response is an event stream.
 func (x *exchange) isStreamOpened() bool { return x.Succeeded() && x.IsStream() }
 
-// open reports whether the stream of x was open at a position.
-func (x *exchange) open(at int) bool {
+// isOpenAt reports whether the stream of x was open at a position.
+func (x *exchange) isOpenAt(at int) bool {
 	return x.isStreamOpened() && x.Response.Seq < at && (x.End == nil || x.End.Seq > at)
 }
 
@@ -269,8 +269,8 @@ func positionsOf(events ...*transcript.Event) []int {
 	return slices.Compact(at)
 }
 
-// at returns the positions of the request and the response head.
-func (x *exchange) at() []int { return positionsOf(x.Request, x.Sent, x.Response) }
+// positions returns the positions of the request and the response head.
+func (x *exchange) positions() []int { return positionsOf(x.Request, x.Sent, x.Response) }
 
 // isBarringStatus reports whether a status may have reasons that no requirement here covers: there
 // is none, it bars the client, or it leads elsewhere.

@@ -22,7 +22,7 @@ const (
 func cancelRules() []rules.Rule {
 	return []rules.Rule{{
 		ID:           "rule.task-cancelled",
-		Title:        "tasks/cancel cancels unfinished tasks, at once and finally",
+		Title:        "tasks/cancel cancels unfinished tasks, immediately and permanently",
 		Requirements: []string{cancelTerminal, cancelBefore, cancelStops, cancelledStays, useTasksCancel},
 		Start: atEnd(func(l *ledger, out *rules.Reporter) {
 			for _, t := range l.tasks {
@@ -45,7 +45,7 @@ func cancelRules() []rules.Rule {
 // A task that no longer exists is refused with the same code.
 func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporter) {
 	end := t.terminalObservation()
-	if end == nil || end.event.Seq > q.asked.Event.Seq {
+	if end == nil || end.event.Seq > q.request.Event.Seq {
 		return
 	}
 	code, _ := q.code()
@@ -53,7 +53,7 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 		Requirement: cancelTerminal,
 		Permitted:   "an error with code -32602",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          rules.At(end.event, q.asked.Event, q.event),
+		At:          rules.At(end.event, q.request.Event, q.event),
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
@@ -70,18 +70,18 @@ func (l *ledger) judgeCancelTerminal(t *task, q *taskRequest, out *rules.Reporte
 // judgeCancel judges the first successful tasks/cancel and the later observations of the task. It
 // reports whether the task stayed cancelled.
 func (l *ledger) judgeCancel(t *task, q *taskRequest, out *rules.Reporter) bool {
-	if end := t.terminalObservation(); end != nil && end.event.Seq < q.asked.Event.Seq {
+	if end := t.terminalObservation(); end != nil && end.event.Seq < q.request.Event.Seq {
 		return false // tasks/cancel should have been refused
 	}
-	d := verdict.Deviation{Permitted: cancelled + ", or that the task is not there any more"}
+	d := verdict.Deviation{Permitted: cancelled + ", or an error if the task no longer exists"}
 	if status, _ := wire.Text(q.reply.ResultAt("/status")); isKnownStatus(status) && status != cancelled {
 		d.Requirement, d.Summary = cancelBefore, "The server's tasks/cancel result does not have status cancelled."
-		d.Permitted, d.Seen, d.At = cancelled, status, q.at()
+		d.Permitted, d.Seen, d.At = cancelled, status, q.positions()
 		out.Deviates(d)
 		return false
 	}
 	out.Observed(cancelBefore)
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		if v.query == q || !isKnownStatus(v.status) || !l.isAfter(q.event, v) {
 			continue
 		}
@@ -116,7 +116,7 @@ func (l *ledger) isPastCancellation(t *task, v *observation) bool {
 		return false
 	}
 	takes := l.plainTime(t.call)
-	return takes > 0 && v.query.asked.Event.At >= t.call.event.At+takes
+	return takes > 0 && v.query.request.Event.At >= t.call.event.At+takes
 }
 
 // stopTime is how long the execution of a cancelled task may take to stop.
@@ -203,15 +203,15 @@ func (l *ledger) judgeTakenBack(t *task, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
-	for _, n := range t.call.asked.Cancellations {
+	for _, n := range t.call.request.Cancellations {
 		if n.Event.Seq < t.call.event.Seq {
 			continue
 		}
-		for _, v := range t.sights {
+		for _, v := range t.observations {
 			if v.event.Seq < n.Event.Seq && isTerminal(v.status) {
 				return
 			}
-			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.asked.Event.Seq < n.Event.Seq {
+			if v.event.Seq < n.Event.Seq || v.query != nil && v.query.request.Event.Seq < n.Event.Seq {
 				continue
 			}
 			if all := l.index.cancels[t.id]; len(all) > 0 && all[0].Event.Seq < v.event.Seq {

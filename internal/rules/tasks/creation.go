@@ -51,9 +51,9 @@ func creationRules() []rules.Rule {
 
 func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 	object := createdTask(c.reply)
-	said := l.supportFor(c).tasks
-	runs := said == optional || said == required
-	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
+	support := l.supportFor(c).tasks
+	runs := support == optional || support == required
+	d := verdict.Deviation{Seen: rules.Excerpt(c.reply.Raw), At: c.positions()}
 	if object == nil {
 		if c.succeeded() && runs {
 			d.Requirement, d.Summary, d.Permitted = createResult, "The server answers a call as a task with something else.", "a result with the task"
@@ -65,14 +65,14 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 			out.Deviates(d)
 		}
 		code, _ := c.reply.ErrorCode()
-		if runs && string(c.asked.Message.ParamAt("/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
+		if runs && string(c.request.Message.ParamAt("/task")) == "{}" && spec.Code(code) == spec.CodeInvalidParams && l.becomesTaskWithTTL(c) {
 			d.Requirement, d.Summary, d.Permitted = ttlOptional, "The server refuses a task without a ttl.", "a task"
 			out.Deviates(d)
 		}
 		return
 	}
 	out.Observed(createResult)
-	if c.asked.Message.ParamAt("/task/ttl") == nil {
+	if c.request.Message.ParamAt("/task/ttl") == nil {
 		out.Observed(ttlOptional)
 	}
 	switch status, _ := wire.Text(wire.At(object, "/status")); {
@@ -94,13 +94,13 @@ func (l *ledger) judgeCreation(c *call, out *rules.Reporter) {
 // isOvertaken reports whether the server showed the task before it answered the call. The
 // response may then have a later state of the task.
 func (c *call) isOvertaken() bool {
-	return c.task != nil && c.task.sights[0].event.Seq < c.event.Seq
+	return c.task != nil && c.task.observations[0].event.Seq < c.event.Seq
 }
 
 // becomesTaskWithTTL reports whether the same call with a ttl becomes a task.
 func (l *ledger) becomesTaskWithTTL(c *call) bool {
 	for _, o := range l.equalCalls(c) {
-		if o.task != nil && o.asked.Message.ParamAt("/task/ttl") != nil {
+		if o.task != nil && o.request.Message.ParamAt("/task/ttl") != nil {
 			return true
 		}
 	}
@@ -120,13 +120,13 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 	if plain < slowCall || c.task == nil {
 		return
 	}
-	took := c.event.At - c.asked.Event.At
+	took := c.event.At - c.request.Event.At
 	if took < plain/2 {
 		out.Observed(createImmediate)
 		return
 	}
-	for _, v := range c.task.sights {
-		if v.query == nil || v.query.asked.Event.At > c.event.At+plain/2 {
+	for _, v := range c.task.observations {
+		if v.query == nil || v.query.request.Event.At > c.event.At+plain/2 {
 			continue
 		}
 		if isTerminal(v.status) && took*5 > plain*4 && l.isOvertakenBy(c, plain/2) {
@@ -135,7 +135,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 				Summary:     "The server sends the created task only when the work is done.",
 				Permitted:   "the task as soon as the server accepts it",
 				Seen:        "the task after " + took.Round(time.Millisecond).String() + ", where the call takes " + plain.Round(time.Millisecond).String(),
-				At:          rules.At(c.asked.Event, c.event, v.event),
+				At:          rules.At(c.request.Event, c.event, v.event),
 			})
 		}
 		return
@@ -146,7 +146,7 @@ func (l *ledger) judgeImmediate(c *call, out *rules.Reporter) {
 // this time.
 func (l *ledger) isOvertakenBy(c *call, long time.Duration) bool {
 	return slices.ContainsFunc(l.s.ClientRequests(), func(req *rules.Request) bool {
-		return req.Event.Seq >= c.asked.Event.Seq && req != c.asked && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
+		return req.Event.Seq >= c.request.Event.Seq && req != c.request && len(req.Responses) > 0 && req.Responses[0].Event.At+long <= c.event.At
 	})
 }
 
@@ -155,7 +155,7 @@ func (l *ledger) plainTime(c *call) time.Duration {
 	var least time.Duration
 	for _, o := range l.equalCalls(c) {
 		if !o.asTask && o.succeeded() && createdTask(o.reply) == nil {
-			if took := o.event.At - o.asked.Event.At; least == 0 || took < least {
+			if took := o.event.At - o.request.Event.At; least == 0 || took < least {
 				least = took
 			}
 		}
@@ -169,16 +169,16 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 		if c.task == nil {
 			continue
 		}
-		d := verdict.Deviation{At: c.at(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
-		if mine, ok := wire.Text(c.asked.Message.ParamAt("/task/taskId")); ok && mine == c.task.id {
+		d := verdict.Deviation{At: c.positions(), Seen: "the id " + rules.Excerpt(wire.Quote(c.task.id))}
+		if mine, ok := wire.Text(c.request.Message.ParamAt("/task/taskId")); ok && mine == c.task.id {
 			d.Requirement, d.Summary, d.Permitted = idGenerated, "The server uses the taskId that the client proposed.", "an id of the server's own"
 			out.Deviates(d)
 		} else {
 			out.Observed(idGenerated)
 		}
 		if c.task.call != c {
-			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "ids of which none comes twice"
-			d.At = rules.At(c.task.call.event, c.asked.Event, c.event)
+			d.Requirement, d.Summary, d.Permitted = idUnique, "The server gives two tasks the same id.", "a unique id for each task"
+			d.At = rules.At(c.task.call.event, c.request.Event, c.event)
 			out.Deviates(d)
 			continue
 		}
@@ -190,8 +190,8 @@ func judgeIDs(l *ledger, out *rules.Reporter) {
 	}
 }
 
-// fewCharacters is the length of ids that a client could guess by brute force.
-const fewCharacters = 4
+// guessableLength is the length of ids that a client could guess by brute force.
+const guessableLength = 4
 
 // judgeEntropy compares the ids of two tasks created in succession. Guessable ids are permitted
 // if the server authenticates its clients, which is not visible, so this is at most a warning.
@@ -204,10 +204,10 @@ func judgeEntropy(a, b *call, out *rules.Reporter) {
 		Weight:      verdict.AtMostWarning,
 	}
 	switch {
-	case len(b.task.id) <= fewCharacters:
+	case len(b.task.id) <= guessableLength:
 		d.Summary = "The server's taskIds are short enough to be guessed."
 		out.Deviates(d)
-	case doCountUp(a.task.id, b.task.id):
+	case areSequential(a.task.id, b.task.id):
 		d.Summary = "The server numbers its tasks, so their ids can be guessed."
 		out.Deviates(d)
 	default:
@@ -222,8 +222,8 @@ const (
 	widestStep     = 1_000_000 // maximum difference between two ids
 )
 
-// doCountUp reports whether two ids differ only in a number at their end that grows a little.
-func doCountUp(a, b string) bool {
+// areSequential reports whether two ids differ only in a number at their end that grows a little.
+func areSequential(a, b string) bool {
 	if len(a) > longestCounted || len(b) > longestCounted {
 		return false
 	}

@@ -107,7 +107,7 @@ func judgeDeclared(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
 		switch q.method {
 		case spec.MethodTasksList:
-			l.judgeOperation(q, "tasks.list", listCapability, q.asked.Message.ParamAt("/cursor") == nil, out)
+			l.judgeOperation(q, "tasks.list", listCapability, q.request.Message.ParamAt("/cursor") == nil, out)
 		case spec.MethodTasksCancel:
 			l.judgeOperation(q, "tasks.cancel", cancelCapability, false, out)
 		}
@@ -126,7 +126,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 			Summary:     "The server answers a call with a task without declaring tasks.",
 			Permitted:   "the result of the call, or the capability " + toolCalls,
 			Seen:        rules.Excerpt(c.reply.Raw),
-			At:          c.at(),
+			At:          c.positions(),
 		})
 		out.ReportedElsewhere(undeclaredIgnored)
 	case !c.asTask || l.s.ServerDeclared(toolCalls):
@@ -140,7 +140,7 @@ func (l *ledger) judgeUndeclared(c *call, out *rules.Reporter) {
 			Summary:     "The server refuses a call with a task member, though it declares no tasks.",
 			Permitted:   "the result that the call has without the member",
 			Seen:        rules.Excerpt(c.reply.Raw),
-			At:          c.at(),
+			At:          c.positions(),
 		})
 	}
 }
@@ -153,8 +153,8 @@ func (l *ledger) runsPlainly(c *call) bool {
 		if !o.succeeded() {
 			return false
 		}
-		before = before || o.event.Seq < c.asked.Event.Seq
-		after = after || o.asked.Event.Seq > c.event.Seq
+		before = before || o.event.Seq < c.request.Event.Seq
+		after = after || o.request.Event.Seq > c.event.Seq
 	}
 	return before && after
 }
@@ -186,7 +186,7 @@ func judgeExhaustive(req *rules.Request, out *rules.Reporter) {
 // reason to refuse it.
 func (l *ledger) judgeOperation(q *taskRequest, capability, requirement string, plain bool, out *rules.Reporter) {
 	code, _ := q.code()
-	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
+	d := verdict.Deviation{Requirement: requirement, Seen: rules.Excerpt(q.reply.Raw), At: q.positions()}
 	switch declared := l.s.ServerDeclared(capability); {
 	case declared && (spec.Code(code) == spec.CodeMethodNotFound || plain && spec.Code(code) == spec.CodeInvalidParams):
 		d.Summary, d.Permitted = "The server refuses a task operation that it declares.", "a result, as "+capability+" is declared"

@@ -42,7 +42,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 	if q.named && q.id != "" && l.isTaskKnown(q.id, q) {
 		return
 	}
-	if !out.IsInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.asked}, l.knownTask(), unknownID) {
+	if !out.IsInterpretable(&rules.Observation{Event: q.event, Message: q.reply, Request: q.request}, l.knownTask(), unknownID) {
 		return
 	}
 	none := !q.named || q.id == ""
@@ -51,7 +51,7 @@ func (l *ledger) judgeUnknown(q *taskRequest, out *rules.Reporter) {
 		Requirement: unknownID,
 		Permitted:   "an error with code -32602",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          q.at(),
+		At:          q.positions(),
 	}
 	answered, _ := wire.Text(q.reply.ResultAt("/taskId"))
 	switch {
@@ -90,7 +90,7 @@ func (l *ledger) isTaskKnown(id string, q *taskRequest) bool {
 	if t == nil {
 		return false
 	}
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		if v.query != q {
 			return true
 		}
@@ -111,7 +111,7 @@ func judgeMessage(q *taskRequest, out *rules.Reporter) {
 			Summary:     "The server's error about a task has no message.",
 			Permitted:   "a message that names the cause",
 			Seen:        rules.Excerpt(q.reply.Raw),
-			At:          q.at(),
+			At:          q.positions(),
 		})
 	}
 }

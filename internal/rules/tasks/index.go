@@ -38,20 +38,20 @@ func (l *ledger) readIndex() {
 		notes: map[*task][]note{}, posed: map[string][]*transcript.Request{},
 	}
 	for _, c := range l.calls {
-		x.callOf[c.asked] = c
+		x.callOf[c.request] = c
 		key := callKey{c.name, c.arguments}
 		x.equal[key] = append(x.equal[key], c)
-		if c.asked.Message.ParamAt("/task") == nil {
+		if c.request.Message.ParamAt("/task") == nil {
 			x.plain[key] = append(x.plain[key], c)
 		}
 	}
 	for _, t := range l.tasks {
 		if t.call != nil {
-			x.created[t.call.asked] = t
+			x.created[t.call.request] = t
 		}
 	}
 	for _, q := range l.answered {
-		x.queryOf[q.asked] = q
+		x.queryOf[q.request] = q
 		if q.named {
 			x.queries[q.id] = append(x.queries[q.id], q)
 		}

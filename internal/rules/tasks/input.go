@@ -26,7 +26,7 @@ func inputRules() []rules.Rule {
 			for _, p := range l.s.ServerRequests() {
 				switch p.Message.Method {
 				case spec.MethodElicit, spec.MethodSampling, spec.MethodRootsList:
-					l.judgePosed(p, out)
+					l.judgeServerRequest(p, out)
 				}
 			}
 			for _, t := range l.tasks {
@@ -38,8 +38,8 @@ func inputRules() []rules.Rule {
 	}}
 }
 
-// judgePosed judges a request of the server by the observations of its task until the response.
-func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
+// judgeServerRequest judges a request of the server by the observations of its task until the response.
+func (l *ledger) judgeServerRequest(p *transcript.Request, out *rules.Reporter) {
 	id, isText := wire.Text(p.Message.ParamAt(relatedTask))
 	if !isText {
 		l.judgeUnnamed(p, out)
@@ -51,7 +51,7 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 	}
 	out.Observed(inputRelated)
 	var atWork *observation
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		switch {
 		case !isRequestedBy(v, p):
 		case v.status == inputRequired:
@@ -74,13 +74,13 @@ func (l *ledger) judgePosed(p *transcript.Request, out *rules.Reporter) {
 
 // isRequestedBy reports whether the observation was requested and received while p was open.
 func isRequestedBy(v *observation, p *transcript.Request) bool {
-	return v.query != nil && v.query.asked.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
+	return v.query != nil && v.query.request.Event.Seq > p.Event.Seq && !p.RespondedBefore(v.event.Seq)
 }
 
 // judgeUnnamed judges a request that names no task, if it can only belong to a task: one needs
 // input while nothing else is in progress and no other server request is open.
 func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
-	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasRunningTask(p) {
+	if len(l.tasks) == 0 || p.Message.Method == spec.MethodRootsList || l.hasPossibleCause(p) {
 		return
 	}
 	for _, other := range l.s.ServerRequests() {
@@ -89,7 +89,7 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 		}
 	}
 	for _, t := range l.tasks {
-		for _, v := range t.sights {
+		for _, v := range t.observations {
 			if v.status == inputRequired && isRequestedBy(v, p) {
 				out.Deviates(verdict.Deviation{
 					Requirement: inputRelated,
@@ -104,9 +104,9 @@ func (l *ledger) judgeUnnamed(p *transcript.Request, out *rules.Reporter) {
 	}
 }
 
-// hasRunningTask reports whether a client request was pending when p came that may be the reason
+// hasPossibleCause reports whether a client request was pending when p came that may be the reason
 // for p.
-func (l *ledger) hasRunningTask(p *transcript.Request) bool {
+func (l *ledger) hasPossibleCause(p *transcript.Request) bool {
 	for _, req := range l.s.ClientRequests() {
 		switch req.Message.Method {
 		case spec.MethodTasksGet, spec.MethodTasksList, spec.MethodTasksResult, spec.MethodTasksCancel, spec.MethodPing:
@@ -149,13 +149,13 @@ func (l *ledger) judgeLeft(t *task, out *rules.Reporter) {
 	if mode, _ := wire.Text(last.Message.ParamAt("/mode")); mode == "url" {
 		return // the user may need longer on the page than the response
 	}
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		switch {
-		case v.event.Seq < reply.Seq || v.query != nil && v.query.asked.Event.Seq < reply.Seq:
+		case v.event.Seq < reply.Seq || v.query != nil && v.query.request.Event.Seq < reply.Seq:
 		case isKnownStatus(v.status) && v.status != inputRequired:
 			out.Observed(inputLeft)
 			return
-		case v.status == inputRequired && v.query != nil && v.query.asked.Event.At-reply.At >= leaveTime:
+		case v.status == inputRequired && v.query != nil && v.query.request.Event.At-reply.At >= leaveTime:
 			out.Deviates(verdict.Deviation{
 				Requirement: inputLeft,
 				Summary:     "The server's task stays in input_required after all input.",

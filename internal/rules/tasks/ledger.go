@@ -28,7 +28,7 @@ type ledger struct {
 
 // call is a tools/call request.
 type call struct {
-	asked     *rules.Request
+	request   *rules.Request
 	reply     *wire.Message     // the first response; nil if there is none
 	event     *transcript.Event // the event of the response
 	name      string
@@ -39,11 +39,11 @@ type call struct {
 
 // task is a task of the server.
 type task struct {
-	id     string
-	call   *call // the call that created it; nil if that was not seen
-	token  jsontext.Value
-	sights []*observation
-	twice  bool // several tasks have this id, so none of them can be judged
+	id           string
+	call         *call // the call that created it; nil if that was not seen
+	token        jsontext.Value
+	observations []*observation
+	twice        bool // several tasks have this id, so none of them can be judged
 }
 
 // observation is a state of a task in a message of the server.
@@ -56,26 +56,26 @@ type observation struct {
 
 // taskRequest is an answered request about tasks.
 type taskRequest struct {
-	asked  *rules.Request
-	reply  *wire.Message
-	event  *transcript.Event
-	method string
-	id     string // the taskId, if it is a string
-	named  bool   // the taskId is a string
+	request *rules.Request
+	reply   *wire.Message
+	event   *transcript.Event
+	method  string
+	id      string // the taskId, if it is a string
+	named   bool   // the taskId is a string
 }
 
 func (q *taskRequest) succeeded() bool { return q.reply.Has("result") && !q.reply.IsError() }
 
 func (q *taskRequest) code() (int64, bool) { return q.reply.ErrorCode() }
 
-// at returns the positions of the request and its response.
-func (q *taskRequest) at() []int { return rules.At(q.asked.Event, q.event) }
+// positions returns the positions of the request and its response.
+func (q *taskRequest) positions() []int { return rules.At(q.request.Event, q.event) }
 
 func (c *call) succeeded() bool {
 	return c.reply != nil && c.reply.Has("result") && !c.reply.IsError()
 }
 
-func (c *call) at() []int { return rules.At(c.asked.Event, c.event) }
+func (c *call) positions() []int { return rules.At(c.request.Event, c.event) }
 
 const (
 	related     = "/_meta/io.modelcontextprotocol~1related-task"
@@ -139,7 +139,7 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 		}
 	}
 	for _, t := range l.tasks {
-		slices.SortStableFunc(t.sights, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
+		slices.SortStableFunc(t.observations, func(a, b *observation) int { return a.event.Seq - b.event.Seq })
 	}
 	l.readTools()
 	l.readIndex()
@@ -148,7 +148,7 @@ func (l *ledger) complete(s *rules.Session) *ledger {
 
 func (l *ledger) readCall(req *rules.Request) {
 	params := req.Message.Params()
-	c := &call{asked: req, arguments: canonical(req.Message.ParamAt("/arguments"))}
+	c := &call{request: req, arguments: canonical(req.Message.ParamAt("/arguments"))}
 	c.name, _ = wire.Text(req.Message.ParamAt("/name"))
 	c.asTask = isTaskCall(params)
 	l.calls = append(l.calls, c)
@@ -188,7 +188,7 @@ func isTaskCall(params jsontext.Value) bool {
 }
 
 func (l *ledger) readQuery(req *rules.Request) {
-	q := &taskRequest{asked: req, reply: req.Responses[0].Message, event: req.Responses[0].Event, method: req.Message.Method}
+	q := &taskRequest{request: req, reply: req.Responses[0].Message, event: req.Responses[0].Event, method: req.Message.Method}
 	switch q.method {
 	case spec.MethodTasksGet, spec.MethodTasksCancel, spec.MethodTasksResult, spec.MethodTasksList:
 	default:
@@ -224,14 +224,14 @@ func (l *ledger) noteObservation(id string, ok bool, e *transcript.Event, q *tas
 		l.tasks = append(l.tasks, t)
 	}
 	status, _ := wire.Text(wire.At(object, "/status"))
-	t.sights = append(t.sights, &observation{e, q, object, status})
+	t.observations = append(t.observations, &observation{e, q, object, status})
 }
 
 // isAfter reports whether the observation was certainly made after event e: it was requested
 // after e, or a whole exchange lies between the two.
 func (l *ledger) isAfter(e *transcript.Event, v *observation) bool {
 	if v.query != nil {
-		return v.query.asked.Event.Seq > e.Seq
+		return v.query.request.Event.Seq > e.Seq
 	}
 	return l.hasExchangeBetween(e, v.event)
 }
@@ -269,7 +269,7 @@ func (l *ledger) cancelledBy(t *task) *taskRequest {
 
 // terminalObservation returns the first observation of the task in a terminal status.
 func (t *task) terminalObservation() *observation {
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		if isTerminal(v.status) {
 			return v
 		}

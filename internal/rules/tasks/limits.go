@@ -50,7 +50,7 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 	for _, q := range l.answered {
 		x := l.s.Exchanges().Of(q.event)
 		switch {
-		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.asked.Event.Exchange:
+		case q.method != spec.MethodTasksGet || !q.succeeded() || x == nil || x.Number != q.request.Event.Exchange:
 		case !x.IsStream():
 			out.Observed(noStreamForGet)
 			return
@@ -65,10 +65,10 @@ func judgePolling(l *ledger, out *rules.Reporter) {
 	x := l.s.Exchanges().Of(streamed.event)
 	out.Deviates(verdict.Deviation{
 		Requirement: noStreamForGet,
-		Summary:     "tasks/get is answered by a stream that brings the answer alone, where other requests are answered without one.",
+		Summary:     "The server answers tasks/get with a stream, but not other requests.",
 		Permitted:   "the response as application/json",
 		Seen:        rules.Excerpt(x.Response.Raw),
-		At:          rules.At(plain, streamed.asked.Event, x.Response, streamed.event),
+		At:          rules.At(plain, streamed.request.Event, x.Response, streamed.event),
 	})
 }
 
@@ -92,20 +92,20 @@ const endless = 50 * 365 * 24 * time.Hour
 // judgeTTL judges the response to a request to keep a task for decades. The schema defines null
 // as no limit, so a deviation is only noted.
 func judgeTTL(c *call, out *rules.Reporter) {
-	wanted, ok := wire.Integer(c.asked.Message.ParamAt("/task/ttl"))
+	wanted, ok := wire.Integer(c.request.Message.ParamAt("/task/ttl"))
 	if !ok || wanted < endless.Milliseconds() {
 		return
 	}
 	ttl := c.reply.ResultAt("/task/ttl")
-	given, isNumber := wire.Integer(ttl)
+	returned, isNumber := wire.Integer(ttl)
 	d := verdict.Deviation{
 		Requirement: maxTTL, Weight: verdict.OnlyNote,
 		Permitted: "a ttl that the server limits",
-		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(c.asked.Message.ParamAt("/task/ttl")) + " was asked for",
-		At:        c.at(),
+		Seen:      "a ttl of " + rules.Excerpt(ttl) + " where " + rules.Excerpt(c.request.Message.ParamAt("/task/ttl")) + " was asked for",
+		At:        c.positions(),
 	}
 	switch {
-	case isNumber && given < wanted:
+	case isNumber && returned < wanted:
 		out.Observed(maxTTL)
 	case isNumber:
 		d.Summary = "The server keeps a task as long as the client asks, even for decades."

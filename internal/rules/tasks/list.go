@@ -25,17 +25,17 @@ func listRules() []rules.Rule {
 				return
 			}
 			var lists []*taskRequest
-			given := map[string]bool{}
+			returned := map[string]bool{}
 			for _, q := range l.answered {
 				if q.method == spec.MethodTasksList {
 					lists = append(lists, q)
 					next, _ := wire.Text(q.reply.ResultAt("/nextCursor"))
-					given[next] = true
+					returned[next] = true
 				}
 			}
 			if !isRefusedAltogether(lists) {
 				for _, q := range lists {
-					judgeCursor(q, given, out)
+					judgeCursor(q, returned, out)
 				}
 			}
 			for _, w := range l.walks() {
@@ -58,10 +58,10 @@ func isRefusedAltogether(lists []*taskRequest) bool {
 
 // judgeCursor judges the response to a cursor that the server never returned in the conversation.
 // It skips an empty cursor, because some clients use it for the first page.
-func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
-	raw := q.asked.Message.ParamAt("/cursor")
+func judgeCursor(q *taskRequest, returned map[string]bool, out *rules.Reporter) {
+	raw := q.request.Message.ParamAt("/cursor")
 	cursor, isText := wire.Text(raw)
-	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || given[cursor]) {
+	if raw == nil || raw.Kind() == 'n' || isText && (cursor == "" || returned[cursor]) {
 		return
 	}
 	code, _ := q.code()
@@ -69,7 +69,7 @@ func judgeCursor(q *taskRequest, given map[string]bool, out *rules.Reporter) {
 		Requirement: listInvalidCursor,
 		Permitted:   "an error with code -32602",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          q.at(),
+		At:          q.positions(),
 	}
 	switch {
 	case spec.Code(code) == spec.CodeInvalidParams:
@@ -93,7 +93,7 @@ type walk struct {
 func (l *ledger) walks() []walk {
 	var out []walk
 	for i, q := range l.answered {
-		if q.method != spec.MethodTasksList || !q.succeeded() || q.asked.Message.ParamAt("/cursor") != nil {
+		if q.method != spec.MethodTasksList || !q.succeeded() || q.request.Message.ParamAt("/cursor") != nil {
 			continue
 		}
 		w := walk{has: map[string]bool{}}
@@ -133,8 +133,8 @@ func cursorOf(page *taskRequest) jsontext.Value {
 // nextPage returns the next page, requested after this page came.
 func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *taskRequest {
 	for _, q := range all {
-		if q.method == spec.MethodTasksList && q.succeeded() && q.asked.Event.Seq > page.event.Seq &&
-			string(q.asked.Message.ParamAt("/cursor")) == string(cursor) {
+		if q.method == spec.MethodTasksList && q.succeeded() && q.request.Event.Seq > page.event.Seq &&
+			string(q.request.Message.ParamAt("/cursor")) == string(cursor) {
 			return q
 		}
 	}
@@ -144,7 +144,7 @@ func nextPage(all []*taskRequest, page *taskRequest, cursor jsontext.Value) *tas
 // judgeWalk looks for missing tasks: they were created before the walk, and tasks/get returns
 // them after it.
 func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
-	begin, end := w.pages[0].asked.Event, w.pages[len(w.pages)-1].event
+	begin, end := w.pages[0].request.Event, w.pages[len(w.pages)-1].event
 	var missing, listed []*task
 	var shownBy *taskRequest
 	for _, t := range l.tasks {
@@ -153,7 +153,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 		}
 		var got *taskRequest
 		for _, q := range l.queries(spec.MethodTasksGet, t) {
-			if q.succeeded() && q.asked.Event.Seq > end.Seq {
+			if q.succeeded() && q.request.Event.Seq > end.Seq {
 				got = q
 			}
 		}
@@ -178,7 +178,7 @@ func (l *ledger) judgeWalk(w walk, out *rules.Reporter) {
 		Summary:     "The server's tasks/list omits a task that tasks/get returns.",
 		Permitted:   "every task that tasks/get shows",
 		Seen:        "no task with the id " + rules.Excerpt(wire.Quote(missing[len(missing)-1].id)),
-		At:          rules.At(begin, end, shownBy.asked.Event, shownBy.event),
+		At:          rules.At(begin, end, shownBy.request.Event, shownBy.event),
 	}
 	if isCutOff(listed, missing) {
 		d.Requirement, d.Permitted = listNextCursor, "a nextCursor, as there are more tasks"

@@ -111,7 +111,7 @@ func (l *ledger) judgeProgress(t *task, out *rules.Reporter) {
 				Summary:     "The server's progress of a task has another token than the request.",
 				Permitted:   string(t.token),
 				Seen:        rules.Excerpt(token),
-				At:          rules.At(t.call.asked.Event, n.Event),
+				At:          rules.At(t.call.request.Event, n.Event),
 			})
 		case n.named:
 			out.Observed(tokenContinues)

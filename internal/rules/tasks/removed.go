@@ -30,14 +30,14 @@ func removedRules() []rules.Rule {
 			At:          rules.At(obs.Request.Event, obs.Event),
 		})
 	}
-	hears := rules.Handlers{}
+	handlers := rules.Handlers{}
 	for _, method := range []string{spec.MethodTasksList, spec.MethodTasksResult} {
-		hears[rules.ResultOf(method)], hears[rules.ErrorTo(method)] = judge, judge
+		handlers[rules.ResultOf(method)], handlers[rules.ErrorTo(method)] = judge, judge
 	}
 	return []rules.Rule{{
 		ID:           "rule.tasks-removed",
 		Title:        "removed task methods are unknown",
 		Requirements: []string{removed},
-		Start:        rules.Stateless(rules.Fold{OnMessage: hears}),
+		Start:        rules.Stateless(rules.Fold{OnMessage: handlers}),
 	}}
 }

@@ -30,7 +30,7 @@ func requestorRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.tasks-asked-of-client",
-			Title:        "the server polls the client's tasks as it should",
+			Title:        "the server's requests about the client's tasks are valid",
 			Requirements: []string{requestorRelated, requestorCursor},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, p := range l.s.ServerRequests() {
@@ -85,16 +85,16 @@ func judgeAsks(s *rules.Session, p *transcript.Request, out *rules.Reporter) {
 	if p.Message.Method != spec.MethodTasksList || cursor == nil {
 		return
 	}
-	if isCursorGiven(s, string(cursor), p.Event) {
+	if wasCursorReturned(s, string(cursor), p.Event) {
 		out.Observed(requestorCursor)
 		return
 	}
-	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor, byte for byte"
+	d.Requirement, d.Summary, d.Permitted = requestorCursor, "The server sends a cursor that the client never returned.", "a nextCursor that the client returned, unchanged"
 	out.Deviates(d)
 }
 
-// isCursorGiven reports whether the client returned the cursor before the event.
-func isCursorGiven(s *rules.Session, cursor string, e *transcript.Event) bool {
+// wasCursorReturned reports whether the client returned the cursor before the event.
+func wasCursorReturned(s *rules.Session, cursor string, e *transcript.Event) bool {
 	for _, p := range s.ServerRequests() {
 		if p.Message.Method == spec.MethodTasksList && p.RespondedBefore(e.Seq) &&
 			canonical(wire.At(p.Response().Result(), "/nextCursor")) == canonical([]byte(cursor)) {

@@ -53,7 +53,7 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 		out.Observed(relatedInResult)
 		return
 	}
-	other, mixed := wire.Text(q.asked.Message.ParamAt(relatedTask))
+	other, mixed := wire.Text(q.request.Message.ParamAt(relatedTask))
 	if ok && mixed && id == other && other != t.id {
 		out.ReportedElsewhere(relatedInResult) // the server used the wrong task
 		return
@@ -63,18 +63,18 @@ func (l *ledger) judgeRelated(t *task, q *taskRequest, out *rules.Reporter) {
 		Summary:     "The server's tasks/result does not name its task.",
 		Permitted:   "related-task in _meta with the taskId " + rules.Excerpt(wire.Quote(t.id)),
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          q.at(),
+		At:          q.positions(),
 	})
 }
 
 // judgeBlocks judges whether tasks/result was answered only after the task ended. It reports
 // whether no later observation shows the task as still running.
 func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool {
-	if q.asked.IsCancelled() {
+	if q.request.IsCancelled() {
 		return false
 	}
-	for _, v := range t.sights {
-		if !isKnownStatus(v.status) || isTerminal(v.status) || v.query == nil || v.query.asked.Event.Seq < q.event.Seq {
+	for _, v := range t.observations {
+		if !isKnownStatus(v.status) || isTerminal(v.status) || v.query == nil || v.query.request.Event.Seq < q.event.Seq {
 			continue
 		}
 		d := verdict.Deviation{
@@ -82,7 +82,7 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 			Summary:     "tasks/result is answered before the task is over.",
 			Permitted:   "a response when the task is completed, failed or cancelled",
 			Seen:        rules.Excerpt(q.reply.Raw) + ", and afterwards the status " + v.status,
-			At:          rules.At(q.asked.Event, q.event, v.event),
+			At:          rules.At(q.request.Event, q.event, v.event),
 		}
 		if code, isError := q.code(); isError && code <= -32000 && code > -32100 {
 			d.Weight = verdict.AtMostWarning // the server may have another reason, such as too many requests
@@ -90,8 +90,8 @@ func (l *ledger) judgeBlocks(t *task, q *taskRequest, out *rules.Reporter) bool 
 		out.Deviates(d)
 		return false
 	}
-	for i := len(t.sights) - 1; i >= 0; i-- { // the latest observation before the request
-		if v := t.sights[i]; v.event.Seq < q.asked.Event.Seq {
+	for i := len(t.observations) - 1; i >= 0; i-- { // the latest observation before the request
+		if v := t.observations[i]; v.event.Seq < q.request.Event.Seq {
 			if isKnownStatus(v.status) && !isTerminal(v.status) {
 				out.Observed(resultBlocks)
 			}
@@ -106,7 +106,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 	if t.call == nil {
 		return
 	}
-	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.at()}
+	d := verdict.Deviation{Requirement: resultExact, Seen: rules.Excerpt(q.reply.Raw), At: q.positions()}
 	if content := q.reply.ResultAt("/content"); q.succeeded() && content.Kind() != '[' {
 		d.Summary, d.Permitted = "The server's tasks/result is not a tool result.", "the result of the call, with its content"
 		out.Deviates(d)
@@ -119,7 +119,7 @@ func (l *ledger) judgeExact(t *task, q *taskRequest, out *rules.Reporter) {
 		}
 		return
 	}
-	d.Permitted, d.At = rules.Excerpt(plain.reply.Raw), rules.At(plain.event, q.asked.Event, q.event)
+	d.Permitted, d.At = rules.Excerpt(plain.reply.Raw), rules.At(plain.event, q.request.Event, q.event)
 	code, isError := q.code()
 	otherCode, otherError := plain.reply.ErrorCode()
 	switch {
@@ -145,10 +145,10 @@ func (l *ledger) steadyCall(c *call, q *taskRequest) *call {
 		if o.reply == nil {
 			continue
 		}
-		if o.event.Seq < c.asked.Event.Seq {
+		if o.event.Seq < c.request.Event.Seq {
 			before = o
 		}
-		if o.asked.Event.Seq > q.event.Seq && after == nil {
+		if o.request.Event.Seq > q.event.Seq && after == nil {
 			after = o
 		}
 	}
@@ -213,7 +213,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 		if !q.succeeded() && !t.isRetained(q) {
 			continue // the task may no longer exist
 		}
-		if q.asked.Event.Seq < first.event.Seq || q.asked.Message.ParamAt(related) != nil {
+		if q.request.Event.Seq < first.event.Seq || q.request.Message.ParamAt(related) != nil {
 			continue
 		}
 		if q.succeeded() && withoutMeta(q.reply.Result()) == withoutMeta(first.reply.Result()) {
@@ -225,7 +225,7 @@ func judgeRepeatable(t *task, all []*taskRequest, out *rules.Reporter) {
 			Summary:     "The server returns a different tasks/result the second time.",
 			Permitted:   rules.Excerpt(first.reply.Raw),
 			Seen:        rules.Excerpt(q.reply.Raw),
-			At:          rules.At(first.event, q.asked.Event, q.event),
+			At:          rules.At(first.event, q.request.Event, q.event),
 		})
 		return
 	}

@@ -30,7 +30,7 @@ func statusRules() []rules.Rule {
 	return []rules.Rule{
 		{
 			ID:           "rule.task-status",
-			Title:        "the status of a task changes only as it may",
+			Title:        "the status of a task changes only as permitted",
 			Requirements: []string{transitions, terminalIsFinal},
 			Start: atEnd(func(l *ledger, out *rules.Reporter) {
 				for _, t := range l.tasks {
@@ -64,8 +64,8 @@ func statusRules() []rules.Rule {
 // judgeStatus looks for changes after a terminal status. The rule on tasks/cancel judges changes
 // after cancelled.
 func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
-	for i, v := range t.sights {
-		if i > 0 && isKnownStatus(v.status) && v.status != t.sights[i-1].status {
+	for i, v := range t.observations {
+		if i > 0 && isKnownStatus(v.status) && v.status != t.observations[i-1].status {
 			out.Observed(transitions)
 		}
 	}
@@ -74,19 +74,19 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 		return
 	}
 	if end.status == cancelled {
-		if slices.ContainsFunc(t.sights, func(v *observation) bool {
+		if slices.ContainsFunc(t.observations, func(v *observation) bool {
 			return isTerminal(v.status) && v.status != cancelled && l.isAfter(end.event, v)
 		}) {
 			out.ReportedElsewhere(terminalIsFinal)
 		}
 		return
 	}
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		if v == end || !isKnownStatus(v.status) || !l.isAfter(end.event, v) {
 			continue
 		}
 		d := verdict.Deviation{
-			Permitted: end.status + ", or that the task is not there any more",
+			Permitted: end.status + ", or an error if the task no longer exists",
 			Seen:      v.status + " after " + end.status,
 			At:        rules.At(end.event, v.event),
 		}
@@ -110,7 +110,7 @@ func (l *ledger) judgeStatus(t *task, out *rules.Reporter) {
 // judgeTimes compares the times of a task. The rules on shapes judge strings that are not times.
 func (l *ledger) judgeTimes(t *task, out *rules.Reporter) {
 	var first, last *observation
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		created, okCreated := l.judgeTime(v, "/createdAt", createdAt, out)
 		updated, okUpdated := l.judgeTime(v, "/lastUpdatedAt", lastUpdatedAt, out)
 		d := verdict.Deviation{At: rules.At(v.event), Weight: verdict.AtMostWarning}
@@ -212,13 +212,13 @@ func (l *ledger) judgeNoRelated(q *taskRequest, out *rules.Reporter) {
 		Summary:     "The server's task response also has related-task.",
 		Permitted:   "no related-task in the answers to tasks/get, tasks/list and tasks/cancel",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          q.at(),
+		At:          q.positions(),
 	})
 }
 
 // judgeRelatedIgnored judges requests that name one task in params and another in the metadata.
 func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
-	other, ok := wire.Text(q.asked.Message.ParamAt(relatedTask))
+	other, ok := wire.Text(q.request.Message.ParamAt(relatedTask))
 	if !ok || !q.named || other == q.id || l.byID[q.id] == nil || !q.succeeded() {
 		return
 	}
@@ -235,7 +235,7 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 			Summary:     "The server uses the task in _meta instead of the one in params.",
 			Permitted:   "the task that taskId names",
 			Seen:        rules.Excerpt(q.reply.Raw),
-			At:          q.at(),
+			At:          q.positions(),
 		})
 	}
 }
@@ -244,10 +244,10 @@ func (l *ledger) judgeRelatedIgnored(q *taskRequest, out *rules.Reporter) {
 // without times, no ttl counts as over.
 func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 	t := l.byID[q.id]
-	if !q.named || t == nil || t.call == nil || t.twice || q.asked.Message.ParamAt(related) != nil || q.asked.Event.Seq < t.call.event.Seq {
+	if !q.named || t == nil || t.call == nil || t.twice || q.request.Message.ParamAt(related) != nil || q.request.Event.Seq < t.call.event.Seq {
 		return
 	}
-	elapsed := q.event.At - t.call.asked.Event.At
+	elapsed := q.event.At - t.call.request.Event.At
 	switch code, _ := q.code(); {
 	case q.succeeded():
 		out.Observed(retained)
@@ -256,30 +256,30 @@ func (l *ledger) judgeRetained(q *taskRequest, out *rules.Reporter) {
 		out.Deviates(verdict.Deviation{
 			Requirement: retained,
 			Summary:     "The server forgets a task before its ttl ends.",
-			Permitted:   "the task, until " + string(wire.At(t.sights[0].object, "/ttl")) + " ms after its creation",
+			Permitted:   "the task, until " + string(wire.At(t.observations[0].object, "/ttl")) + " ms after its creation",
 			Seen:        rules.Excerpt(q.reply.Raw) + " after " + elapsed.Round(time.Millisecond).String(),
-			At:          rules.At(t.call.event, q.asked.Event, q.event),
+			At:          rules.At(t.call.event, q.request.Event, q.event),
 		})
 	}
 }
 
 // isRetained reports whether the server had to keep the task until the response to the query.
 func (t *task) isRetained(q *taskRequest) bool {
-	if t.call == nil || len(t.sights) == 0 {
+	if t.call == nil || len(t.observations) == 0 {
 		return false
 	}
-	ttl := wire.At(t.sights[0].object, "/ttl")
+	ttl := wire.At(t.observations[0].object, "/ttl")
 	milliseconds, limited := wire.Integer(ttl)
 	if !limited {
 		return ttl.Kind() == 'n'
 	}
-	elapsed := q.event.At - t.call.asked.Event.At
+	elapsed := q.event.At - t.call.request.Event.At
 	return elapsed > 0 && elapsed.Milliseconds() < milliseconds
 }
 
 // wasCancelled reports whether the task was or may have been cancelled.
 func (l *ledger) wasCancelled(t *task) bool {
-	for _, v := range t.sights {
+	for _, v := range t.observations {
 		if v.status == cancelled {
 			return true
 		}
@@ -306,7 +306,7 @@ func judgeFailedMessage(q *taskRequest, out *rules.Reporter) {
 		Summary:     "The server's task failed without a reason.",
 		Permitted:   "a statusMessage",
 		Seen:        rules.Excerpt(q.reply.Raw),
-		At:          q.at(),
+		At:          q.positions(),
 	})
 }
 
@@ -327,7 +327,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if !ok || !l.s.ServerDeclared("tasks") {
 		return
 	}
-	for _, v := range l.byID[id].sights {
+	for _, v := range l.byID[id].observations {
 		if v.query != nil || l.byID[id].call != nil {
 			out.Observed(notificationComplete)
 			return
@@ -336,7 +336,7 @@ func (l *ledger) judgeNotification(n *transcript.Message, out *rules.Reporter) {
 	if l.odd != nil && l.odd.Seq < n.Event.Seq {
 		return // it may belong to a call that is not judged
 	}
-	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.asked.Event.Seq < n.Event.Seq }) {
+	if slices.ContainsFunc(l.calls, func(c *call) bool { return c.asTask && c.reply == nil && c.request.Event.Seq < n.Event.Seq }) {
 		return // it may belong to a call that is not answered yet
 	}
 	out.Deviates(verdict.Deviation{

@@ -58,8 +58,8 @@ func toolRules() []rules.Rule {
 
 // A listing has the task support of the tools in one result of tools/list.
 type listing struct {
-	asked, came int // positions
-	tools       map[string]taskSupport
+	requestedAt, receivedAt int // positions
+	tools                   map[string]taskSupport
 }
 
 // readTools records the taskSupport of each tool.
@@ -96,11 +96,11 @@ func (l *ledger) supportFor(c *call) taskSupport {
 	for i := len(l.listings) - 1; i >= 0; i-- {
 		page := l.listings[i]
 		have, listed := page.tools[c.name]
-		if !listed || page.came > c.asked.Event.Seq {
+		if !listed || page.receivedAt > c.request.Event.Seq {
 			continue
 		}
 		if slices.ContainsFunc(l.index.toolChanges, func(n *transcript.Message) bool {
-			return n.Event.Seq > page.asked && (c.event == nil || n.Event.Seq < c.event.Seq)
+			return n.Event.Seq > page.requestedAt && (c.event == nil || n.Event.Seq < c.event.Seq)
 		}) {
 			return taskSupport{}
 		}
@@ -130,7 +130,7 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 		Requirement: toolForbidden,
 		Permitted:   "an error with code -32601",
 		Seen:        rules.Excerpt(c.reply.Raw),
-		At:          c.at(),
+		At:          c.positions(),
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
@@ -148,13 +148,13 @@ func (l *ledger) judgeForbidden(c *call, out *rules.Reporter) {
 }
 
 // judgeRequired judges a plain call of a tool that requires tasks. Another page of the
-// specification has another code for receivers that require tasks. fits is set if there is no
+// specification has another code for receivers that require tasks. isValid is set if there is no
 // other reason to refuse the call.
-func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
-	if c.asked.Message.ParamAt("/task") != nil {
+func (l *ledger) judgeRequired(c *call, isValid bool, out *rules.Reporter) {
+	if c.request.Message.ParamAt("/task") != nil {
 		return
 	}
-	if given := c.asked.Message.ParamAt("/arguments"); given != nil && given.Kind() != '{' {
+	if returned := c.request.Message.ParamAt("/arguments"); returned != nil && returned.Kind() != '{' {
 		return // other arguments may be refused first, whatever the tool
 	}
 	if !out.IsInterpretable(c.observation(), l.sameCall(c, "a call of it as a task", func(o *call) bool { return o.asTask }), toolRequired) {
@@ -166,38 +166,38 @@ func (l *ledger) judgeRequired(c *call, fits bool, out *rules.Reporter) {
 		Summary:     "The server refuses a call without the required task, but not with -32601.",
 		Permitted:   "an error with code -32601",
 		Seen:        rules.Excerpt(c.reply.Raw),
-		At:          c.at(),
+		At:          c.positions(),
 		Weight:      verdict.AtMostWarning,
 	}
 	switch {
 	case spec.Code(code) == spec.CodeMethodNotFound:
 		out.Observed(toolRequired)
 		return
-	case !fits && isCode && spec.Code(code) == spec.CodeInternal:
+	case !isValid && isCode && spec.Code(code) == spec.CodeInternal:
 		return // another problem came first, such as too many calls at once
 	case isCode && spec.Code(code) == spec.CodeInvalidRequest:
 		d.Weight = verdict.OnlyNote
 	case c.succeeded() && string(c.reply.ResultAt("/isError")) != "true":
 		d.Summary = "The server runs a tool without a task, though the tool requires one."
 		d.Weight = verdict.Full
-	case fits && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
+	case isValid && (c.succeeded() || spec.Code(code) == spec.CodeInvalidParams):
 		d.Summary = "The server does not refuse a call without the required task."
 		d.Weight = verdict.Full
 	}
 	out.Deviates(d)
 }
 
-// sameCall returns the control: a call of the same tool for which is returns true.
-func (l *ledger) sameCall(c *call, what string, is func(*call) bool) rules.Control {
+// sameCall returns the control: a call of the same tool for which matches returns true.
+func (l *ledger) sameCall(c *call, what string, matches func(*call) bool) rules.Control {
 	return rules.Control{What: what, ByName: true, Matches: func(req *rules.Request) bool {
 		o := l.index.callOf[req]
-		return o != nil && o.name == c.name && is(o)
+		return o != nil && o.name == c.name && matches(o)
 	}}
 }
 
 // observation returns the response to the call.
 func (c *call) observation() *rules.Observation {
-	return &rules.Observation{Event: c.event, Message: c.reply, Request: c.asked}
+	return &rules.Observation{Event: c.event, Message: c.reply, Request: c.request}
 }
 
 // runsAsTask reports whether an equal call became a task.
@@ -208,8 +208,8 @@ func (l *ledger) runsAsTask(c *call) bool {
 // judgeOptional judges a call of a tool that permits both forms.
 func judgeOptional(c *call, out *rules.Reporter) {
 	code, _ := c.reply.ErrorCode()
-	asked := c.asked.Message.ParamAt("/task") != nil
-	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.at()}
+	asked := c.request.Message.ParamAt("/task") != nil
+	d := verdict.Deviation{Requirement: toolOptional, Seen: rules.Excerpt(c.reply.Raw), At: c.positions()}
 	switch created := createdTask(c.reply) != nil; {
 	case asked && !c.asTask: // the client's mistake
 	case c.asTask && spec.Code(code) == spec.CodeMethodNotFound:

@@ -50,18 +50,18 @@ func cancellationRules() []rules.Rule {
 // cancelledRequest is a request that was cancelled while it was in progress. It tracks what
 // happened after the server had certainly read the cancellation.
 type cancelledRequest struct {
-	asked    *rules.Request
-	by       *transcript.Event
-	since    *roundTrips
-	ran      bool // it reported progress before the cancellation
-	progress []*transcript.Event
-	reports  int // the number of progress notifications since the cancellation, read or not
-	response *transcript.Event
-	result   bool          // the response is a result
-	failed   *wire.Message // the response, if it means that the request failed
-	crossed  bool          // a response came that may have been in transit
-	blamed   bool          // the response names the cancellation, so it was not in transit
-	fed      bool          // the client responded to an earlier request of the server
+	request           *rules.Request
+	cancellation      *transcript.Event
+	since             *roundTrips
+	ran               bool // it reported progress before the cancellation
+	progress          []*transcript.Event
+	reports           int // the number of progress notifications after the cancellation, whether or not the server had read it
+	response          *transcript.Event
+	result            bool          // the response is a result
+	failed            *wire.Message // the response, if it means that the request failed
+	crossed           bool          // a response came that may have been in transit
+	namesCancellation bool          // the response names the cancellation, so it was not in transit
+	gotClientReply    bool          // the client responded to an earlier request of the server
 }
 
 func cancelledRequests() rules.Fold {
@@ -74,12 +74,12 @@ func cancelledRequests() rules.Fold {
 			rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 			rules.ClientNotification(spec.MethodCancelled): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				if req := cancelledBy(s, obs); req != nil {
-					all = append(all, &cancelledRequest{asked: req, by: obs.Event, since: roundTripsSince(obs.Event), ran: ran[req]})
+					all = append(all, &cancelledRequest{request: req, cancellation: obs.Event, since: roundTripsSince(obs.Event), ran: ran[req]})
 				}
 			},
 			rules.ClientReply(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 				for _, c := range all {
-					c.fed = c.fed || c.response == nil && len(obs.ServerRequest.Cancellations) == 0 && obs.ServerRequest.Event.Seq < c.by.Seq && obs.ServerRequest.Event.Seq > c.asked.Event.Seq
+					c.gotClientReply = c.gotClientReply || c.response == nil && len(obs.ServerRequest.Cancellations) == 0 && obs.ServerRequest.Event.Seq < c.cancellation.Seq && obs.ServerRequest.Event.Seq > c.request.Event.Seq
 				}
 			},
 			rules.Notification(spec.MethodProgress): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
@@ -90,11 +90,11 @@ func cancelledRequests() rules.Fold {
 				}
 				ran[req] = true
 				for _, c := range all {
-					if c.asked != req {
+					if c.request != req {
 						continue
 					}
 					c.reports++
-					if c.since.n >= settled {
+					if c.since.n >= settlingTrips {
 						c.progress = append(c.progress, obs.Event)
 					}
 				}
@@ -103,11 +103,11 @@ func cancelledRequests() rules.Fold {
 			last = obs.Event
 			for _, c := range all {
 				switch {
-				case obs.Request != c.asked:
+				case obs.Request != c.request:
 					c.since.note(obs)
-				case c.since.n < settled && isFailure(obs.Message) && saysCancelled(obs.Message):
-					c.response, c.failed, c.blamed = obs.Event, obs.Message, true
-				case c.since.n < settled:
+				case c.since.n < settlingTrips && isFailure(obs.Message) && saysCancelled(obs.Message):
+					c.response, c.failed, c.namesCancellation = obs.Event, obs.Message, true
+				case c.since.n < settlingTrips:
 					c.crossed = true
 				case c.response == nil && !c.crossed:
 					c.response, c.result = obs.Event, obs.Message.Has("result")
@@ -149,7 +149,7 @@ func cancelledBy(s *rules.Session, obs *rules.Observation) *rules.Request {
 func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *rules.Reporter) {
 	// A single report may come from a step that was in progress, if it comes soon:
 	// whether it comes before or after the later responses is chance.
-	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.by.At < 2*c.runTime() {
+	if c.reports == 1 && len(c.progress) == 1 && !c.result && c.progress[0].At-c.cancellation.At < 2*c.runTime() {
 		c.progress = nil
 	}
 	switch {
@@ -163,7 +163,7 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Permitted:   "no progress and no response after the cancellation; a request that cannot be cancelled may continue",
 			Weight:      verdict.OnlyNote, // only the server knows what can't be cancelled
 			Seen:        "progress goes on after two later requests were answered",
-			At:          rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
+			At:          rules.At(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 		})
 		out.ReportedElsewhere(progressStops)
 		out.ReportedElsewhere(noResponse)
@@ -174,15 +174,15 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Summary:     "The server reports progress of a cancelled request.",
 			Permitted:   "no progress after the server has read the cancellation; one late notification is only noted",
 			Seen:        "progress after two later requests were answered",
-			At:          rules.At(c.asked.Event, c.by, c.progress[0]),
+			At:          rules.At(c.request.Event, c.cancellation, c.progress[0]),
 			Weight:      verdict.OnlyNote,
 		})
 		out.ReportedElsewhere(stopProcessing)
 	}
 	switch {
-	case c.response != nil && c.asked.Message.Method != spec.MethodToolsCall:
+	case c.response != nil && c.request.Message.Method != spec.MethodToolsCall:
 		// Few servers can interrupt anything but calls, and none has to.
-	case c.blamed && !c.othersSucceed(s):
+	case c.namesCancellation && !c.othersSucceed(s):
 		// The tool may have failed by itself, for a reason with similar words.
 	case c.response != nil:
 		d := verdict.Deviation{
@@ -190,12 +190,12 @@ func (c *cancelledRequest) judge(s *rules.Session, last *transcript.Event, out *
 			Summary:     "The server answers a cancelled request.",
 			Permitted:   "no response after the server has read the cancellation",
 			Seen:        "an answer after two later requests were answered",
-			At:          rules.At(c.asked.Event, c.by, c.response),
+			At:          rules.At(c.request.Event, c.cancellation, c.response),
 		}
-		if c.blamed {
+		if c.namesCancellation {
 			d.Seen = "an error that names the cancellation: " + rules.Excerpt(c.failed.Raw)
 		}
-		if c.fed || !c.isHeeded(s) {
+		if c.gotClientReply || !c.isHeeded(s) {
 			d.Summary = "The server answers a cancelled request as if it were not cancelled."
 			d.Permitted += "; a request that can't be cancelled may still be answered"
 			d.Weight = verdict.OnlyNote // only the server knows what can't be cancelled
@@ -221,7 +221,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 		Summary:   "The server sends progress of a cancelled request.",
 		Permitted: "nothing more for the request after the server has read the cancellation",
 		Seen:      "progress after two later requests were answered",
-		At:        rules.At(append([]*transcript.Event{c.asked.Event, c.by}, c.progress[:min(2, len(c.progress))]...)...),
+		At:        rules.At(append([]*transcript.Event{c.request.Event, c.cancellation}, c.progress[:min(2, len(c.progress))]...)...),
 	})
 	for _, id := range []string{stopProcessing, progressStops, noResponse} {
 		out.ReportedElsewhere(id)
@@ -229,7 +229,7 @@ func (c *cancelledRequest) judgeMessages(out *rules.Reporter) {
 }
 
 // runTime returns how long the request ran before it was cancelled.
-func (c *cancelledRequest) runTime() time.Duration { return c.by.At - c.asked.Event.At }
+func (c *cancelledRequest) runTime() time.Duration { return c.cancellation.At - c.request.Event.At }
 
 // isHeeded reports whether the response shows that the server heeded the cancellation: the call
 // failed, and its error names the cancellation or other calls of the tool succeed. A server that
@@ -250,7 +250,7 @@ func saysCancelled(m *wire.Message) bool {
 
 // othersSucceed reports whether other calls of the tool succeed.
 func (c *cancelledRequest) othersSucceed(s *rules.Session) bool {
-	tool, _ := wire.Text(c.asked.Message.ParamAt("/name"))
+	tool, _ := wire.Text(c.request.Message.ParamAt("/name"))
 	return slices.ContainsFunc(s.ClientRequests(), func(req *rules.Request) bool {
 		name, ok := wire.Text(req.Message.ParamAt("/name"))
 		return req.Message.Method == spec.MethodToolsCall && ok && name == tool && req.Succeeded() && !isFailure(req.Responses[0].Message)
@@ -272,7 +272,7 @@ func isFailure(m *wire.Message) bool {
 // long as it had run. A response that was sent around the cancellation shows neither.
 func (c *cancelledRequest) hasStopped(last *transcript.Event) bool {
 	ran := c.runTime()
-	return c.ran && !c.crossed && c.since.n >= settled && ran > 0 && last.At-c.by.At >= ran
+	return c.ran && !c.crossed && c.since.n >= settlingTrips && ran > 0 && last.At-c.cancellation.At >= ran
 }
 
 // serverCancellations judges which requests the server cancels.
@@ -291,7 +291,7 @@ func serverCancellations() rules.Fold {
 	}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		replied = slices.DeleteFunc(replied, func(r *clientReply) bool {
 			r.since.note(obs)
-			read[r.to] = r.since.n >= settled
+			read[r.to] = r.since.n >= settlingTrips
 			return read[r.to]
 		})
 	})}

@@ -23,37 +23,37 @@ func disruptionRule() rules.Rule {
 		Requirements: []string{raceHandled, unknownIgnored, malformedIgnored, lateIgnored, strayTolerated},
 		Start: func() rules.Fold {
 			o := &disruptions{tokens: map[string]bool{}}
-			return rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): o.asked}, OnEvent: o.see, AtEnd: o.end}
+			return rules.Fold{OnMessage: rules.Handlers{rules.ServerRequest(""): o.noteServerRequest}, OnEvent: o.onEvent, AtEnd: o.end}
 		},
 	}
 }
 
 // disruptions tracks whether the server survives messages that it may not understand.
 type disruptions struct {
-	tokens  map[string]bool // the progress tokens of the server's requests
-	now     *rules.Disruption
-	decided bool
-	deaf    []silence
+	tokens     map[string]bool // the progress tokens of the server's requests
+	current    *rules.Disruption
+	decided    bool
+	unanswered []unansweredPing
 }
 
-// silence is a ping after a disruption that timed out.
-type silence struct {
+// unansweredPing is a ping after a disruption that timed out.
+type unansweredPing struct {
 	ping *rules.Request
 	d    verdict.Deviation
 }
 
-func (o *disruptions) asked(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
+func (o *disruptions) noteServerRequest(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 	o.tokens[tokenOf(obs.Message).Key()] = true
 }
 
-func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
-	if o.now != s.Disruptions.Current {
-		if o.now != nil && !o.decided && e.Kind == transcript.Received {
-			out.Observed(o.requirement(o.now))
+func (o *disruptions) onEvent(s *rules.Session, e *transcript.Event, out *rules.Reporter) {
+	if o.current != s.Disruptions.Current {
+		if o.current != nil && !o.decided && e.Kind == transcript.Received {
+			out.Observed(o.requirement(o.current))
 		}
-		o.now, o.decided = s.Disruptions.Current, false
+		o.current, o.decided = s.Disruptions.Current, false
 	}
-	if o.now == nil || o.decided {
+	if o.current == nil || o.decided {
 		return
 	}
 	id := o.onlyDisruption()
@@ -67,19 +67,19 @@ func (o *disruptions) see(s *rules.Session, e *transcript.Event, out *rules.Repo
 // judge judges what e shows about a server that has not yet shown that it survived the
 // disruption.
 func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, out *rules.Reporter) {
-	said := disruptionSummaries(id)
-	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.now.Event, e)}
+	summaries := disruptionSummaries(id)
+	d := verdict.Deviation{Requirement: id, Permitted: "no response, and later requests are served", At: rules.At(o.current.Event, e)}
 	switch {
 	case s.InputClosed || s.Signalled:
 		o.decided = true
 	case e.Kind == transcript.OutputClosed:
-		d.Summary, d.Seen = said.ends, "the server ended the connection"
+		d.Summary, d.Seen = summaries.ends, "the server ended the connection"
 		out.Deviates(d)
 		o.decided = true
-	case e.Kind == transcript.GaveUp && e.Of > o.now.Event.Seq:
-		d.Summary, d.Seen = said.deafens, "a ping that followed was not answered"
+	case e.Kind == transcript.GaveUp && e.Of > o.current.Event.Seq:
+		d.Summary, d.Seen = summaries.stopsAnswering, "a ping that followed was not answered"
 		if ping := newestAt(s.ClientRequests(), e.Of); ping != nil {
-			o.deaf = append(o.deaf, silence{ping, d})
+			o.unanswered = append(o.unanswered, unansweredPing{ping, d})
 		}
 		o.decided = true
 	case e.Kind == transcript.Received && hasResponseWithoutID(e):
@@ -90,7 +90,7 @@ func (o *disruptions) judge(s *rules.Session, e *transcript.Event, id string, ou
 
 // end judges at the end, because a late response still counts as a response.
 func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
-	for _, q := range o.deaf {
+	for _, q := range o.unanswered {
 		if len(q.ping.Responses) == 0 {
 			out.Deviates(q.d)
 		}
@@ -100,8 +100,8 @@ func (o *disruptions) end(_ *rules.Session, out *rules.Reporter) {
 // onlyDisruption returns the requirement that covers all current disruptions, "" if there is none
 // or more than one.
 func (o *disruptions) onlyDisruption() string {
-	id := o.requirement(o.now)
-	for q := o.now; q != nil; q = q.Before {
+	id := o.requirement(o.current)
+	for q := o.current; q != nil; q = q.Before {
 		if q.Mixed || o.requirement(q) != id {
 			return ""
 		}
@@ -135,7 +135,7 @@ func (o *disruptions) requirement(q *rules.Disruption) string {
 }
 
 // disruptionSummary has the summaries for a server that does not survive a disruption.
-type disruptionSummary struct{ ends, deafens string }
+type disruptionSummary struct{ ends, stopsAnswering string }
 
 func disruptionSummaries(requirement string) disruptionSummary {
 	switch requirement {

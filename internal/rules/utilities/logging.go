@@ -40,7 +40,7 @@ func loggingRules() []rules.Rule {
 		},
 		{
 			ID:           "rule.log-threshold",
-			Title:        "after logging/setLevel no less severe messages come",
+			Title:        "after logging/setLevel, the server sends no messages below that level",
 			Requirements: []string{levelThreshold},
 			Start:        setThreshold,
 		},
@@ -189,7 +189,7 @@ func setThreshold() rules.Fold {
 		rules.ClientRequest(""): func(s *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 			switch {
 			case obs.Request.Message.Method == spec.MethodSetLevel:
-				t.asked(obs.Request)
+				t.noteSetLevel(obs.Request)
 			case isOrdered(s): // otherwise the stream shows to which request a message belongs
 				t.noteRequest(obs.Request)
 			}
@@ -197,7 +197,7 @@ func setThreshold() rules.Fold {
 		rules.Notification(spec.MethodMessage): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 			least, got := t.level(), severity(obs.Message.ParamAt("/level"))
 			switch {
-			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.before(s, obs):
+			case !s.Began() || least < 0 || got < 0 || !declaresLogging(s) || !isOrdered(s) && !t.isAfterLevel(s, obs):
 			case got >= least:
 				out.Observed(levelThreshold)
 			default:
@@ -217,7 +217,7 @@ func setThreshold() rules.Fold {
 		},
 	}, func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) {
 		if obs.Request.Message.Method == spec.MethodSetLevel {
-			t.answered(obs)
+			t.noteSetLevelResponse(obs)
 			if refused = obs.Event; !obs.Message.IsError() {
 				set, refused = obs.Event, nil
 			}

@@ -29,24 +29,24 @@ type threshold struct {
 
 // levelRequest is a request that sets the level.
 type levelRequest struct {
-	asked    *rules.Request
+	request  *rules.Request
 	level    int // -1 if it is not a level
 	answered bool
 	refused  bool
 }
 
-func (t *threshold) asked(req *rules.Request) {
+func (t *threshold) noteSetLevel(req *rules.Request) {
 	if t.isSettled() {
 		t.lowest, t.set = t.level(), nil
 	}
 	t.since = nil
-	t.set = append(t.set, &levelRequest{asked: req, level: severity(req.Message.ParamAt("/level"))})
+	t.set = append(t.set, &levelRequest{request: req, level: severity(req.Message.ParamAt("/level"))})
 }
 
-func (t *threshold) answered(obs *rules.Observation) {
+func (t *threshold) noteSetLevelResponse(obs *rules.Observation) {
 	open := false
 	for _, s := range t.set {
-		if s.asked == obs.Request {
+		if s.request == obs.Request {
 			s.answered, s.refused = true, obs.Message.IsError()
 			t.since = roundTripsSince(obs.Event)
 		}
@@ -71,15 +71,15 @@ func isReplied(req *rules.Request) bool { return len(req.Responses) > 0 }
 // arrived.
 func (t *threshold) isSettled() bool {
 	return t.since != nil && t.since.n > 0 && !slices.ContainsFunc(t.older, func(req *rules.Request) bool {
-		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settled) // a cancelled request may get no response
+		return !isReplied(req) && (!req.IsCancelled() || t.since.n < settlingTrips) // a cancelled request may get no response
 	})
 }
 
 // level returns the lowest level that is permitted, -1 if any is.
 func (t *threshold) level() int {
-	level, taken := len(severities), false
+	level, found := len(severities), false
 	if !t.isSettled() {
-		level, taken = t.lowest, true
+		level, found = t.lowest, true
 	}
 	for _, s := range t.set {
 		switch {
@@ -87,18 +87,18 @@ func (t *threshold) level() int {
 		case s.level < 0: // the server may have taken it for any level
 			return -1
 		default:
-			level, taken = min(level, s.level), true
+			level, found = min(level, s.level), true
 		}
 	}
-	if !taken {
+	if !found {
 		return t.lowest
 	}
 	return level
 }
 
-// before reports whether a message came on the stream of a request that was sent after the level
-// was set and a round trip was complete. Over HTTP, messages on other streams may be older.
-func (t *threshold) before(s *rules.Session, obs *rules.Observation) bool {
+// isAfterLevel reports whether a message came on the stream of a request that was sent after the
+// level was set and a round trip was complete. Over HTTP, messages on other streams may be older.
+func (t *threshold) isAfterLevel(s *rules.Session, obs *rules.Observation) bool {
 	x := s.Exchanges().Of(obs.Event)
 	return t.isSettled() && x != nil && x.Method() == "POST" && x.Request.Seq > t.since.after
 }

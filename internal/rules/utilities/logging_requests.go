@@ -26,7 +26,7 @@ func requestLoggingRules() []rules.Rule {
 			Requirements: []string{logSilent, logThreshold, logBefore, logOwnStream, logNoCarry},
 			Start: func() rules.Fold {
 				l := &requestLogs{}
-				return rules.Fold{OnMessage: withResponses(rules.Handlers{rules.Notification(spec.MethodMessage): l.judge}, l.answered)}
+				return rules.Fold{OnMessage: withResponses(rules.Handlers{rules.Notification(spec.MethodMessage): l.judge}, l.noteResponse)}
 			},
 		},
 		{
@@ -41,8 +41,8 @@ func requestLoggingRules() []rules.Rule {
 // requestLogs tracks the log messages of a conversation.
 type requestLogs struct{ logged bool }
 
-// answered counts completed requests that want no log messages.
-func (l *requestLogs) answered(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// noteResponse counts completed requests that want no log messages.
+func (l *requestLogs) noteResponse(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	if s.Era() != spec.Stateless || !obs.Request.IsRegular() || obs.Request.Metadata.LogLevel != nil {
 		return
 	}
@@ -52,11 +52,11 @@ func (l *requestLogs) answered(s *rules.Session, obs *rules.Observation, out *ru
 	}
 }
 
-// wantsLogs returns the newest request with a log level for which is returns true, or nil.
-func wantsLogs(s *rules.Session, is func(req *rules.Request) bool) *rules.Request {
+// wantsLogs returns the newest request with a log level for which matches returns true, or nil.
+func wantsLogs(s *rules.Session, matches func(req *rules.Request) bool) *rules.Request {
 	all := s.ClientRequests()
 	for i := len(all) - 1; i >= 0; i-- {
-		if req := all[i]; req.Metadata != nil && req.Metadata.LogLevel != nil && is(req) {
+		if req := all[i]; req.Metadata != nil && req.Metadata.LogLevel != nil && matches(req) {
 			return req
 		}
 	}
@@ -68,7 +68,7 @@ func (l *requestLogs) judge(s *rules.Session, obs *rules.Observation, out *rules
 		return
 	}
 	if s.Transport == spec.Stdio {
-		l.judgeLine(s, obs, out)
+		l.judgeOverStdio(s, obs, out)
 	} else {
 		l.judgeOnStream(s, s.StreamOf(obs.Event), obs, out)
 	}
@@ -114,8 +114,8 @@ func (l *requestLogs) judgeOnStream(s *rules.Session, req *rules.Request, obs *r
 	}
 }
 
-// judgeLine judges a message over stdio, where a message can't be attributed to a request.
-func (l *requestLogs) judgeLine(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
+// judgeOverStdio judges a message over stdio, where a message can't be attributed to a request.
+func (l *requestLogs) judgeOverStdio(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
 	at := obs.Event.Seq
 	if open := wantsLogs(s, func(req *rules.Request) bool { return req.InFlight(at) }); open != nil {
 		least := len(severities)
@@ -174,13 +174,13 @@ func judgeRequestLevel(s *rules.Session, obs *rules.Observation, out *rules.Repo
 	if s.Era() != spec.Stateless || !req.Metadata.IsComplete() || req.Metadata.HasKnownLevel() || !s.Governs(req) || len(req.HeaderFlaws) > 0 || !req.WellFormed || !declaresLogging(s) {
 		return
 	}
-	like := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
+	control := rules.Control{What: req.Message.Method + " without a log level", Matches: func(other *rules.Request) bool { return other.Message.Method == req.Message.Method }}
 	d := describeLog(logInvalid, "The server serves a request with an unknown log level.", "error -32602", obs, req)
 	d.Seen = fmt.Sprintf("logLevel %s: %s", rules.Excerpt(req.Metadata.LogLevel), d.Seen)
 	code, _ := obs.Message.ErrorCode()
 	switch {
 	case !obs.Message.IsError():
-	case !out.IsInterpretable(obs, like, logInvalid):
+	case !out.IsInterpretable(obs, control, logInvalid):
 		return
 	case spec.Code(code) == spec.CodeInvalidParams:
 		out.Observed(logInvalid)

@@ -64,8 +64,8 @@ const listenTime = 200 * time.Millisecond
 func progressTokens() rules.Fold {
 	g := newTokenRequests()
 	reported := map[*rules.Request]bool{}
-	var over []*transcript.Event // responses over Streamable HTTP to requests with progress
-	var last *transcript.Event   // the latest response
+	var finished []*transcript.Event // responses over Streamable HTTP to requests with progress
+	var last *transcript.Event       // the latest response
 	return rules.Fold{OnMessage: withResponses(rules.Handlers{
 		rules.ClientRequest(""): func(_ *rules.Session, obs *rules.Observation, _ *rules.Reporter) { g.note(obs.Request) },
 		rules.Notification(spec.MethodProgress): func(s *rules.Session, obs *rules.Observation, out *rules.Reporter) {
@@ -73,7 +73,7 @@ func progressTokens() rules.Fold {
 			if !token.Present() || !isGoverned(s, obs.Event) {
 				return
 			}
-			all := g.of(token)
+			all := g.withToken(token)
 			if len(all) == 0 {
 				judgeUnknownToken(s, g, token, obs, out)
 				return
@@ -99,12 +99,12 @@ func progressTokens() rules.Fold {
 		switch {
 		case !reported[obs.Request] || !isOnStream(s, obs.Request, obs.Event):
 		case s.Transport == spec.StreamableHTTP:
-			over = append(over, obs.Event)
+			finished = append(finished, obs.Event)
 		default: // it had the chance to report more
 			out.Observed(stopsAfter)
 		}
 	}), AtEnd: func(_ *rules.Session, out *rules.Reporter) {
-		for _, answer := range over {
+		for _, answer := range finished {
 			if last.At == 0 || last.At-answer.At >= listenTime { // a transcript without times, or enough time
 				out.Observed(onlyActive)
 				out.Observed(stopsAfter)
@@ -164,10 +164,10 @@ func isTaskResult(s *rules.Session, req *rules.Request) bool {
 
 // lastProgress is the latest progress of a request.
 type lastProgress struct {
-	of    *rules.Request
-	event *transcript.Event
-	text  string
-	value float64
+	request *rules.Request
+	event   *transcript.Event
+	text    string
+	value   float64
 }
 
 func progressIncreases() rules.Fold {
@@ -186,7 +186,7 @@ func progressIncreases() rules.Fold {
 			before, repeated := last[token.Key()]
 			last[token.Key()] = now
 			switch {
-			case !repeated || before.of != req:
+			case !repeated || before.request != req:
 			case !isOrdered(s) && before.event.Exchange != now.event.Exchange && now.value <= before.value:
 				// a resumed stream may repeat it, and streams may overtake each other
 			case now.value > before.value:
@@ -217,8 +217,8 @@ func number(v jsontext.Value) (float64, bool) {
 
 // The specification does not define flooding, so the limit is far above what any client can show.
 const (
-	flood       = 200
-	floodWindow = time.Second
+	maxPerWindow = 200
+	floodWindow  = time.Second
 )
 
 func progressRate() rules.Fold {
@@ -230,14 +230,14 @@ func progressRate() rules.Fold {
 		}
 		recent[token.Key()] = append(recent[token.Key()], obs.Event)
 		all := recent[token.Key()]
-		if len(all) > flood {
+		if len(all) > maxPerWindow {
 			all = all[1:]
 		}
 		recent[token.Key()] = all
 		took := obs.Event.At - all[0].At
 		switch {
 		case len(all) < 2 || took == 0: // a transcript without times
-		case len(all) < flood || took >= floodWindow:
+		case len(all) < maxPerWindow || took >= floodWindow:
 			out.Observed(rateLimited)
 		default:
 			out.Deviates(verdict.Deviation{

@@ -59,8 +59,8 @@ func withoutAnswered(all []*rules.Request) []*rules.Request {
 	return slices.DeleteFunc(all, func(req *rules.Request) bool { return len(req.Responses) > 0 })
 }
 
-// of returns the requests with this token.
-func (g *tokenRequests) of(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
+// withToken returns the requests with this token.
+func (g *tokenRequests) withToken(token wire.ID) []*rules.Request { return g.byKey[token.Key()] }
 
 // onlyPossible returns the only open request that the token can mean: no other open request has a
 // similar token, and its own token is exactly this one. Otherwise it returns nil.

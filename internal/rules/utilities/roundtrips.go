@@ -17,8 +17,8 @@ type roundTrips struct {
 	n     int
 }
 
-// settled is how many round trips ensure that no earlier message is still in transit.
-const settled = 2
+// settlingTrips is how many round trips ensure that no earlier message is still in transit.
+const settlingTrips = 2
 
 func roundTripsSince(e *transcript.Event) *roundTrips { return &roundTrips{after: e.Seq} }
 
@@ -63,9 +63,9 @@ func isOnStream(s *rules.Session, req *rules.Request, e *transcript.Event) bool 
 }
 
 // withResponses returns the handlers together with a handler for all responses of the server.
-func withResponses(hears rules.Handlers, hear func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
-	maps.Copy(hears, rules.OnResponse("", hear))
-	return hears
+func withResponses(handlers rules.Handlers, handle func(s *rules.Session, obs *rules.Observation, out *rules.Reporter)) rules.Handlers {
+	maps.Copy(handlers, rules.OnResponse("", handle))
+	return handlers
 }
 
 // isGoverned reports whether the session's revision applies to a message of the server: after the

@@ -9,7 +9,7 @@ import (
 // judgeForeignMessages judges the stream of a GET with an event id that never came in its
 // session. It may deliver anything that belongs to the session, but nothing from another one.
 func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
-	for _, p := range x.pieces {
+	for _, p := range x.events {
 		owner := v.ownerElsewhere(p, x)
 		if owner == nil {
 			continue
@@ -27,7 +27,7 @@ func (v *view) judgeForeignMessages(x *exchange, out *rules.Reporter) {
 
 // ownerElsewhere returns the request of another session to which a message on x is the response
 // or progress; nil if the message may belong to the session of x.
-func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
+func (v *view) ownerElsewhere(p streamEvent, x *exchange) *rules.Request {
 	if p.Kind != transcript.Received || p.IsCut() || x.session == "" {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (v *view) ownerElsewhere(p piece, x *exchange) *rules.Request {
 
 // ifSentElsewhere returns the request if it was sent in another session than x, otherwise nil.
 func (v *view) ifSentElsewhere(req *rules.Request, x *exchange) *rules.Request {
-	if at := v.of(req.Event); at != nil && at.session != "" && at.session != x.session {
+	if at := v.exchangeOf(req.Event); at != nil && at.session != "" && at.session != x.session {
 		return req
 	}
 	return nil
